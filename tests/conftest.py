@@ -62,6 +62,14 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def with_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every space has an index file and a shard of the vector engine, also a small one."""
+    monkeypatch.setattr("remanence.core.index._UNSAVED", 0)
+    for name, value in {"ENGINE_FROM": 1, "_MOVE_AFTER": 1, "_MOVE_AT_CLOSE": 0}.items():
+        monkeypatch.setattr(f"remanence.signals.stores.folder.{name}", value)
+
+
+@pytest.fixture
 def reopen(home: Path, clock: FakeClock) -> Iterator[Callable[..., remanence.Space]]:
     """Opens the space in `home`, closing the one opened before."""
     held: list[remanence.Space] = []

@@ -10,6 +10,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -20,7 +22,9 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
-from remanence.schema import UTC
+from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.ports import Vector
+from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder
 
 Reopen = Callable[..., Space]
@@ -578,18 +582,20 @@ def damaged(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "garbage", "cut short", "flipped", "text"])
+@pytest.mark.usefixtures("with_files")
 def test_a_damaged_snapshot_is_built_anew(reopen: Reopen, home: Path, how: str) -> None:
     """It was only a head start."""
     memory = reopen().add(PORTO)
     reopen().close()
-    for path in (home / "index").iterdir():
-        damaged(path, how)
+    [snapshot] = (home / "index").glob("*/*.idx")
+    damaged(snapshot, how)
 
     space = reopen()
     assert space.recall("Where does Alice live?")[0].memory == memory
     assert space.admin.check() == {}
 
 
+@pytest.mark.usefixtures("with_files")
 def test_a_snapshot_of_another_ledger_is_built_anew(tmp_path: Path) -> None:
     """As after a backup was put back and written on: it is as long, and says something else."""
     for name, text in (("old", PORTO), ("new", "Bob plays the cello.")):
@@ -605,6 +611,7 @@ def test_a_snapshot_of_another_ledger_is_built_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "garbage", "cut short"])
+@pytest.mark.usefixtures("with_files")
 def test_damaged_vectors_are_built_anew(reopen: Reopen, home: Path, how: str) -> None:
     """The ledger holds every one."""
     memory = reopen().add(PORTO)
@@ -619,6 +626,7 @@ def test_damaged_vectors_are_built_anew(reopen: Reopen, home: Path, how: str) ->
 
 
 @pytest.mark.parametrize("lost", [["index"], ["vectors"], ["index", "vectors"]])
+@pytest.mark.usefixtures("with_files")
 def test_lost_folders_heal(reopen: Reopen, home: Path, lost: list[str]) -> None:
     """All but the ledger can be thrown away."""
     space = reopen()
@@ -634,6 +642,7 @@ def test_lost_folders_heal(reopen: Reopen, home: Path, lost: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["index", "vectors"])
+@pytest.mark.usefixtures("with_files")
 def test_a_file_where_a_folder_belongs_is_only_in_the_way(reopen: Reopen, home: Path, name: str) -> None:
     """The space works without it, and leaves it alone."""
     home.mkdir()
@@ -862,6 +871,105 @@ def test_a_server_that_goes_down_costs_one_signal(home: Path, caplog: pytest.Log
 
     with remanence.open(home, embedder=HashingEmbedder(), qdrant=QdrantClient(":memory:")) as space:
         assert (space.count(), space.recall("harbour").missing, space.admin.check()) == (2, {}, {})
+
+
+@pytest.mark.parametrize("down_from", ["the start", "later"])
+def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.MonkeyPatch, down_from: str) -> None:
+    """Opening, adding and recalling work without it; what was added meanwhile is found by meaning afterwards."""
+    from qdrant_client import QdrantClient
+    from qdrant_client.http.exceptions import ResponseHandlingException
+
+    class Server(QdrantClient):
+        down = down_from == "the start"
+
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("upsert", "query_points", "scroll", "delete", "collection_exists") and self.down:
+                raise ResponseHandlingException(OSError("connection refused"))
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr("remanence.signals.vectors._MIN_RETRY_SECONDS", 0.0)
+    server = Server(":memory:")
+    with remanence.open(home, embedder=HashingEmbedder(), qdrant=server) as space:
+        harbour = space.add("The harbour is closed.")
+        secret = space.add("The harbour hides a secret.")
+        server.down = True
+        bread = space.add("The bakery has bread.")
+        [pending] = space.erase(secret).pending
+        assert "vector server" in pending.where
+        answer = space.recall("Is the harbour closed?")
+        assert answer[0].memory == harbour
+        assert "does not answer" in answer.missing["vectors"]
+        assert "does not answer" in space.admin.check()["vectors"]
+        server.down = False
+        time.sleep(0.5)  # it is asked again after ten times as long as it took to refuse
+        answer = space.recall("bakery bread", signals=["vectors"])
+        assert (answer[0].memory, answer.missing) == (bread, {})
+        assert space.admin.check() == {}
+        assert space.audit.pending() == []
+
+
+def test_an_embedder_that_hangs_has_a_time_limit(home: Path) -> None:
+    """The text is stored, the vector is made later; another space goes on meanwhile."""
+    hanging, inner = threading.Event(), HashingEmbedder()
+
+    def embed(texts: Sequence[str]) -> Vector:
+        if hanging.is_set():
+            over.wait(30)
+        return inner.embed(texts)
+
+    over = threading.Event()
+    with remanence.open(home, embedder=embed, timeout=0.2) as space:
+        space.add(PORTO)
+        hanging.set()
+        cello = space.add("Bob plays the cello.")
+        answer = space.recall("Who plays the cello?")
+        assert answer[0].memory == cello
+        assert "gave no answer in 0.2 seconds" in answer.missing["vectors"]
+        hanging.clear()
+        over.set()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "long"])
+def test_a_time_limit_is_a_number_of_seconds(timeout: Any) -> None:
+    with pytest.raises(remanence.InvalidInput, match="timeout"):
+        remanence.open(None, embedder=HashingEmbedder(), timeout=timeout)
+
+
+def test_an_extractor_that_hangs_has_a_time_limit(home: Path) -> None:
+    """Nothing is stored, and the error names it."""
+    over = threading.Event()
+
+    class Slow:
+        name = "slow"
+
+        def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+            over.wait(30)
+            return Extraction()
+
+    with remanence.open(home, embedder=HashingEmbedder(), extractor=Slow(), timeout=0.2) as space:
+        with pytest.raises(remanence.RemanenceError, match=r"extractor 'slow' gave no answer in 0\.2 seconds"):
+            space.add(PORTO)
+        assert space.count() == 0
+        over.set()
+        assert space.add(PORTO).text == PORTO
+
+
+@pytest.mark.parametrize(("day_first", "month"), [(True, 4), (False, 3)])
+def test_an_extractor_with_a_time_limit_reads_dates_in_the_given_order(day_first: bool, month: int) -> None:
+    """It is called in a thread of its own, which has to know the order."""
+    rules = RuleExtractor()
+
+    class Own:
+        name = "own"
+
+        def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+            return rules.extract(text, now=now, speaker=speaker)
+
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=Own(), day_first=day_first) as space:
+        memory = space.add("We met in Porto on 03/04/2025.")
+        assert memory.valid is not None
+        assert memory.valid.start is not None
+        assert memory.valid.start.month == month
 
 
 @pytest.mark.parametrize("mark", ["?", ".", " \n", "!?", "A. "])

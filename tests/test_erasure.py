@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import remanence
@@ -250,6 +251,54 @@ class TestWhatGoes:
             assert "Mine." in left
             assert any(str(edited) in each for each in certificate.kept)
             assert certificate.notes
+
+
+class TestVectorsInTheEngine:
+    """Of a space with so many vectors that they are in files."""
+
+    @pytest.fixture
+    def large(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Space, list[Memory]]:
+        monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 16 * 100)
+        monkeypatch.setattr("remanence.signals.stores.folder._MOVE_AFTER", 100)
+        space = open_folder(home)
+        memories = fill(space, 400)
+        space.rebuild()
+        return space, memories
+
+    @staticmethod
+    def stored(home: Path, memory: Memory) -> list[str]:
+        """The vector files that have the vector of a memory."""
+        vector = HashingEmbedder(16).embed([memory.text])[0].astype(np.float16).tobytes()
+        files = [path for path in (home / "vectors").rglob("*") if path.is_file()]
+        return [path.name for path in files if vector in path.read_bytes()]
+
+    def test_they_go_from_the_files(self, home: Path, large: tuple[Space, list[Memory]]) -> None:
+        """And the files are still used: their checksums are those of what is left."""
+        space, memories = large
+        memory = space.add("Unlike any other: Zanzibar.")
+        space.close()
+        with open_folder(home) as space:
+            shard = space._engine.indexes.items()[0][1]._store._shard if space.count() else None
+            assert shard is not None
+            assert self.stored(home, memories[3])
+            space.erase_many([memory, *memories[3::7]])  # every note about that harbour
+            assert self.stored(home, memories[3]) == self.stored(home, memory) == []
+            assert space.admin.check() == {}
+        assert self.stored(home, memories[3]) == []
+        with open_folder(home) as space:
+            assert space.admin.check() == {}
+            assert not space.recall("harbour").missing
+            assert space.count() == 400 - len(memories[3::7])
+
+    def test_a_full_disk(self, home: Path, large: tuple[Space, list[Memory]], monkeypatch: pytest.MonkeyPatch) -> None:
+        """The engine cannot overwrite them, so its files go, and the other vectors are searched in memory."""
+        space, memories = large
+        with space:
+            monkeypatch.setattr("remanence.signals.stores.edge.free_bytes", lambda folder: 0)
+            space.erase(memories[3])
+            assert self.stored(home, memories[4]) == []
+            assert "free" in space.recall("Note 4 is about harbour 4.").missing["vectors"]
+            assert space.admin.check() == {}
 
 
 class TestPending:

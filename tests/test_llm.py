@@ -19,10 +19,10 @@ from model_replies import REPAIRABLE_REPLIES, UNUSABLE_REPLIES
 from remanence.errors import InvalidInput
 from remanence.models import prompts
 from remanence.models.extractors import RuleExtractor, resolve_extractor
-from remanence.models.llm_clients import MAX_STUCK_THREADS
 from remanence.models.llm_clients import resolve_llm as resolve_model
 from remanence.models.llm_extractor import MAX_FACTS, LLMExtractor
 from remanence.models.llm_source import split_into_chunks
+from remanence.models.time_limit import MAX_STUCK_THREADS
 from remanence.schema import SELF, UTC, Extraction, ExtractionResult, Fact, Memory, Mention, Triple, Utterance, Window
 from remanence.testing.fakes import HungModel, ScriptedModel, facts_reply
 

@@ -344,6 +344,7 @@ def traces(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("snapshot", ["no snapshot", "a snapshot before", "a snapshot before and after"])
+@pytest.mark.usefixtures("with_files")
 def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot: str) -> None:
     """Neither the words nor the name; the line stays, so the ledger still verifies."""
     space = reopen()
@@ -353,7 +354,7 @@ def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot
     assert traces(home)
     if snapshot != "no snapshot":
         space = reopen()
-        assert any("npz" in trace for trace in traces(home)), "the snapshot holds the words too"
+        assert any("idx" in trace for trace in traces(home)), "the snapshot holds the words too"
 
     space.erase(memory.id)
     assert traces(home) == []
@@ -367,11 +368,12 @@ def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot
     assert traces(home) == []
 
 
+@pytest.mark.usefixtures("with_files")
 def test_erasing_takes_half_a_snapshot_too(reopen: Reopen, home: Path) -> None:
     """A process that was killed while it wrote one left it behind, words and all."""
     memory = reopen().add(SECRET)
     reopen().count()
-    [snapshot] = (home / "index").glob("*.npz")
+    [snapshot] = (home / "index").glob("*/*.idx")
     half = snapshot.with_suffix(".4242.part")
     half.write_bytes(SECRET.encode())
 
@@ -439,6 +441,7 @@ def test_the_erased_cannot_be_brought_back(space: Space) -> None:
     space.verify()
 
 
+@pytest.mark.usefixtures("with_files")
 def test_erasing_here_leaves_the_same_words_elsewhere_whole(reopen: Reopen, home: Path) -> None:
     """Bob said it too, in a space of his own: his memory keeps its vector."""
     space = reopen()
@@ -705,12 +708,12 @@ def test_spaces_can_be_opened_by_name(home: Path) -> None:
 
 def test_more_spaces_than_stay_open_at_once(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds its own, also those that were put away in between."""
-    monkeypatch.setattr("remanence.core.engine._MAX_OPEN_INDEXES", 3)
-    space = reopen()
+    monkeypatch.setattr("remanence.core.open_indexes._MIN_OPEN", 3)
+    space = reopen(cache_size=1)
     for number in range(8):
         space.child(f"user {number}").add(f"My number is {number}.")
 
-    assert len(space._engine._indexes) <= 4
+    assert len(space._engine.indexes) <= 4
     for number in (0, 1, 4, 7):
         child = space.child(f"user {number}")
         assert texts(child.recall("number")) == [f"My number is {number}."]
@@ -805,6 +808,7 @@ def test_a_longer_list_begins_as_a_short_one_does(space: Space) -> None:
         assert found == whole[:limit]
 
 
+@pytest.mark.usefixtures("with_files")
 def test_lines_that_are_no_memories_are_in_the_snapshot_too(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or every opening would read them again."""
     space = reopen()

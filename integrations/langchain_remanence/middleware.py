@@ -332,7 +332,10 @@ def _insert_block(messages: Sequence[AnyMessage], block: str, place: Place) -> l
     if place == "message":
         return [*messages[:last], HumanMessage(block), *messages[last:]]
     call = {"name": _RECALL_TOOL, "args": {"query": message_text(messages[last])}, "id": f"{_RECALL_TOOL}_{last}"}
-    result = [AIMessage("", tool_calls=[call]), ToolMessage(block, tool_call_id=call["id"], name=_RECALL_TOOL)]
+    result: list[AnyMessage] = [
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(block, tool_call_id=call["id"], name=_RECALL_TOOL),
+    ]
     return [*messages[: last + 1], *result, *messages[last + 1 :]]
 
 

@@ -13,7 +13,9 @@
     ├── EmbedderError
     │   ├── EmbedderDown          the embedder raised an exception, perhaps only for now
     │   └── EmbedderBroken        it returned something that is not a vector
+    ├── ExtractorError        the extractor did not answer in time
     ├── ProjectionError
+    │   ├── ProjectionUnreachable the server that an index is on does not answer, perhaps only for now
     │   └── ProjectionStale       an index was built with another embedder than this one
     └── MissingExtra          an optional package is not installed (also an ImportError)
 
@@ -79,8 +81,16 @@ class EmbedderBroken(EmbedderError):
     """The embedder returned something that is not a vector."""
 
 
+class ExtractorError(RemanenceError):
+    """The extractor did not answer in time."""
+
+
 class ProjectionError(RemanenceError):
     """An index cannot be read or brought up to date."""
+
+
+class ProjectionUnreachable(ProjectionError):
+    """The server that an index is on does not answer, perhaps only for now."""
 
 
 class ProjectionStale(ProjectionError):

@@ -146,8 +146,9 @@ class Ledger(Protocol):
         """The last position of all; 0 for an empty ledger. Must be cheap: it is how new entries are noticed."""
         ...
 
-    def spaces(self) -> list[str]:
-        """The names of all spaces that have an entry, sorted, without those that were emptied."""
+    def spaces(self, below: str | None = None) -> list[str]:
+        """The names of all spaces that have an entry, sorted, without those that were emptied; with `below`, only this
+        one and those whose name starts with it and a slash, in time that does not depend on the other spaces."""
         ...
 
     def count(self, space: str, *, up_to: int | None = None) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remanence.admin.overview import disk_usage, format_bytes
-from remanence.core.index_file import index_file_name
+from remanence.core.index_file import space_hash
 from remanence.errors import LedgerUnavailable
 from remanence.signals.stores import folder_name
 from remanence.signals.stores.edge import StoreBusy
@@ -68,8 +68,8 @@ def _delete_unused_files(engine: Engine) -> list[str]:
         return []
     skipped: list[str] = []
     spaces = engine.ledger.spaces()
-    stems = {index_file_name(space).partition(".")[0] for space in spaces}
-    for file in (engine.folder / "index").glob("*"):
+    stems = {space_hash(space) for space in spaces}
+    for file in (engine.folder / "index").glob("*/*"):
         if file.name.partition(".")[0] not in stems:
             file.unlink(missing_ok=True)
     folder_names = {folder_name(space) for space in spaces}

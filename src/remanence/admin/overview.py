@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
+from remanence.core.index_file import index_path
 from remanence.graph.known_entities import KnownEntities
 from remanence.notebook import data_frame, html_table
 from remanence.ports import Ledger
 from remanence.read.supersession import current_mask, replacement_row
 from remanence.read.tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
+from remanence.signals.stores import folder_name
 
 if TYPE_CHECKING:
     import pandas
@@ -114,8 +116,8 @@ class Stats:
     """A space in numbers. Printed, it is a table; `to_dict` is for JSON.
 
     `memories` are counted by status, `kinds` count the current ones, `relations` and `links` include those that
-    have ended. `children` is the number of spaces below it, which are not counted in. `disk` is in bytes, for
-    the whole folder.
+    have ended. `children` is the number of spaces below it, which are not counted in. `disk` is in bytes: the ledger,
+    which all spaces of the folder share, and the index and vector files of this one; a small space has none.
     """
 
     space: str
@@ -300,15 +302,32 @@ def disk_usage(folder: Path | None) -> dict[str, int]:
     for parent, _, names in os.walk(folder):
         below = Path(parent).relative_to(folder).parts
         for name in names:
-            kind = below[0] if below else "ledger" if name.startswith("ledger.db") else "other"
-            try:
-                info = Path(parent, name).stat()
-            except FileNotFoundError:
-                continue  # an index in use has deleted it meanwhile
-            # Blocks, not the length: files of vectors are mostly holes, which take no space.
-            size = info.st_blocks * 512 if hasattr(info, "st_blocks") else info.st_size
-            sizes[kind] = sizes.get(kind, 0) + size
+            kind = below[0] if below else "ledger" if name.startswith("ledger.") else "other"
+            sizes[kind] = sizes.get(kind, 0) + _bytes_on_disk(Path(parent, name))
     return sizes
+
+
+def space_disk_usage(folder: Path | None, space: str) -> dict[str, int]:
+    """The bytes on disk of the ledger, which all spaces share, and of the index and the vectors of one space."""
+    if folder is None:
+        return {}
+    index, vectors = index_path(folder, space), folder / "vectors" / folder_name(space)
+    files = {
+        "ledger": folder.glob("ledger.*"),
+        "index": index.parent.glob(f"{index.stem}.*"),
+        "vectors": (Path(parent, name) for parent, _, names in os.walk(vectors) for name in names),
+    }
+    sizes = {kind: sum(map(_bytes_on_disk, paths)) for kind, paths in files.items()}
+    return {kind: size for kind, size in sizes.items() if size}
+
+
+def _bytes_on_disk(path: Path) -> int:
+    try:
+        info = path.stat()
+    except FileNotFoundError:
+        return 0  # an index in use has deleted it meanwhile
+    # Blocks, not the length: files of vectors are mostly holes, which take no space.
+    return info.st_blocks * 512 if hasattr(info, "st_blocks") else info.st_size
 
 
 def format_bytes(count: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.admin.compaction import CompactionReport, compact
 from remanence.admin.export_file import TransferReport, export
-from remanence.admin.overview import Stats, disk_usage
+from remanence.admin.overview import Stats, space_disk_usage
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
@@ -47,13 +47,17 @@ class AdminView(Facet):
         about = {
             "embedder": embedder.name,
             "dimension": embedder.dimension,
-            "children": sum(name.startswith(f"{self._space}/") for name in engine.ledger.spaces()),
+            "children": sum(name != self._space for name in self._tree()),
             "location": self.location,
-            "disk": disk_usage(engine.folder),
+            "disk": space_disk_usage(engine.folder, self._space),
         }
         return self._overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
 
     astats = in_thread(stats)
+
+    def _tree(self) -> list[str]:
+        """The names of this space and of those below it."""
+        return self._engine.ledger.spaces(self._space)
 
 
 class Admin(AdminView):
@@ -210,9 +214,3 @@ class Admin(AdminView):
             return remember.reextract(self._engine, self._space, only, at, shown)
 
     areextract = in_thread(reextract)
-
-    def _tree(self) -> list[str]:
-        """The names of this space and of those below it."""
-        below = f"{self._space}/"
-        names = self._engine.ledger.spaces()
-        return [name for name in names if name == self._space or name.startswith(below)]

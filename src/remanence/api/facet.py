@@ -50,10 +50,16 @@ class Facet:
     def __init__(
         self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
     ) -> None:
-        self._engine = engine
+        self._opened = engine
         self._space = space
         self._position = position
         self._now = now
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine. In a process that was forked meanwhile this raises, before any lock is touched."""
+        self._opened.check_process()
+        return self._opened
 
     def _facet(self, facet: type[AnyFacet]) -> AnyFacet:
         """Another group of methods of the same view."""

@@ -49,7 +49,8 @@ _NEGATIONS = frozenset({"no", "not", "never", "without", "don't", "doesn't", "is
 class Recalls(Protocol):
     """A space, or a view of one."""
 
-    def recall(self, query: str, /, **options: Any) -> Recall: ...
+    @property
+    def recall(self) -> Callable[..., Recall]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,7 +261,7 @@ class GraphView(Facet):
             raise InvalidInput(f"until={until!r} does not come after since={since!r}. Swap them.")
         after, upto = self._position_before(start) or 0, self._position_before(end)
         with self._snapshot() as (index, snapshot):
-            reader = HistoryReader(index, self._engine.ledger, snapshot, after, upto)
+            reader = HistoryReader(index, snapshot, after, upto)
             graph = GraphAtTime(index, reader.full_snapshot)
             found = graph.find(node)
             if found.kind == "memory":

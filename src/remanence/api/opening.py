@@ -16,10 +16,11 @@ from remanence.admin.import_file import Importer
 from remanence.admin.jsonlines import JsonLinesReader
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
-from remanence.core.engine import Engine
+from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
 from remanence.models.catalogue import DEFAULT_READER
+from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
@@ -47,6 +48,8 @@ def open(
     signals: Sequence[Signal] = (),
     day_first: bool | None = None,
     worker: bool = True,
+    cache_size: int | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
 ) -> Space:
     """Open the space in a folder; it is created if it does not exist.
 
@@ -71,6 +74,10 @@ def open(
         day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text does not tell. Left out: as
             in the other texts of the space; without any that tell, by the language of the text.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
+        cache_size: How many bytes the indexes of the spaces in use may take in memory together, estimated; 512 MB if
+            left out. Beyond that, those least recently used are closed, and opened again when they are needed.
+        timeout: How many seconds one call of an embedder or extractor of yours may take. A text whose embedder does not
+            answer is stored without a vector, which is made later. None: no limit.
 
     Raises:
         InvalidInput: An argument is not what it should be; the message names it.
@@ -94,6 +101,8 @@ def open(
         vectors=vectors,
         signals=signals,
         day_first=day_first,
+        cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.positive_int(cache_size, "cache_size"),
+        timeout=timeout,
     )
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
@@ -229,6 +238,8 @@ def _engine(
     signals: Sequence[Signal] = (),
     day_first: bool | None = None,
     replace_embedder: bool = False,
+    cache_size: int = DEFAULT_CACHE_SIZE,
+    timeout: float | None = None,
 ) -> Engine:
     from remanence.ledger import open_ledger
     from remanence.models.embedders import resolve_embedder
@@ -241,7 +252,7 @@ def _engine(
     _check_part("ledger", ledger, Ledger)
     if vectors is not None and qdrant is not None:
         raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
-    resolved = resolve_embedder(embedder), resolve_extractor(extractor), resolve_reader(reader)
+    resolved = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
     checked = _signals(signals)
     opened = open_ledger(location) if ledger is None else ledger
     try:
@@ -257,6 +268,7 @@ def _engine(
             qdrant=qdrant,
             day_first=day_first,
             replace_embedder=replace_embedder,
+            cache_size=cache_size,
         )
     except BaseException:
         opened.close()

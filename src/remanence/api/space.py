@@ -555,9 +555,9 @@ class Space(View):
         Later calls of other methods raise `Closed`. On a child space this does nothing: close the space it came from.
         """
         if self._root:
-            if self._worker is not None:
+            if self._worker is not None and not self._opened.was_forked:
                 self._worker.stop()
-            self._engine.close()
+            self._opened.close()
 
     aclose = in_thread(close)
 

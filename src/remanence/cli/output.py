@@ -40,7 +40,7 @@ class SafeStream:
 def safe_streams() -> Iterator[None]:
     """No text that is printed in this block can give orders to the terminal."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = SafeStream(sys.stdout), SafeStream(sys.stderr)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = SafeStream(sys.stdout), SafeStream(sys.stderr)
     try:
         yield
     finally:

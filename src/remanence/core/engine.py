@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,14 +15,15 @@ from uuid import uuid4
 
 from remanence._version import __version__
 from remanence.core.housekeeping import Housekeeper
-from remanence.core.index import FORMAT, Index, embeddable_texts
-from remanence.core.index_file import index_file_name
+from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts
+from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
-from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
+from remanence.core.open_indexes import OpenIndexes
+from remanence.errors import EmbedderDown, LedgerUnavailable, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStore, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
-_MAX_OPEN_INDEXES = 64
+DEFAULT_CACHE_SIZE = 512 * 2**20
+"""How many bytes the indexes of all open spaces may take together."""
 
 
 class Engine:
@@ -55,7 +57,9 @@ class Engine:
         qdrant: Any = None,
         replace_embedder: bool = False,
         day_first: bool | None = None,
+        cache_size: int = DEFAULT_CACHE_SIZE,
     ) -> None:
+        self._pid = os.getpid()
         self.ledger = ledger
         self.embedder = embedder
         self.extractor = extractor
@@ -67,9 +71,8 @@ class Engine:
         self._qdrant = qdrant
         self._clock = clock
         self.write_lock = threading.RLock()
-        self._index_lock = threading.Lock()
-        self._indexes: OrderedDict[str, Index] = OrderedDict()
-        self._users: dict[str, int] = {}
+        self.indexes = OpenIndexes(self._open, self._is_outdated, cache_size)
+        self._stores_lock = threading.Lock()
         self.named_locks: dict[str, threading.Lock] = {}
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
@@ -78,6 +81,8 @@ class Engine:
         self._replace_embedder = replace_embedder  # everything is about to be embedded again
         self.housekeeper = Housekeeper(self)
         self._match_embedder()
+        if folder is not None:
+            remove_files_of_older_releases(folder)
 
     @property
     def settings_hash(self) -> str:
@@ -110,30 +115,23 @@ class Engine:
     def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
         """The index of a space, kept open while in use. It is brought up to date with the ledger, except `to_write`: a
         writer does that in its transaction."""
-        with self._index_lock:
-            if self._closed:
-                raise Closed("this space was closed. Open it again with remanence.open(...).")
-            index = self._indexes.get(space)
-            # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.
-            if index is None or (index.dimension_unknown and self.embedder.dimension is not None):
-                index = self._indexes[space] = self._open(space)
-                self._report_unfinished_jobs(index)
-                self.housekeeper.watch()
-            self._indexes.move_to_end(space)
-            self._users[space] = self._users.get(space, 0) + 1
-            self._close_idle()
-        try:
+        with self.indexes.use(space) as index:
             if not to_write:
                 index.catch_up()
             yield index
-        finally:
-            with self._index_lock:
-                self._users[space] -= 1
+
+    def check_process(self) -> None:
+        """Raise in a process that was forked while this engine was open: other threads may have held any of its locks,
+        which nobody will release there."""
+        if self.was_forked:
+            raise LedgerUnavailable(
+                f"{self.folder} was open in process {self._pid} when it forked this one ({os.getpid()}); using it here "
+                "would hang or lose entries. Start processes by 'spawn', or open after the fork."
+            )
 
     def open_indexes(self) -> list[tuple[str, Index]]:
         """The indexes that are open now, by space."""
-        with self._index_lock:
-            return list(self._indexes.items())
+        return self.indexes.items()
 
     # Writing
 
@@ -196,7 +194,10 @@ class Engine:
         """Rebuild the index of a space. Only texts without a vector in the ledger are embedded."""
         with self.open_index(space) as index:
             index.rebuild()
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+            problems = dict(index.broken)
+            if index.vectors.unreachable is not None:
+                problems[index.vectors.name] = index.vectors.unreachable
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in problems.items())
             if reasons:
                 raise ProjectionError(f"space {space!r} was not rebuilt completely. {reasons}")
         self.embed_missing(space, progress)
@@ -215,21 +216,29 @@ class Engine:
         with self.open_index(space) as index, index.lock:
             if index.needs_refresh:
                 index.refresh()
-            fresh = self._index(space, ExactStore(self.embedder.dimension or 1), None)
+            fresh = self._index(space, lambda _: ExactStore(self.embedder.dimension or 1), None)
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
+        if self.was_forked:  # locks, files and threads belong to the process that forked this one
+            self.ledger.close()
+            return
         self.housekeeper.stop()
-        with self._index_lock:
+        with self._stores_lock:
             if self._closed:
                 return
             self._closed = True
-            for index in self._indexes.values():
-                index.close()
-            self._indexes.clear()
+        try:
+            self.indexes.close()
             if self._stores is not None:
                 self._stores.close()
+        finally:
             self.ledger.close()
+
+    @property
+    def was_forked(self) -> bool:
+        """Whether this process was forked while the engine was open. What is in memory only may be used there."""
+        return os.getpid() != self._pid and self.folder is not None
 
     # Helpers
 
@@ -301,33 +310,44 @@ class Engine:
                 self.store_vectors(transaction, space, vectors, made)
         return bool(made)
 
+    def _is_outdated(self, index: Index) -> bool:
+        # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.
+        return index.dimension_unknown and self.embedder.dimension is not None
+
     def _open(self, space: str) -> Index:
+        self.housekeeper.watch()  # first: what is erased while the index is read is noticed then
         dimension = self._dimension()
         if dimension is None:
-            index = Index(space, self.ledger, "", ExactStore(1), None, self._extra_signals, self.day_first)
+            index = Index(space, self.ledger, "", lambda _: ExactStore(1), None, self._extra_signals, self.day_first)
             index.dimension_unknown = True
             index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
             return index
-        if self._stores is None:
-            self._match_embedder()
-            folder = None if self.folder is None else self.folder / "vectors"
-            self._stores = QdrantStores(folder, self._qdrant, self._collection() if self._qdrant is not None else "")
-        file = None if self.folder is None else self.folder / "index" / index_file_name(space)
-        return self._index(space, self._stores.open(space, dimension), file)
+        file = None if self.folder is None else index_path(self.folder, space)
+        stores = self._vector_stores()
+        if isinstance(stores, QdrantStores):
+            index = self._index(space, lambda points: stores.open(space, dimension, points), file)
+        else:
+            index = self._index(space, lambda _: stores.open(space, dimension), file)
+        self._report_unfinished_jobs(index)
+        return index
 
-    def _index(self, space: str, store: VectorStore, file: Path | None) -> Index:
+    def _vector_stores(self) -> VectorStores:
+        with self._stores_lock:
+            if self._stores is None:
+                self._match_embedder()
+                folder = None if self.folder is None else self.folder / "vectors"
+                collection = self._collection() if self._qdrant is not None else ""
+                self._stores = QdrantStores(folder, self._qdrant, collection)
+            return self._stores
+
+    def _index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
         model = self.embedder.fingerprint
-        return Index(space, self.ledger, model, store, file, self._extra_signals, self.day_first)
+        return Index(space, self.ledger, model, open_store, file, self._extra_signals, self.day_first)
 
     def _collection(self) -> str:
         """The collection for this ledger's vectors, on a server that may hold those of others and other models."""
         model = text_hash(self.embedder.fingerprint).hex()[:8]
         return f"remanence-{self.ledger_id()[:12]}-{model}"
-
-    def _close_idle(self) -> None:
-        idle = [name for name in self._indexes if not self._users.get(name)]
-        for name in idle[: max(0, len(self._indexes) - _MAX_OPEN_INDEXES)]:
-            self._indexes.pop(name).close()
 
     def _dimension(self) -> int | None:
         """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""

@@ -1,9 +1,10 @@
 """Finishing erasures in the background: what cannot be removed at once is removed as soon as it can be.
 
-The text of an erased memory may stay for a while in three places: in the write-ahead log, if somebody reads the ledger
-during the erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; and in
-the index of another process, until that process looks at the ledger again. One thread of each process looks after all
-three. Each process has a lock file that says up to which erasure its indexes are up to date, for `pending`.
+What was erased may stay for a while in four places: in the write-ahead log, if somebody reads the ledger during the
+erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
+that does not answer; and in the index of another process, until that process looks at the ledger again. One thread of
+each process looks after all four. Each process has a lock file that says up to which erasure its indexes are up to
+date, for `pending`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 from weakref import ref
 
+from remanence.core.lock_files import open_lock_file, remove_empty_folders
 from remanence.errors import Closed
 from remanence.schema import PendingErasure
 
@@ -46,6 +48,7 @@ class Housekeeper:
         self._stopped = False
         self._thread: threading.Thread | None = None
         self._file: IO[str] | None = None
+        self._made_folders: list[Path] = []
         self._seen = 0  # the last erasure that all open indexes have
         self._cleaned = 0  # the last erasure of which the ledger has no trace any more
         self._quiet_since = 0.0
@@ -73,6 +76,7 @@ class Housekeeper:
         if file is not None:
             Path(file.name).unlink(missing_ok=True)
             file.close()
+            remove_empty_folders(self._made_folders)
 
     def work(self) -> bool:
         """Do what can be done now. True if something is left that has to be tried again soon."""
@@ -89,7 +93,11 @@ class Housekeeper:
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
-        return not is_clean or bool(_stale_spaces(engine))
+        undeleted = [space for space, index in engine.open_indexes() if index.vectors.has_undeleted]
+        for space in undeleted:
+            with engine.open_index(space) as index, index.lock:
+                index.vectors.retry()
+        return not is_clean or bool(undeleted or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""
@@ -105,6 +113,10 @@ class Housekeeper:
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"
                 out.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
+        for name, index in engine.open_indexes() if last else ():
+            if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
+                where = f"the vector server, of space {name!r}"
+                out.append(PendingErasure("vectors", where, "the server answers again"))
         for process, position in self._other_processes():
             if position < last:
                 until = f"that process looks at the ledger again, every {POLL_SECONDS:.0f} s"
@@ -135,6 +147,8 @@ class Housekeeper:
             engine = self._engine()
             if engine is not None and self._folder is not None:
                 self._seen = engine.ledger.last_erasure()
+                folder = _processes_folder(self._folder)
+                self._made_folders = [each for each in (folder.parent, folder) if not each.exists()]
                 self._file = _lock_file(self._folder)
                 self._record(self._seen)
             self._thread = threading.Thread(target=_run, args=(ref(self), self._wake), daemon=True)
@@ -201,7 +215,6 @@ def _lock_file(folder: Path) -> IO[str]:
     import fcntl
 
     path = _processes_folder(folder) / f"{os.getpid()}-{uuid4().hex[:8]}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("w")
+    file = open_lock_file(path, "w")
     fcntl.flock(file, fcntl.LOCK_EX)
     return file

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from datetime import datetime
 from itertools import groupby, islice
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index_file import IndexFile, IndexPart
-from remanence.errors import LedgerTampered, NotFound, ProjectionError
-from remanence.events import Erased, Forgotten, Remembered, Restored
+from remanence.core.index_file import Arrays, IndexFile, IndexPart
+from remanence.errors import LedgerTampered, NotFound, ProjectionError, ProjectionStale
+from remanence.events import Emptied, Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
 from remanence.schema import Change, Entry, Memory, Snapshot
+from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph, subject_names
 from remanence.signals.times import Times
 from remanence.signals.vectors import Vectors, passage_texts
@@ -40,12 +41,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "10"
+OpenStore = Callable[[int], "VectorStore"]
+"""Opens the vector store for about this many points."""
+
+FORMAT = "12"
 _BATCH = 2_000
 _SAVE_AFTER = 25_000
+_UNSAVED = 32
+"""How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
+a space with fewer entries has none."""
 _MAX_CACHED_MEMORIES = 4_096
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
+_EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 _MAX_RECALLED_TEXTS = 512
 
 
@@ -68,7 +76,7 @@ class Index:
         space: str,
         ledger: Ledger,
         model: str,
-        store: VectorStore,
+        open_store: OpenStore,
         index_path: Path | None,
         extra_signals: Sequence[Signal] = (),
         day_first: bool | None = None,
@@ -85,7 +93,6 @@ class Index:
         they are not saved; `refresh` removes them."""
         self._ledger = ledger
         self._model = model
-        self._store = store
         self._extra_signals = extra_signals
         self._index_file = None if index_path is None else IndexFile(index_path)
         self._is_copy = self._is_emptied = False
@@ -94,18 +101,33 @@ class Index:
         """Texts that were just recalled, with their memory ids. Added again, they are not new memories."""
         self._new_vectors: dict[bytes, Vector] = {}
         self._memories: OrderedDict[int, Memory] = OrderedDict()
+        self._fault: Exception | None = None  # why the entries cannot be relied on
         self._head = -1  # of the whole ledger, when this index was last brought up to date
         self._applied = self._saved = 0  # entries applied, and how many of them the index file has
         self._snapshot_masks: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
-        self._reset()
-        if self._load():
-            self.vectors.reconcile()
-        else:
-            self.vectors.clear()
-        self.catch_up()
+        saved = self._read_file()
+        # An upper bound is enough: it decides where the vectors are kept.
+        self._store = open_store(ledger.count(space) if saved is None else len(saved["vectors.points"]))
+        try:
+            self._reset()
+            self._prepare_vectors(self.vectors.reconcile if saved is not None and self._load(saved) else self._clear)
+            self.catch_up()
+        except BaseException:
+            self._store.close()
+            raise
 
     def __len__(self) -> int:
         return len(self.catalog)
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory this index takes, by what was measured with English sentences."""
+        return (
+            _EMPTY_BYTES
+            + _ROW_BYTES * len(self.catalog)
+            + _MEMORY_BYTES * len(self._memories)
+            + self.vectors.memory_bytes
+        )
 
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
         return [signal for name, signal in self.signals.items() if names is None or name in names]
@@ -113,6 +135,8 @@ class Index:
     def catch_up(self, head: int | None = None) -> None:
         """Apply what any process has written since. `head` is the last position of the ledger, if known."""
         with self.lock:
+            if self._fault is not None:
+                raise self._fault
             head = self._ledger.head() if head is None else head
             if head != self._head:
                 self.apply_entries(self._ledger.read(self.space, after=self.catalog.position))
@@ -130,6 +154,7 @@ class Index:
         with self.lock:
             self._new_vectors = dict(vectors or {})
             erased: list[int] = []
+            blank: set[int] = set()  # versions without text that no entry has explained yet
             last = ""
             # In ledger order, so that a rebuild gives names the same numbers.
             for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
@@ -137,9 +162,14 @@ class Index:
                 if kind == "remembered":
                     while batch := list(islice(run, _BATCH)):
                         self._apply_versions(batch)
+                        blank.update(entry.position for entry in batch if entry.event is None)
                     continue
                 for entry in run:
                     self.catalog.apply_entry(entry)
+                    if isinstance(entry.event, Erased):
+                        blank.difference_update(entry.event.positions)
+                    elif isinstance(entry.event, Emptied):
+                        blank.clear()
                     if kind not in MEMORY_ENTRY_KINDS:
                         self._apply_state(entry)
                     elif isinstance(entry.event, Erased):
@@ -147,6 +177,9 @@ class Index:
                         erased += [] if number is None else [number]
             self._new_vectors = {}
             self._is_emptied = last == "emptied" if last else self._is_emptied
+            if blank:
+                self._fault = self._missing_text(min(blank))
+                raise self._fault
             if erased:
                 self._remove_erased(erased)
             elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // 2):
@@ -239,8 +272,20 @@ class Index:
             if row is None:
                 return None
             [position] = self.catalog.positions_of_rows([row])
-            event = self._ledger.entries_at([position])[position].event
+            event = self.entries_at([position])[position].event
             return event if isinstance(event, Remembered) else None
+
+    def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
+        """Entries that this index was built from; LedgerTampered if one is not in the ledger any more."""
+        entries = self._ledger.entries_at(positions)
+        for position in positions:
+            if position not in entries:
+                raise LedgerTampered(
+                    f"entry {position} of space {self.space!r} is not in the ledger any more. Run `verify()`, and "
+                    "restore a backup.",
+                    position=position,
+                )
+        return entries
 
     def change_from_entry(self, entry: Entry) -> Change | None:
         """What an entry did to a memory; None for other entries, and for erased ones."""
@@ -297,8 +342,8 @@ class Index:
             differing = [key for key in theirs if not np.array_equal(mine.get(key, np.empty(0)), theirs[key])]
             if differing:
                 out[name] = f"{', '.join(differing)} differ from a fresh build"
-        if mismatched := self.vectors.count_mismatched_points():
-            out[self.vectors.name] = f"{mismatched} points are missing from the store, or do not belong to it"
+        if problems := self.vectors.differences():
+            out[self.vectors.name] = "; ".join(problems)
         return out
 
     def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
@@ -317,7 +362,7 @@ class Index:
             self.vectors.fill_missing_vectors()
             self.graph.fill_missing_vectors()
             self.missing_descriptions.clear()
-            self._applied += 1  # the index file lacks them
+            self._applied = max(self._applied, self._saved + _UNSAVED) + 1  # the index file lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
         with self.lock:
@@ -335,17 +380,13 @@ class Index:
             self._memories.clear()
             self.recently_recalled.clear()
             self.needs_refresh = False
-            try:
-                self.vectors.clear()
-            except ProjectionError as error:
-                # A vector server that is down must not prevent the rebuild of the other signals.
-                log.warning("the vectors of space %r could not be cleared: %s", self.space, error)
-                self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
+            self._prepare_vectors(self._clear)
             self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
             self.apply_entries(self._ledger.read(self.space))
-            self.save()
+            if self._applied > _UNSAVED:
+                self.save()
 
     def refresh(self) -> None:
         """Build everything but the vectors again from the ledger. The index can be used meanwhile: it is replaced at
@@ -359,9 +400,12 @@ class Index:
         fresh.broken[vectors] = "they are those of the other index"
         fresh.apply_entries(self._ledger.read(self.space))
         with self.lock:
-            self.catch_up()
-            newer = self._ledger.read(self.space, after=fresh.catalog.position)
-            fresh.apply_entries(entry for entry in newer if entry.position <= self.catalog.position)
+            while True:
+                self.catch_up()
+                newer = list(self._ledger.read(self.space, after=fresh.catalog.position))
+                if not newer or newer[-1].position <= self.catalog.position:
+                    break  # otherwise another process has just written, and may have erased some of them
+            fresh.apply_entries(newer)
             fresh.signals[vectors] = fresh._parts[vectors] = self.vectors
             del fresh.broken[vectors]
             for name in _BUILT:
@@ -378,13 +422,13 @@ class Index:
             if self._is_emptied:  # nothing is left of an emptied space, not even a file
                 self._index_file.remove()
             else:
-                self._index_file.write(self._header(), self._parts)
+                self._index_file.write(self._header(self.catalog.position), self._parts)
             self._saved = self._applied
 
     def close(self) -> None:
         with self.lock:
             try:
-                if self._applied > self._saved:
+                if self._applied > self._saved + _UNSAVED:
                     self.catch_up()  # or the file would contain text that another process has erased
                     self.save()
             finally:
@@ -397,11 +441,24 @@ class Index:
         missing = [key for key in hashes if key not in found]
         return found | self._ledger.vectors(self._model, missing) if missing else found
 
+    def _clear(self) -> None:
+        self.vectors.clear()
+
+    def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
+        try:
+            prepare()
+        except ProjectionStale:
+            raise
+        except ProjectionError as error:
+            # A vector store that refuses must not prevent the use of the other signals.
+            log.warning("the vectors of space %r cannot be used: %s", self.space, error)
+            self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
+
     def _reset(self, vectors: Vectors | None = None) -> None:
         """Make everything empty, except the vectors if they are given: they skip the rows that they have."""
         self.catalog = Catalog()
         self.fields = Fields(self.catalog)
-        self.vectors = vectors or Vectors(self._store, self._vector_loader)
+        self.vectors = Vectors(self._store, self._vector_loader) if vectors is None else vectors
         self.words = Words()
         self.names = Names()
         self.registry = Registry(self.names)
@@ -483,24 +540,24 @@ class Index:
         try:
             self.vectors.erase(rows)
         except ProjectionError as error:
+            # Made anew, they are not there: on a full disk they are kept in memory then.
             log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
-            self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
+            self.rebuild()
+            return
         if self._is_copy or len(self.catalog) > _MAX_REBUILT_AT_ONCE:
             self.needs_refresh = True
         elif self.broken:
             self.rebuild()
         else:
             self._reset(self.vectors)
-            self._saved = 0
+            self._applied = self._saved = 0
             self.apply_entries(self._ledger.read(self.space))
 
     def _read(self, positions: Sequence[int]) -> None:
-        entries = self._ledger.entries_at(positions)
-        for position in positions:
-            event = entries[position].event
-            if not isinstance(event, Remembered):
+        for position, entry in self.entries_at(positions).items():
+            if not isinstance(entry.event, Remembered):
                 raise self._missing_text(position)
-            self._memories[position] = self._memory(entries[position], event)
+            self._memories[position] = self._memory(entry, entry.event)
 
     def _memory(self, entry: Entry, event: Remembered) -> Memory:
         number = self.catalog.number(event.memory)
@@ -526,8 +583,7 @@ class Index:
         told = self.times.date_order_evidence(self.catalog.visible(position)) + sum(map(date_order_evidence, texts))
         return None if told == 0 else told > 0
 
-    def _header(self) -> dict[str, Any]:
-        position = self.catalog.position
+    def _header(self, position: int) -> dict[str, Any]:
         entry = self._ledger.entries_at([position]).get(position)
         return {
             "format": FORMAT,
@@ -536,17 +592,26 @@ class Index:
             "space": self.space,
             "position": position,
             "digest": entry.digest.hex() if entry is not None else "",
-            "signals": list(self.signals),
+            "signals": sorted([*SIGNALS, *(signal.name for signal in self._extra_signals)]),
         }
 
-    def _load(self) -> bool:
-        """Load the index file if it matches the ledger; False leaves everything empty."""
-        header = None if self._index_file is None else self._index_file.read(self._parts)
-        if header is not None and header == self._header():
+    def _read_file(self) -> Arrays | None:
+        """What the index file contains, if it matches the ledger."""
+        found = None if self._index_file is None else self._index_file.read()
+        if found is None:
+            return None
+        header, arrays = found
+        position = header.get("position")
+        if isinstance(position, int) and header == self._header(position):
+            return arrays
+        log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
+        return None
+
+    def _load(self, saved: Arrays) -> bool:
+        """Load what the index file contains; False leaves everything empty."""
+        if self._index_file is not None and self._index_file.load(saved, self._parts):
             self._applied = self._saved = len(self)
             return True
-        if header is not None:
-            log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
         self._reset()
         return False
 

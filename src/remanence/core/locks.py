@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remanence.core.engine import Engine
+from remanence.core.lock_files import open_lock_file
 
 
 @contextmanager
@@ -53,8 +54,7 @@ def _file_lock(path: Path | None) -> Iterator[bool]:
         return
     import fcntl
 
-    path.parent.mkdir(exist_ok=True)
-    with path.open("a") as file:
+    with open_lock_file(path, "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

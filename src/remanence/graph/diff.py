@@ -63,7 +63,7 @@ class DiffReader:
 
     def __init__(self, index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> None:
         self._index, self._before, self._after = index, before, after
-        self._history = HistoryReader(index, ledger, after)
+        self._history = HistoryReader(index, after)
         following = ledger.read(index.space, after=before.position)
         self._entries = list(takewhile(lambda entry: entry.position <= after.position, following))
 

@@ -20,7 +20,6 @@ from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
 from remanence.notebook import data_frame, html_table
-from remanence.ports import Ledger
 from remanence.read.receipts import Receipt
 from remanence.read.supersession import replacement_row
 from remanence.read.tables import TIMES
@@ -105,10 +104,8 @@ class HistoryReader:
     Only entries after the position `after` and up to the position `upto` are read.
     """
 
-    def __init__(
-        self, index: Index, ledger: Ledger, snapshot: Snapshot, after: int = 0, upto: int | None = None
-    ) -> None:
-        self._index, self._ledger, self._snapshot = index, ledger, snapshot
+    def __init__(self, index: Index, snapshot: Snapshot, after: int = 0, upto: int | None = None) -> None:
+        self._index, self._snapshot = index, snapshot
         self._after, self._upto = after, snapshot.position if upto is None else min(upto, snapshot.position)
         rows = np.arange(len(index.catalog)) < index.catalog.row_count(snapshot.position)
         self.full_snapshot = Snapshot(snapshot.position, snapshot.now, rows, index.catalog.memories_among(rows))
@@ -323,7 +320,7 @@ class HistoryReader:
     def _entries(self, positions: Iterable[int]) -> dict[int, Entry]:
         """The entries at those of these positions that are wanted."""
         wanted = sorted({position for position in positions if self._after < position <= self._upto})
-        return dict(self._ledger.entries_at(wanted))
+        return self._index.entries_at(wanted)
 
 
 def version_row(index: Index, number: int | None, position: int) -> int | None:

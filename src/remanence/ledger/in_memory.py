@@ -79,10 +79,11 @@ class InMemoryLedger:
         with self._check_open():
             return len(self._entries)
 
-    def spaces(self) -> list[str]:
+    def spaces(self, below: str | None = None) -> list[str]:
         with self._check_open():
             last_kinds = {entry.space: entry.kind for entry in self._entries}
-            return sorted(space for space, kind in last_kinds.items() if kind != "emptied")
+        names = [space for space, kind in last_kinds.items() if kind != "emptied"]
+        return sorted(name for name in names if below is None or name == below or name.startswith(f"{below}/"))
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():

@@ -22,6 +22,7 @@ import numpy as np
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, sqlite, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
+from remanence.ledger.head_record import HeadRecord
 from remanence.schema import OPEN_END, Entry
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class SqlLedger:
             if other.path == self.path and other._connected:
                 other._check_process()
         self._readers: deque[sqlite3.Connection] = deque()
+        self._head_record = HeadRecord(self.path.parent)
         self._head = EMPTY_HEAD
         self._head_version: int | None = None  # see `_find_head`
         with self._errors:
@@ -70,7 +72,7 @@ class SqlLedger:
             self._instances.add(self)
             try:
                 sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
-                self._writer.execute(tables.LAST_ENTRY).fetchone()  # finds damage at the end at once
+                self._check_head_record(self._writer)  # also finds damage at the end at once
                 self._clean_log(wait=0)  # a crash may have left the text of an erased entry in the log
             except BaseException:
                 self._disconnect()
@@ -99,6 +101,8 @@ class SqlLedger:
                 transaction.record_head()
                 with self._errors:
                     self._writer.execute("COMMIT")
+                if transaction.chain_head != self._head:
+                    self._head_record.write(transaction.chain_head)
                 self._head = transaction.chain_head
             except BaseException:
                 self._head_version = None
@@ -131,6 +135,21 @@ class SqlLedger:
             )
         return head
 
+    def _check_head_record(self, connection: sqlite3.Connection) -> None:
+        """Raise if the ledger ends before an entry that was committed."""
+        recorded = self._head_record.read()  # first: another process may be writing
+        # The later of the last entry and what the ledger says of it: if they differ, `verify` names the fault.
+        row = connection.execute(tables.LAST_ENTRY).fetchone()
+        last = max(0 if row is None else row[0], (self._recorded_head(connection) or EMPTY_HEAD).position)
+        if recorded is not None and recorded.position > last:
+            raise LedgerTampered(
+                f"{self.path} ends with entry {last}, but entry {recorded.position} was committed, as "
+                f"{self._head_record.path} says: the file or its write-ahead log was damaged, or replaced by an older "
+                "one. Nothing was changed. Make a copy of the folder, then restore a backup of the whole folder; or, "
+                f"to go on without the entries that are missing, delete {self._head_record.path.name}.",
+                position=last + 1,
+            )
+
     def last_erasure(self) -> int:
         return int(self.get_meta(tables.ERASED_KEY) or 0)
 
@@ -157,7 +176,7 @@ class SqlLedger:
                     return False
                 self._writer.execute(tables.PUT_META, (tables.CLEANED_KEY, str(erased)))
             self._log_has_erased_text = False
-        except sqlite3.OperationalError:  # locked; the erasure itself is committed, and this is tried again
+        except sqlite3.Error:  # such as a lock; the erasure itself is committed, and this is tried again
             return False
         finally:
             self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.BUSY_TIMEOUT * 1000)}")
@@ -189,9 +208,19 @@ class SqlLedger:
     def head(self) -> int:
         return self._value(tables.LAST_ENTRY) or 0
 
-    def spaces(self) -> list[str]:
-        emptied = {row[0] for row in self._rows(tables.EMPTIED_SPACES, {"key": tables.EMPTIED_KEY})}
-        return sorted(row[0] for row in self._rows(tables.SPACES) if row[0] not in emptied)
+    def spaces(self, below: str | None = None) -> list[str]:
+        if below is None:
+            return self._without_emptied(self._rows(tables.SPACES), "", "\U0010ffff")
+        # In SQLite's order of text, "/" is followed by "0".
+        first, end = f"{below}/", f"{below}0"
+        kind = self._value(tables.LAST_KIND, (below,))
+        own = [] if kind in (None, "emptied") else [below]
+        return own + self._without_emptied(self._rows(tables.SPACES_BELOW, (first, end)), first, end)
+
+    def _without_emptied(self, rows: Sequence[tuple[str]], first: str, end: str) -> list[str]:
+        """The names in these rows, from `first` to `end`, sorted, without those of spaces that were emptied."""
+        emptied = {row[0] for row in self._rows(tables.EMPTIED_SPACES, (tables.EMPTIED_KEY, first, end))}
+        return sorted(row[0] for row in rows if row[0] not in emptied)
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         return int(self._value(tables.COUNT, (space, OPEN_END if up_to is None else up_to)))
@@ -211,6 +240,7 @@ class SqlLedger:
     def verify(self) -> tuple[int, bytes]:
         self._check_open()
         with self._errors, self._reader() as reader:
+            self._check_head_record(reader)
             reader.execute("BEGIN")  # one snapshot: entries and recorded head of the same moment
             try:
                 entries = map(StoredEntry._make, reader.execute(tables.READ_STORED))
@@ -276,6 +306,7 @@ class SqlLedger:
 
     def _disconnect(self) -> None:
         self._writer.close()
+        self._head_record.close()
         self._connected = False
         while self._readers:
             self._readers.pop().close()

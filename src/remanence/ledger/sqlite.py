@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
+from remanence.ledger.head_record import NAME
 
 APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file, which tells our files from those of other programs
 BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
@@ -43,10 +44,13 @@ def ensure_ledger_file(folder: Path) -> Path:
             f"{path} is read-only. A ledger needs to write in its folder, even to read: "
             "change the permissions, or copy the folder to a writable place."
         )
-    if not (header or created) and any((path.parent / "index").glob("*.npz")):
+    if not header and (remains := _remains(path.parent)):
+        if created:
+            path.unlink()
         raise LedgerCorrupt(
-            f"{path} is empty, but {path.parent / 'index'} was built from its entries. {_RESTORE} "
-            "To start with an empty ledger, delete both."
+            f"{path} is {'missing' if created else 'empty'}, but {', '.join(remains)} in its folder "
+            f"{'was' if len(remains) == 1 else 'were'} made from its entries. {_RESTORE} "
+            "To start with an empty ledger, delete those."
         )
     # Read without SQLite, which may change another program's database by opening it.
     if header and (len(header) < 100 or header[:16] != b"SQLite format 3\0"):
@@ -57,6 +61,12 @@ def ensure_ledger_file(folder: Path) -> Path:
             "It was not changed: give another folder."
         )
     return path
+
+
+def _remains(folder: Path) -> list[str]:
+    """What there is in a folder that only a ledger with entries leaves behind."""
+    patterns = {NAME: (NAME,), "index": ("index/*.npz", "index/*/*.idx"), "vectors": ("vectors/*/",)}
+    return [name for name, those in patterns.items() if any(any(folder.glob(pattern)) for pattern in those)]
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

@@ -83,10 +83,17 @@ READ_STORED = f"SELECT {_ALL_COLUMNS} FROM entry ORDER BY position"
 LAST_ENTRY = "SELECT position, digest FROM entry ORDER BY position DESC LIMIT 1"
 LAST_TIME = "SELECT at FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 POSITION_AT = "SELECT position FROM entry WHERE space = ? AND at <= ? ORDER BY at DESC, position DESC LIMIT 1"
-SPACES = "SELECT DISTINCT space FROM entry"
-# A space is no longer listed while the entry that emptied it is its last one.
-EMPTIED_SPACES = """SELECT substr(name, length(:key) + 1) FROM meta WHERE name >= :key AND name < :key || char(0x10FFFF)
-AND CAST(value AS INTEGER) = (SELECT max(position) FROM entry WHERE space = substr(name, length(:key) + 1))"""
+# From one name to the next in the index: DISTINCT would read every entry.
+SPACES = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry UNION ALL
+SELECT (SELECT min(space) FROM entry WHERE space > name.space) FROM name WHERE name.space IS NOT NULL)
+SELECT space FROM name WHERE space IS NOT NULL"""
+SPACES_BELOW = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry WHERE space >= ?1 AND space < ?2 UNION ALL
+SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?2) FROM name WHERE name.space IS NOT NULL)
+SELECT space FROM name WHERE space IS NOT NULL"""
+LAST_KIND = "SELECT kind FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
+# A space is no longer listed while the entry that emptied it is its last one. Of the names in meta from ?2 to ?3.
+EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta WHERE name >= ?1 || ?2 AND name < ?1 || ?3
+AND CAST(value AS INTEGER) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
 ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position IN "
 VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash IN "

@@ -12,6 +12,7 @@ from remanence.language.rules.name_rules import find_question_names
 from remanence.language.rules.rule_extractor import RuleExtractor, speaker_name
 from remanence.language.text import truncate
 from remanence.models.llm_clients import has_return_type, is_langchain, is_llamaindex
+from remanence.models.time_limit import LimitedExtractor
 from remanence.ports import Extractor
 from remanence.schema import SELF, Extraction
 
@@ -20,13 +21,22 @@ __all__ = ["SELF", "RuleExtractor", "find_question_names", "resolve_extractor", 
 _WRAP = "A function from a prompt to text is a language model: wrap it as LLMExtractor(function)."
 
 
-def resolve_extractor(extractor: object | None) -> Extractor:
+def resolve_extractor(extractor: object | None, timeout: float | None = None) -> Extractor:
     """The extractor for a value that a caller passed.
 
     None gives the rules. A LangChain chat model or a LlamaIndex LLM finds facts for `remember`. An object with
     `extract` is used as it is. A function goes from text to Extraction. A function from a prompt to text is a
-    language model; the two look the same, so it must be wrapped: `LLMExtractor(function)`.
+    language model; the two look the same, so it must be wrapped: `LLMExtractor(function)`. The caller's own code may
+    take `timeout` seconds for one call; a language model has a limit of its own.
     """
+    found = _resolve(extractor)
+    is_ours = type(found).__module__.startswith("remanence.") and not isinstance(found, _FunctionExtractor)
+    if timeout is None or is_ours:
+        return found
+    return cast("Extractor", LimitedExtractor(found, timeout))
+
+
+def _resolve(extractor: object | None) -> Extractor:
     if extractor is None:
         return RuleExtractor()
     if isinstance(extractor, type):

@@ -7,19 +7,17 @@ and the `Reply` says what went wrong.
 from __future__ import annotations
 
 import inspect
-import math
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
+from remanence.models.time_limit import TimedOut, TimeLimit
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ACCEPTED = "Give a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to the text of the answer"
-MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread
 _NO_STREAMING = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a call out of an agent's stream
 
 
@@ -42,8 +40,6 @@ def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
     >>> resolve_llm(lambda prompt: prompt.upper()).ask("hello").text
     'HELLO'
     """
-    if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
-        raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0. None waits without a limit.")
     if isinstance(model, type):
         raise InvalidInput(f"The model is the class {model.__name__}, not an instance of it. {ACCEPTED}.")
     if is_langchain(model):
@@ -95,39 +91,21 @@ def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> 
 
 
 class WithTimeout:
-    """A language model with a time limit, whose errors become the `problem` of the reply.
-
-    A hanging thread cannot be ended. While `MAX_STUCK_THREADS` threads hang, no new call is made, so that a model
-    that is down does not fill the machine with threads.
-    """
+    """A language model with a time limit, whose errors become the `problem` of the reply."""
 
     def __init__(self, model: object, ask: Callable[..., Reply], timeout: float | None) -> None:
         self.name = _model_name(model)
-        self._model, self._ask, self._timeout = model, ask, timeout
-        self._lock = threading.Lock()
-        self._stuck: list[threading.Thread] = []
+        self._model, self._ask = model, ask
+        self._limit = TimeLimit(timeout)
 
     def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
         """The answer, as structured output if there is a `schema` and the model supports it; or the problem."""
-        if self._timeout is None:
-            return self._ask_model(prompt, schema)
-        with self._lock:
-            self._stuck = [thread for thread in self._stuck if thread.is_alive()]
-            if len(self._stuck) >= MAX_STUCK_THREADS:
-                return Reply(problem=f"has {MAX_STUCK_THREADS} earlier questions unanswered", timed_out=True)
-        answer: list[Reply] = []
-        # A new thread has a new context: no callback of a running agent sees this call.
-        thread = threading.Thread(target=lambda: answer.append(self._ask_model(prompt, schema)), daemon=True)
         try:
-            thread.start()
+            return self._limit.call(self._ask_model, prompt, schema)
+        except TimedOut as error:
+            return Reply(problem=str(error), timed_out=True)
         except RuntimeError as error:  # too many threads, or the program is ending
             return Reply(problem=f"could not be asked: {error}")
-        thread.join(self._timeout)
-        if answer:
-            return answer[0]
-        with self._lock:
-            self._stuck.append(thread)
-        return Reply(problem=f"gave no answer in {self._timeout:g} seconds", timed_out=True)
 
     def _ask_model(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         try:

@@ -71,7 +71,10 @@ class Postings:
     @classmethod
     def load(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
         postings = cls(unpack_texts(arrays["terms"]))
-        postings._starts, postings._docs, postings._counts = (arrays[name] for name in ("starts", "docs", "counts"))
+        # Copies: a view would keep the whole content of the index file in memory.
+        postings._starts, postings._docs, postings._counts = (
+            arrays[name].copy() for name in ("starts", "docs", "counts")
+        )
         return postings
 
     def _pack(self) -> None:

@@ -9,13 +9,17 @@ HNSW index under a filter silently loses recall; a filter evaluated for each poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.errors import ProjectionUnreachable
 from remanence.events import Remembered
 from remanence.language.text import text_hash
 from remanence.ports import Stage
@@ -25,10 +29,14 @@ from remanence.state.columns import Column
 if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
 
+log = logging.getLogger(__name__)
+
 PASSAGE_BITS = 12
 MAX_PASSAGES = 1 << PASSAGE_BITS
 _MAX_FILTERED_ROWS = 4_000
 _BATCH = 4_096
+_MIN_RETRY_SECONDS = 1.0
+_TOLERANCE = 2e-3  # of a product of unit vectors, one of them in half precision
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 """Returns the embeddings that the ledger has for these text hashes."""
@@ -46,6 +54,11 @@ class Vectors:
         self._points = Column(np.int64)
         self._hashes = Column(np.uint8, width=16)
         self._rows = 0
+        self.unreachable: str | None = None
+        """Why the store is not asked for now: its server does not answer."""
+        self._retry_at = 0.0
+        self.has_undeleted = False
+        """Whether the store may have vectors that were to be deleted while its server did not answer."""
         self.missing_vectors: dict[int, bytes] = {}
         """Points whose text has no embedding yet: the embedder was down when they were added."""
 
@@ -64,15 +77,27 @@ class Vectors:
             self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
             self._fill(points, hashes)
 
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory the vectors take, if the store can tell."""
+        return int(getattr(self._store, "memory_bytes", 0))
+
     def reconcile(self) -> None:
         """Make the store contain exactly the points of the indexed rows, also if it was killed, copied or emptied."""
-        expected = self._points.values
-        stored = np.array(self._store.ids(), np.int64)
-        surplus = np.setdiff1d(stored, expected)
-        if len(surplus):
-            self._store.delete(surplus.tolist())
-        missing = np.flatnonzero(~np.isin(expected, stored))
-        self._fill(expected[missing].tolist(), [key.tobytes() for key in self._hashes.values[missing]])
+        with self._reachable():
+            expected, hashes = self._points.values, self._hashes.values
+            stored = np.array(self._store.ids(), np.int64)
+            if len(stored):  # a small space keeps none
+                surplus = np.setdiff1d(stored, expected)
+                if len(surplus):
+                    self._store.delete(surplus.tolist())
+                missing = np.flatnonzero(~np.isin(expected, stored))
+                expected, hashes = expected[missing], hashes[missing]
+            self.unreachable, self.has_undeleted = None, False
+            self._fill(expected.tolist(), [key.tobytes() for key in hashes])
 
     def erase(self, rows: Sequence[int]) -> None:
         """Remove the points of these rows, also from the store."""
@@ -85,7 +110,10 @@ class Vectors:
             self._hashes = Column(np.uint8, self._hashes.values[~chosen])
             for point in points:
                 self.missing_vectors.pop(point, None)
-            self._store.delete(points)
+            if self.unreachable is None:  # otherwise `reconcile` deletes them when the server is back
+                with self._reachable():
+                    self._store.delete(points)
+            self.has_undeleted |= self.unreachable is not None
 
     def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
         """Those of these text hashes that a row other than these has."""
@@ -110,11 +138,19 @@ class Vectors:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
-        ranking = self._rank(query, limit)
-        if not self.missing_vectors:
-            return ranking
-        reason = f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down"
-        return replace(ranking, missing_reason=reason)
+        self.retry()
+        if self.unreachable is None:
+            with self._reachable():
+                return self._with_problems(self._rank(query, limit))
+        return Ranking.unavailable(self.name, self.unreachable or "")
+
+    def _with_problems(self, ranking: Ranking) -> Ranking:
+        """The ranking, with what it lacks."""
+        reasons = [getattr(self._store, "problem", None)]
+        if self.missing_vectors:
+            reasons.append(f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down")
+        reason = "; ".join(filter(None, reasons))
+        return replace(ranking, missing_reason=reason) if reason else ranking
 
     def _rank(self, query: Query, limit: int) -> Ranking:
         if query.vector is None:
@@ -143,7 +179,8 @@ class Vectors:
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        self._store.flush()
+        with self._reachable():
+            self._store.flush()
         return {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -151,13 +188,48 @@ class Vectors:
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
 
-    def count_mismatched_points(self) -> int:
-        """How many points are missing in the store or do not belong there, except those without an embedding."""
+    def differences(self) -> list[str]:
+        """What is wrong with the store: points that are missing or do not belong there, except those without an
+        embedding, and vectors that are not those of the ledger."""
         expected = {int(point) for point in self._points.values} - set(self.missing_vectors)
-        return len(expected ^ set(self._store.ids()))
+        out: list[str] = []
+        with self._reachable():
+            if mismatched := len(expected ^ set(self._store.ids())):
+                out.append(f"{mismatched} points are missing from the store, or do not belong to it")
+            if changed := self._count_changed_vectors():
+                out.append(f"{changed} vectors in the store are not those of the ledger")
+        return out if self.unreachable is None else [*out, self.unreachable]
+
+    def _count_changed_vectors(self) -> int:
+        """How many vectors of the store differ from those of the ledger. A store cannot be asked for a vector, only for
+        its product with another: that with a random one tells nearly any two apart."""
+        changed = 0
+        for begin in range(0, len(self._points), _BATCH):
+            points = self._points.values[begin : begin + _BATCH].tolist()
+            keys = [key.tobytes() for key in self._hashes.values[begin : begin + _BATCH]]
+            vectors = self._load_vectors(keys)
+            known = [(point, vectors[key]) for point, key in zip(points, keys, strict=True) if key in vectors]
+            if not known:
+                continue
+            matrix = np.array([vector for _, vector in known])
+            probe = np.random.default_rng().standard_normal(matrix.shape[1], np.float32)
+            probe /= np.linalg.norm(probe)
+            expected = dict(zip((point for point, _ in known), (matrix @ probe).tolist(), strict=True))
+            found = zip(*self._store.search(probe, len(known), list(expected)), strict=True)
+            # Not `>`: a damaged vector may give NaN.
+            changed += sum(not abs(score - expected[point]) <= _TOLERANCE for point, score in found)
+        return changed
 
     def clear(self) -> None:
-        self._store.clear()
+        """Remove all points. A store that does not answer is made to agree with the index when it does."""
+        with self._reachable():
+            self._store.clear()
+        self.has_undeleted |= self.unreachable is not None
+
+    def retry(self) -> None:
+        """Ask a server again that did not answer, if it is time to."""
+        if self.unreachable is not None and time.monotonic() >= self._retry_at:
+            self.reconcile()
 
     def close(self) -> None:
         self._store.close()
@@ -168,8 +240,22 @@ class Vectors:
             vectors = self._load_vectors(keys)
             found = [(point, vectors[key]) for point, key in zip(batch, keys, strict=True) if key in vectors]
             self.missing_vectors.update((p, key) for p, key in zip(batch, keys, strict=True) if key not in vectors)
-            if found:
-                self._store.upsert([point for point, _ in found], np.array([vector for _, vector in found]))
+            if found and self.unreachable is None:
+                with self._reachable():
+                    self._store.upsert([point for point, _ in found], np.array([vector for _, vector in found]))
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        """If the server of the store does not answer, it is not asked for a while, and then made to agree with the
+        index; that is longer for one that does not even refuse, for callers wait meanwhile."""
+        begin = time.monotonic()
+        try:
+            yield
+        except ProjectionUnreachable as error:
+            log.warning("the signal 'vectors' is missing for now: %s", error)
+            self.unreachable = str(error)
+            now = time.monotonic()
+            self._retry_at = now + max(_MIN_RETRY_SECONDS, 10 * (now - begin))
 
     def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
         if not rows or query.vector is None:

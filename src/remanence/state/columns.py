@@ -32,6 +32,11 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def reserved_bytes(self) -> int:
+        """How much memory it takes, with the room for what is added next."""
+        return self._data.nbytes
+
     def append(self, value: Any) -> None:
         size = len(self.values)
         if size == len(self._data):

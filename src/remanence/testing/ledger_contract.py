@@ -223,10 +223,12 @@ class LedgerContract:
         assert [entry.event for entry in ledger.read("home")] == [None, None, Emptied("home")]
         assert [entry.event for entry in ledger.read("work")] == [remembered_event("public")]
         assert ledger.spaces() == ["work"]
+        assert ledger.spaces("home") == []
         assert ledger.last_erasure() == emptied.position == ledger.head()
         assert ledger.clean_up(wait=1.0)
         append_events(ledger, remembered_event("new"), at=TUESDAY)
         assert ledger.spaces() == ["home", "work"]
+        assert ledger.spaces("home") == ["home"]
         with ledger.transaction() as transaction:
             transaction.erase_space("home", at=TUESDAY)
         kinds = [(entry.kind, entry.event is None) for entry in ledger.read("home")]

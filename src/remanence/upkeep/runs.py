@@ -13,7 +13,7 @@ from datetime import datetime
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.core.index_file import index_file_name
+from remanence.core.index_file import space_hash
 from remanence.core.locks import try_lock
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
@@ -87,7 +87,7 @@ class UndoReport:
 @contextmanager
 def upkeep_lock(engine: Engine, space: str) -> Iterator[None]:
     """Hold the upkeep lock of a space, in this process and against all that have opened the same folder."""
-    with try_lock(engine, f"upkeep-{index_file_name(space).removesuffix('.npz')}") as acquired:
+    with try_lock(engine, f"upkeep-{space_hash(space)}") as acquired:
         if not acquired:
             raise LedgerUnavailable(
                 f"another upkeep run is active in space {space!r}. Nothing was done; try again when it has ended."
@@ -102,7 +102,7 @@ def vault_space(space: str) -> str:
 
 def has_vault_notes(engine: Engine, space: str) -> bool:
     """Whether a person's own notes were ever read in. (Opening their space would create its files.)"""
-    return vault_space(space) in engine.ledger.spaces()
+    return engine.ledger.count(vault_space(space)) > 0
 
 
 def spaces_with_runs(engine: Engine, space: str) -> list[str]:
@@ -183,10 +183,10 @@ def _changed_since(engine: Engine, index: Index, run: RunState) -> set[str]:
     later = engine.ledger.read(space=index.space, after=run.line)
     mentioned = {entry.subject for entry in later if entry.kind in MEMORY_ENTRY_KINDS}
     written = {*run.made, *(memory for memory, _ in run.revised)}
-    return {memory for memory in mentioned if memory not in written or not _is_unchanged(engine, index, memory, run)}
+    return {memory for memory in mentioned if memory not in written or not _is_unchanged(index, memory, run)}
 
 
-def _is_unchanged(engine: Engine, index: Index, memory: str, run: RunState) -> bool:
+def _is_unchanged(index: Index, memory: str, run: RunState) -> bool:
     catalog = index.catalog
     row = index.current_row(memory, catalog.position)
     if row is None:
@@ -194,7 +194,7 @@ def _is_unchanged(engine: Engine, index: Index, memory: str, run: RunState) -> b
     before = catalog.row_at(catalog.memory_of(row), run.line)
     assert before is not None, "a memory that a run made or revised has a version at the position of the run"
     then, now = catalog.positions_of_rows([before, row])
-    entries = engine.ledger.entries_at([then, now])
+    entries = index.entries_at([then, now])
     return entries[then].event == entries[now].event
 
 

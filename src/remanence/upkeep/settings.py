@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache, lru_cache
 from typing import Any
 
 from remanence.errors import InvalidInput
@@ -97,17 +98,7 @@ class UpkeepSettings:
             InvalidInput: A variable does not hold a valid value.
         """
         environ = os.environ if environ is None else environ
-        changes: dict[str, Any] = {}
-        for setting in fields(cls):
-            variable = PREFIX + setting.name.upper()
-            if setting.name != "half_life_by_kind" and environ.get(variable):
-                changes[setting.name] = _parse(variable, environ[variable], setting.type)
-        half_lives = dict(_HALF_LIVES)
-        for kind in MEMORY_KINDS:
-            variable = f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}"
-            if environ.get(variable):
-                half_lives[kind] = _parse(variable, environ[variable], "float")
-        return cls(**changes, half_life_by_kind=half_lives)
+        return _from_variables(tuple((name, value) for name in _variables() if (value := environ.get(name))))
 
     def with_changes(self, **changes: Any) -> UpkeepSettings:
         """These settings with some of them changed.
@@ -124,6 +115,29 @@ class UpkeepSettings:
             if name not in known:
                 raise InvalidInput(f"{name!r} is not a setting of upkeep. The settings are {', '.join(known)}.")
         return replace(self, **changes)
+
+
+@cache
+def _variables() -> list[str]:
+    """The names of all environment variables for settings."""
+    names = [setting.name for setting in fields(UpkeepSettings) if setting.name != "half_life_by_kind"]
+    return [PREFIX + name.upper() for name in (*names, *(f"half_life_days_{kind}" for kind in MEMORY_KINDS))]
+
+
+@lru_cache(8)  # every recall asks for them
+def _from_variables(variables: tuple[tuple[str, str], ...]) -> UpkeepSettings:
+    values = dict(variables)
+    changes: dict[str, Any] = {}
+    for setting in fields(UpkeepSettings):
+        variable = PREFIX + setting.name.upper()
+        if setting.name != "half_life_by_kind" and variable in values:
+            changes[setting.name] = _parse(variable, values[variable], setting.type)
+    half_lives = dict(_HALF_LIVES)
+    for kind in MEMORY_KINDS:
+        variable = f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}"
+        if variable in values:
+            half_lives[kind] = _parse(variable, values[variable], "float")
+    return UpkeepSettings(**changes, half_life_by_kind=half_lives)
 
 
 def _parse(variable: str, value: str, type_name: Any) -> Any:

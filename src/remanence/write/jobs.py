@@ -126,7 +126,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
             state = index.journal.jobs.get(job.id)
             if state is None or state.is_finished:  # None: everything in the space was erased meanwhile
                 return False
-            event = engine.ledger.entries_at([job.position])[job.position].event
+            event = index.entries_at([job.position])[job.position].event
             assert isinstance(event, Queued), "the position of a job is that of its Queued event"
         now = from_micros(event.given["now"])
         # Sources that were forgotten since are not read.

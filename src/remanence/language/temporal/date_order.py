@@ -28,6 +28,11 @@ def reading_dates(day_first: bool | None) -> Iterator[None]:
         _day_first.reset(token)
 
 
+def given_date_order() -> bool | None:
+    """The order that `reading_dates` gave, for code that runs in another thread."""
+    return _day_first.get()
+
+
 def has_numeric_date(text: str) -> bool:
     """Whether the order matters for a text."""
     return ("/" in text or "-" in text) and _NUMBERS.search(text) is not None

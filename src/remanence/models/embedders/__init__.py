@@ -28,8 +28,9 @@ _METHODS = (
 )
 
 
-def resolve_embedder(embedder: object = None) -> CheckedEmbedder:
-    """The embedder for a value that a caller passed, inside the wrapper that checks its vectors.
+def resolve_embedder(embedder: object = None, timeout: float | None = None) -> CheckedEmbedder:
+    """The embedder for a value that a caller passed, inside the wrapper that checks its vectors. An object of the
+    caller's may take `timeout` seconds for one call.
 
     Nothing is downloaded, except by `fastembed:` models.
     """
@@ -40,7 +41,7 @@ def resolve_embedder(embedder: object = None) -> CheckedEmbedder:
         return embedder
     if embedder is None or isinstance(embedder, (str, Path)):
         return CheckedEmbedder(_embedder_by_name("default" if embedder is None else str(embedder)))
-    return CheckedEmbedder(_embedder_from_object(embedder))
+    return CheckedEmbedder(_embedder_from_object(embedder), timeout)
 
 
 def _embedder_by_name(name: str) -> Embedder:

@@ -13,6 +13,7 @@ import numpy as np
 
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
 from remanence.language.text import pluralize, truncate
+from remanence.models.time_limit import TimedOut, TimeLimit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,8 +29,9 @@ class CheckedEmbedder:
     Rows have unit length and always the same dimension; a row of zeros stays zeros.
     """
 
-    def __init__(self, inner: Embedder) -> None:
+    def __init__(self, inner: Embedder, timeout: float | None = None) -> None:
         self.inner = inner
+        self._limit = TimeLimit(timeout)
         self.name = inner.name
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
@@ -65,7 +67,9 @@ class CheckedEmbedder:
 
     def _rows(self, embed: Callable[..., object], value: object, count: int) -> Vector:
         try:
-            answer = embed(value)
+            answer = self._limit.call(embed, value)
+        except TimedOut as error:
+            raise EmbedderDown(f"The embedder {self.name!r} {error}. Try again when it is up.") from error
         except RemanenceError:
             raise
         except Exception as error:

@@ -7,7 +7,6 @@ missing points are restored.
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
     from remanence.ports import VectorStore
-
-log = logging.getLogger(__name__)
 
 
 class QdrantStores:
@@ -32,8 +29,8 @@ class QdrantStores:
         self._collection = collection
         self._client: QdrantClient | None = None
 
-    def open(self, space: str, dimension: int) -> VectorStore:
-        """The store of this space. If another process uses its folder, an empty one in memory."""
+    def open(self, space: str, dimension: int, points: int = 0) -> VectorStore:
+        """The store of this space, for about this many points: in a folder, few are kept in memory only."""
         from remanence.signals.stores.exact import ExactStore
 
         if self._qdrant is not None:
@@ -42,12 +39,9 @@ class QdrantStores:
             self._client = self._client or connect(self._qdrant)
             return ServerStore(self._client, self._collection, space, dimension)
         if self._folder is not None:
-            from remanence.signals.stores.edge import EdgeStore, StoreBusy
+            from remanence.signals.stores.folder import FolderStore
 
-            try:
-                return EdgeStore(self._folder / folder_name(space), dimension)
-            except StoreBusy as busy:
-                log.info("%s The vectors of space %r are kept in memory here.", busy, space)
+            return FolderStore(self._folder / folder_name(space), dimension, points)
         return ExactStore(dimension)
 
     def close(self) -> None:

@@ -2,13 +2,19 @@
 
 The engine's write-ahead log is off: it costs 128 MB and eight threads for each shard, and the ledger already has every
 vector. Without the log the engine does not refuse a second process, so a lock file beside the folder does.
+
+The engine maps its files into memory, so a full disk or a damaged file would end this process inside native code, where
+nothing can be caught. So room on the disk is checked before it writes; and before it loads a shard, the checksums that
+were written when it was last closed, or, after a crash, whether a child process can load it.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import mmap
+import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence, Set
@@ -19,6 +25,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import Closed, ProjectionError
+from remanence.signals.stores.checksums import Checksums
+from remanence.signals.stores.child_process import loads_in_child_process
 from remanence.signals.stores.exact import as_rows, top_points
 
 if TYPE_CHECKING:
@@ -29,12 +37,18 @@ if TYPE_CHECKING:
 BATCH = 1_000
 PAGE = 10_000
 PACK_AFTER = 20_000
+MIN_ROOM = 128 * 2**20
+"""The engine makes files of 32 MB, in which the disk gives it pages only when they are written."""
 
 log = logging.getLogger(__name__)
 
 
 class StoreBusy(Exception):
     """The folder is used by another process, or cannot be locked here. The caller uses a store in memory."""
+
+
+class NoRoom(ProjectionError):
+    """There is too little room on the disk for the engine."""
 
 
 class EdgeStore:
@@ -47,6 +61,8 @@ class EdgeStore:
         self._dimension = dimension
         self._lock = threading.Lock()
         self._unpacked = 0
+        self._checksums = Checksums(folder, folder.with_name(folder.name + ".sums"))
+        self._check_room()
         self._lock_file: IO[bytes] = _lock(folder.with_name(folder.name + ".lock"))
         try:
             self._shard = self._load() if folder.exists() else None  # None until the first point
@@ -134,17 +150,27 @@ class EdgeStore:
     def close(self) -> None:
         with suppress(Closed), self._engine() as shard, self._lock_file:
             self._shard = None
-            if shard is not None:
+            if shard is None:
+                return
+            try:
                 self._pack(shard)
                 shard.flush()
                 shard.close()
+                self._checksums.write()
+            except BaseException as error:
+                if not _from_engine(error):
+                    raise
+                # As on a full disk. Without checksums it is not loaded again before it was tried elsewhere.
+                log.warning("The vectors in %s were not written completely: %s", self._folder, error)
 
     def _insert(self, ids: Sequence[int], rows: Vector) -> None:
         from qdrant_edge import EdgeShard, Point, UpdateOperation
 
+        self._check_room(8 * rows.nbytes)
+        self._checksums.remove()
         if self._shard is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._shard = EdgeShard.create(str(self._folder), self._config())
+            self._shard = EdgeShard.create(str(self._folder), _config(self._dimension))
         # A memoryview avoids a copy of each vector.
         points = [Point(int(point), memoryview(row)) for point, row in zip(ids, rows, strict=True)]  # type: ignore[arg-type]
         self._shard.update(UpdateOperation.upsert_points(points))
@@ -157,7 +183,14 @@ class EdgeStore:
             return
         from qdrant_edge import CountRequest
 
-        if self._unpacked >= shard.count(CountRequest(exact=False)) // 2:
+        count = shard.count(CountRequest(exact=False))
+        if self._unpacked >= count // 2:
+            try:
+                self._check_room(4 * count * self._dimension)
+            except NoRoom as error:
+                log.info("%s The vectors are not packed now.", error)
+                return
+            self._checksums.remove()
             shard.optimize()
             self._unpacked = 0
 
@@ -165,8 +198,21 @@ class EdgeStore:
         shard, self._shard = self._shard, None
         if shard is not None:
             shard.close()
+        self._delete_files()
+
+    def _delete_files(self) -> None:
+        self._checksums.remove()
         if self._folder.exists():
             shutil.rmtree(self._folder)
+
+    def _check_room(self, more: int = 0) -> None:
+        """NoRoom if the disk is too full for the engine to write this many bytes more."""
+        free, needed = free_bytes(self._folder), MIN_ROOM + more
+        if free < needed:
+            raise NoRoom(
+                f"The disk of {self._folder} has {free / 1e6:.0f} MB free, and the vector engine needs "
+                f"{needed / 1e6:.0f} MB. Free some space."
+            )
 
     def _all_points(self, shard: EdgeShard) -> list[int]:
         from qdrant_edge import ScrollRequest
@@ -187,6 +233,8 @@ class EdgeStore:
                 raise Closed(f"The vector store in {self._folder} was closed. Open the space again.")
             try:
                 yield self._shard
+            except NoRoom:
+                raise
             except BaseException as error:
                 if not _from_engine(error):
                     raise
@@ -194,40 +242,60 @@ class EdgeStore:
                 raise ProjectionError(f"The vectors in {self._folder} cannot be used: {error}. {advice}") from error
 
     def _load(self) -> EdgeShard | None:
-        from qdrant_edge import CountRequest, EdgeShard
-
         try:
-            shard = EdgeShard.load(str(self._folder), self._config())
-            # Truncated files load, and fail or return nothing when searched.
-            probe = _scan(shard, [1.0] * self._dimension, 1)
-            if shard.count(CountRequest()) and not (probe and math.isfinite(probe[0][1])):
-                raise ValueError("its points cannot be searched")
+            if not self._checksums.exist():  # the last process was killed, or was of an older release
+                loads_in_child_process(load_shard, self._folder, self._dimension)
+            elif changed := self._checksums.find_change():
+                raise ValueError(f"{changed} is not what was written")
+            return load_shard(self._folder, self._dimension)
         except BaseException as error:
             if not _from_engine(error):
                 raise
             log.warning("The vectors in %s are rebuilt from the ledger: %s", self._folder, error)
-            shutil.rmtree(self._folder)
+            self._delete_files()
             return None
-        return shard
 
-    def _config(self) -> EdgeConfig:
-        import qdrant_edge as qe
 
-        half = qe.VectorStorageDatatype.Float16
-        return qe.EdgeConfig(
-            vectors=qe.EdgeVectorParams(size=self._dimension, distance=qe.Distance.Dot, datatype=half),
-            wal_enabled=False,
-            max_search_threads=1,
-            # No HNSW links: building them takes minutes, and an exact scan does not use them.
-            hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=10**9),
-            optimizers=qe.EdgeOptimizersConfig(default_segment_number=1),
-        )
+def load_shard(folder: Path, dimension: int) -> EdgeShard:
+    """The shard in this folder, or whatever error the engine raises."""
+    from qdrant_edge import CountRequest, EdgeShard
+
+    shard = EdgeShard.load(str(folder), _config(dimension))
+    # Truncated files load, and fail or return nothing when searched.
+    probe = _scan(shard, [1.0] * dimension, 1)
+    if shard.count(CountRequest()) and not (probe and math.isfinite(probe[0][1])):
+        raise ValueError("its points cannot be searched")
+    return shard
+
+
+def free_bytes(folder: Path) -> int:
+    """How much room there is on the disk of a folder, which need not exist."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def _config(dimension: int) -> EdgeConfig:
+    import qdrant_edge as qe
+
+    half = qe.VectorStorageDatatype.Float16
+    return qe.EdgeConfig(
+        vectors=qe.EdgeVectorParams(size=dimension, distance=qe.Distance.Dot, datatype=half),
+        wal_enabled=False,
+        max_search_threads=1,
+        # No HNSW links: building them takes minutes, and an exact scan does not use them.
+        hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=10**9),
+        optimizers=qe.EdgeOptimizersConfig(default_segment_number=1),
+    )
 
 
 def remove_store(folder: Path) -> None:
     """Delete the files of a store that belongs to no space any more; StoreBusy if it is in use."""
-    with _lock(folder.with_name(folder.name + ".lock")):
+    lock = folder.with_name(folder.name + ".lock")
+    with _lock(lock):
+        Checksums(folder, folder.with_name(folder.name + ".sums")).remove()
         shutil.rmtree(folder)
+        lock.unlink()
 
 
 def _scan(shard: EdgeShard, query: list[float], limit: int, only: Filter | None = None) -> list[tuple[int, float]]:
@@ -252,10 +320,15 @@ def _lock(path: Path) -> IO[bytes]:
     except ImportError:  # Windows
         raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoRoom(f"{path} cannot be written: {error}. Free some space.") from error
         raise StoreBusy(f"{path} cannot be written: {error}.") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
         raise StoreBusy(f"{path} is locked by another process, or by another store of this one.") from error
+    if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+        file.close()
+        raise StoreBusy(f"{path} was just removed by another process.")
     return file

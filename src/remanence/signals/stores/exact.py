@@ -6,6 +6,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,23 @@ class ExactStore:
         self._lock = threading.RLock()
         self._closed = False
         self.clear()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, point: int) -> bool:
+        return point in self._slots
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory it takes."""
+        return self._matrix.reserved_bytes + 150 * len(self._slots)
+
+    def first(self, count: int) -> tuple[list[int], Vector]:
+        """The points that were added first, up to `count`, with their vectors."""
+        with self._usable():
+            ids = list(islice(self._slots, count))
+            return ids, self._matrix.values[[self._slots[point] for point in ids]]
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         rows = as_rows(vectors, len(ids), self._dimension)

@@ -11,7 +11,14 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale, RemanenceError
+from remanence.errors import (
+    Closed,
+    InvalidInput,
+    ProjectionError,
+    ProjectionStale,
+    ProjectionUnreachable,
+    RemanenceError,
+)
 from remanence.signals.stores.exact import as_rows, top_points
 
 if TYPE_CHECKING:
@@ -148,14 +155,15 @@ class ServerStore:
         except UnexpectedResponse as error:
             # If somebody else deleted the collection, the next call creates it again.
             self._ready = self._ready and error.status_code != 404
-            raise ProjectionError(
+            kind = ProjectionUnreachable if (error.status_code or 0) >= 500 else ProjectionError
+            raise kind(
                 f"Qdrant at {self._address} refused a call on collection {self._collection!r}: "
                 f"{error.status_code} {error.reason_phrase}. For 401 or 403 set QDRANT_API_KEY; "
                 "otherwise see the server's log."
             ) from error
         except ApiException as error:
             advice = "The ledger is not affected: start the server, or correct its address, and try again."
-            raise ProjectionError(f"Qdrant at {self._address} does not answer: {error}. {advice}") from error
+            raise ProjectionUnreachable(f"Qdrant at {self._address} does not answer: {error}. {advice}") from error
         except RemanenceError:
             raise
         except (RuntimeError, ValueError) as error:

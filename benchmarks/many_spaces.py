@@ -1,0 +1,196 @@
+"""What many small spaces in one folder cost: files, disk, memory, and the time of a call, one space per user.
+
+    python benchmarks/many_spaces.py --spaces 10000
+
+Times are CPU times of this process unless said otherwise. The reader is off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import remanence
+from remanence.admin.overview import disk_usage, format_bytes
+from remanence.ports import Vector, VectorStore
+from remanence.signals.stores.edge import EdgeStore
+from remanence.signals.stores.exact import ExactStore
+from remanence.testing.vector_store_contract import unit_vectors
+
+PEOPLE = ("Alice", "Bob", "Carol", "Dave", "Erin", "Frank", "Grace", "Heidi", "Ivan", "Judy")
+TOWNS = ("Porto", "Lisbon", "Berlin", "Paris", "Rome", "Oslo", "Madrid", "Vienna", "Prague", "Dublin")
+DEEDS = ("lives in", "visited", "moved to", "dreams of", "wrote a book about", "flew to", "works in")
+THINGS = ("tea", "coffee", "running", "chess", "bridges", "boats", "music", "painting", "history", "gardens")
+QUESTIONS = ("Where does Bob live?", "What does Carol like?", "Who visited Rome?", "When did Ivan fly to Oslo?")
+
+
+def texts(count: int, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    words = [(rng.choice(PEOPLE), rng.choice(DEEDS), rng.choice(TOWNS), rng.choice(THINGS)) for _ in range(count)]
+    return [f"{who} {does} {where} and spoke of {what}, {n}." for n, (who, does, where, what) in enumerate(words)]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--spaces", type=int, default=1_000, help="how many spaces")
+    options.add_argument("--memories", type=int, default=20, help="how many memories in each")
+    options.add_argument("--engine", action="store_true", help="only compare the two vector searches by size")
+    options.add_argument("--warm", type=Path, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.warm is not None:
+        measure_warm_memory(given.warm, given.spaces)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="many-spaces-"))
+    try:
+        if given.engine:
+            compare_engines(folder)
+        else:
+            show_costs(folder, given.spaces, given.memories)
+    finally:
+        shutil.rmtree(folder)
+
+
+def show_costs(folder: Path, spaces: int, memories: int) -> None:
+    with opened(folder) as space:
+        rate = cpu_ms(lambda: [space.child(f"u{n}").add_many(texts(memories, n)) for n in range(spaces)]) / spaces
+    sizes = disk_usage(folder)
+    files = sum(len(names) for _, _, names in os.walk(folder))
+    print(f"{spaces:,} spaces of {memories} memories: {rate:.1f} ms each to make, {files} files, on disk", end=" ")
+    print(", ".join(f"{format_bytes(size)} {kind}" for kind, size in sizes.items()))
+    outside = sum(size for kind, size in sizes.items() if kind != "ledger")
+    print(
+        f"for each space {format_bytes(sizes['ledger'] // spaces)} in the ledger, {outside // spaces} bytes outside it"
+    )
+    show_warm_memory(folder, min(spaces, 1_000))
+    show_recalls(folder)
+    show_threads(folder, min(spaces, 400))
+    show_single_calls(folder, spaces)
+
+
+def show_recalls(folder: Path) -> None:
+    """A recall in a space that is not in memory, and the next one in it."""
+    for count, each in ((20, 30), (100, 30), (1_000, 12)):
+        with opened(folder) as space:
+            for n in range(each):
+                space.child(f"of {count}", str(n)).add_many(texts(count, n))
+        with opened(folder) as space:
+            warm_up(space)
+            children = [space.child(f"of {count}", str(n)) for n in range(each)]
+            cold, warm = (
+                [cpu_ms(partial(child.recall, QUESTIONS[(n + k) % 4])) for n, child in enumerate(children)]
+                for k in range(2)
+            )
+        print(
+            f"recall in {count:,} memories: cold {statistics.median(cold):.1f} ms, then {statistics.median(warm):.1f}"
+        )
+
+
+def show_warm_memory(folder: Path, spaces: int) -> None:
+    """In a process of its own, whose memory nothing else has used."""
+    subprocess.run([sys.executable, __file__, "--warm", str(folder), "--spaces", str(spaces)], check=True)
+
+
+def measure_warm_memory(folder: Path, spaces: int) -> None:
+    with opened(folder) as space:
+        warm_up(space)
+        before = resident()
+        for n in range(spaces):
+            space.child(f"u{n}").recall(QUESTIONS[n % 4])
+        grown, counted = resident() - before, space._engine.indexes.memory_bytes
+        print(f"{spaces:,} warm spaces: {format_bytes(grown)} more in memory, {format_bytes(counted)} as estimated")
+    with opened(folder, cache_size=20_000_000) as space:
+        warm_up(space)
+        for n in range(spaces):
+            space.child(f"u{n}").recall(QUESTIONS[n % 4])
+        print(f"with cache_size=20,000,000: {len(space._engine.indexes)} stay open")
+
+
+def show_threads(folder: Path, spaces: int) -> None:
+    for threads in (1, 4):
+        with opened(folder, cache_size=1) as space, ThreadPoolExecutor(threads) as pool:
+            warm_up(space)
+            begin = time.perf_counter()
+            list(pool.map(lambda n: space.child(f"u{n}").recall(QUESTIONS[n % 4]), range(spaces)))
+            rate = spaces / (time.perf_counter() - begin)
+        print(f"cold recalls in other spaces each time, {threads} threads: {rate:.0f} a second")
+
+
+def show_single_calls(folder: Path, spaces: int) -> None:
+    with opened(folder) as space:
+        child = space.child("u1")
+        memory = next(iter(child.memories()))
+        for name, call in {
+            "stats": child.admin.stats,
+            "count": child.count,
+            "memories": lambda: list(child.memories()),
+            "spaces": child.spaces,
+            "forget": lambda: child.forget(memory),
+            "erase": lambda: child.erase(memory),
+        }.items():
+            print(f"{name} of one space beside {spaces - 1:,}: {cpu_ms(call):.1f} ms")
+        print(f"spaces() of the root: {cpu_ms(space.spaces):.0f} ms")
+
+
+def compare_engines(folder: Path) -> None:
+    """Where the Qdrant engine pays: the search of both stores, and what it takes to open one."""
+    for dimension in (256, 768):
+        for count in (1_000, 2_000, 4_000, 8_000, 16_000, 32_000):
+            vectors = unit_vectors(count, dimension)
+            exact, edge = ExactStore(dimension), EdgeStore(folder / "shard", dimension)
+            for store in (exact, edge):
+                store.upsert(range(count), vectors)
+            search = [cpu_ms(partial(search_often, store, vectors)) / 20 for store in (exact, edge)]
+            edge.close()
+            begin = time.process_time()
+            edge = EdgeStore(folder / "shard", dimension)
+            opening = (time.process_time() - begin) * 1_000
+            figures = f"exact {search[0]:.2f} ms, engine {search[1]:.2f} ms, opens in {opening:.0f} ms"
+            print(f"{count:6,} x {dimension}: {figures}")
+            edge.clear()
+            edge.close()
+
+
+def search_often(store: VectorStore, vectors: Vector) -> None:
+    for n in range(20):
+        store.search(vectors[n], 50)
+
+
+@contextmanager
+def opened(folder: Path, **options: int) -> Iterator[remanence.Space]:
+    with remanence.open(folder, reader=None, **options) as space:
+        yield space
+
+
+def warm_up(space: remanence.Space) -> None:
+    """Load what is loaded once in a process."""
+    child = space.child("warm")
+    child.add("Bob lives in Porto.")
+    for question in QUESTIONS:
+        child.recall(question)
+
+
+def cpu_ms(call: Callable[[], object]) -> float:
+    begin = time.process_time()
+    call()
+    return (time.process_time() - begin) * 1_000
+
+
+def resident() -> int:
+    """How much memory this process has now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Calls of a caller's code with a time limit."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from remanence.errors import ExtractorError, InvalidInput
+from remanence.language.temporal.date_order import given_date_order, reading_dates
+from remanence.ports import Extractor
+
+DEFAULT_TIMEOUT = 60.0
+MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread
+_EXTRACTOR_METHODS = ("extract", "facts", "judge", "summarise", "merge")
+
+T = TypeVar("T")
+
+
+class TimedOut(TimeoutError):
+    """The call did not return in time, or too many calls before it have not."""
+
+
+class TimeLimit:
+    """Calls functions in threads and waits at most `seconds` for each; None waits without a limit.
+
+    A hanging thread cannot be ended. While `MAX_STUCK_THREADS` threads hang, no new call is made, so that a model
+    that is down does not fill the machine with threads.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+            raise InvalidInput(f"timeout={seconds!r} is not a number of seconds above 0. None waits without a limit.")
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._stuck: list[threading.Thread] = []
+
+    def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
+        """What the function returns or raises; TimedOut if it does neither in time, RuntimeError if no thread can be
+        started."""
+        if self._seconds is None:
+            return function(*args, **options)
+        with self._lock:
+            self._stuck = [thread for thread in self._stuck if thread.is_alive()]
+            if len(self._stuck) >= MAX_STUCK_THREADS:
+                raise TimedOut(f"has {MAX_STUCK_THREADS} earlier questions unanswered")
+        returned: list[T] = []
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                returned.append(function(*args, **options))
+            except BaseException as error:  # noqa: BLE001  -- raised again below, in the thread of the caller
+                raised.append(error)
+
+        # A new thread has a new context: no callback of a running agent sees this call.
+        thread = threading.Thread(target=run, name="remanence-call", daemon=True)
+        thread.start()
+        thread.join(self._seconds)
+        if raised:
+            raise raised[0]
+        if returned:
+            return returned[0]
+        with self._lock:
+            self._stuck.append(thread)
+        raise TimedOut(f"gave no answer in {self._seconds:g} seconds")
+
+
+class LimitedExtractor:
+    """Another extractor, each call of which has a time limit. It has the methods and attributes of the other one, and
+    counts as an instance of its class."""
+
+    def __init__(self, inner: Extractor, seconds: float | None) -> None:
+        self.inner, self.name = inner, inner.name
+        self._limit = TimeLimit(seconds)
+        for method in _EXTRACTOR_METHODS:
+            if callable(getattr(inner, method, None)):
+                setattr(self, method, self._limited(method))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.inner)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def _limited(self, method: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            order = given_date_order()  # the thread of the call has a context of its own
+
+            def in_thread() -> Any:
+                with reading_dates(order):
+                    return getattr(self.inner, method)(*args, **options)
+
+            try:
+                return self._limit.call(in_thread)
+            except TimedOut as error:
+                raise ExtractorError(
+                    f"The extractor {self.name!r} {error}. Nothing was stored by this call. Try again when it is up, "
+                    "or open the space with a longer timeout."
+                ) from error
+
+        return call
