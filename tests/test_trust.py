@@ -160,6 +160,19 @@ class TestLeavingOut:
         assert texts(space.audit.replay(found.receipt)) == texts(found)
         assert "Lisbon" in texts(space.recall(QUESTION))[0]
 
+    def test_with_other_filters_and_without_a_question(self, space: Space, clock: FakeClock) -> None:
+        """Also where `recall` lists, and in a receipt."""
+        space.add("Alice lives in Porto.", source="email")
+        clock.advance(days=3)
+        space.add("The ferry goes at nine.", source="email")
+        space.add("The ferry goes at ten.", source="gossip", trust="web")
+        for options in ({"without": "gossip"}, {"min_trust": "tool"}):
+            found = space.recall(since="1 day ago", exclude_texts=["Nothing."], **options)  # type: ignore[arg-type]
+            assert texts(found) == ["The ferry goes at nine."]
+            found = space.recall("When does the ferry go?", since="1 day ago", **options)  # type: ignore[arg-type]
+            assert texts(found) == ["The ferry goes at nine."]
+            assert texts(space.audit.replay(found.receipt)) == texts(found)
+
     def test_what_another_source_said_too_stays(self, space: Space) -> None:
         """It would be known anyway."""
         space.add("Alice drinks tea.", source="email")
@@ -232,6 +245,27 @@ class TestQuarantine:
             new.audit.release(hidden.id)
             assert new.recall(QUESTION)
 
+    def test_it_is_gone_with_the_space_and_stays_when_a_memory_is_erased(self, home: Path) -> None:
+        """What is erased of it does not come back with a release."""
+        with remanence.open(home, embedder=HashingEmbedder()) as space:
+            lie = space.add("Alice lives in Atlantis.", source="gossip")
+            other = space.add("Alice drinks tea.", source="gossip")
+            hidden = space.audit.quarantine("gossip", dry_run=False)
+            space.erase(lie)
+            [known] = space.audit.quarantines()
+            assert [memory.id for memory in known.memories] == [other.id]
+            assert hidden.id is not None
+            space.audit.release(hidden.id)
+            assert [memory.id for memory in space.memories()] == [other.id]
+            space.audit.quarantine("gossip", dry_run=False)
+            space.erase_space()
+            assert space.audit.quarantines() == []
+        with remanence.open(home, embedder=HashingEmbedder()) as space:
+            assert space.audit.quarantines() == []
+            assert space.admin.check() == {}
+            assert space.add("Alice lives in Porto.", source="gossip") in space.memories()
+            space.verify()
+
     def test_what_is_wrong_is_named(self, gossip: Space) -> None:
         """Twice the same source, or a quarantine that is none."""
         gossip.audit.quarantine("gossip", dry_run=False)
@@ -282,6 +316,18 @@ class TestRedaction:
     def test_what_is_no_secret_stays(self, text: str) -> None:
         """Numbers that fail Luhn's check, dates, phone numbers, and words about passwords."""
         assert redact(text) == (text, {})
+
+    def test_what_is_imported_from_elsewhere_too(self, tmp_path: Path) -> None:
+        """With the trust of its source."""
+        (tmp_path / "notes").mkdir()
+        (tmp_path / "notes" / "Bank.md").write_text("The PIN for my card is 4711.")
+        with remanence.open(None, embedder=HashingEmbedder(), redact=True, trust={"*": "tool"}) as space:
+            space.admin.import_from(tmp_path / "notes")
+            [memory] = space.memories()
+            assert "4711" not in memory.text
+            assert memory.meta["redacted"] == {"password": 1}
+            assert space.admin.import_from(tmp_path / "notes").unchanged == 1
+            assert memory.trust == (0.5 if memory.source or memory.observed_by else 1.0)
 
     def test_nothing_is_redacted_unless_asked_for(self, space: Space) -> None:
         """A text is stored verbatim."""

@@ -23,9 +23,9 @@ _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 _FUTURE_TURN_FACTOR = 0.8
+"""The factor for chat turns dated more than a day after the question. A wrong date should hide nothing."""
 _LEAST_TRUSTED = 0.7
 """The factor for what is not trusted at all."""
-"""The factor for chat turns dated more than a day after the question. A wrong date should hide nothing."""
 
 
 @dataclass(frozen=True, slots=True)
