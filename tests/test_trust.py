@@ -133,6 +133,15 @@ class TestClosing:
         assert (kept.trust, kept.source) == (1.0, None)
 
 
+    def test_a_merge(self, ruled: Space) -> None:
+        """Upkeep leaves it to a person."""
+        ruled.add("Alice likes long walks by the sea.")
+        ruled.add("Alice likes long walks by the sea!", source="crawler-7")
+        [cluster] = ruled.upkeep.clusters()
+        assert cluster.action == "review"
+        assert "not trusted alike" in cluster.why
+
+
 class TestLeavingOut:
     def test_recall_weighs_and_leaves_out(self, ruled: Space) -> None:
         """Less trust is a lower score; below `min_trust` there is nothing."""
