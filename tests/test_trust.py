@@ -132,7 +132,6 @@ class TestClosing:
         assert kept is not None
         assert (kept.trust, kept.source) == (1.0, None)
 
-
     def test_a_merge(self, ruled: Space) -> None:
         """Upkeep leaves it to a person."""
         ruled.add("Alice likes long walks by the sea.")
