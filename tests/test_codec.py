@@ -42,6 +42,8 @@ def full_version() -> Remembered:
         passages=((0, 4),),
         meta={"n": 1.5, "x": None},
         told_at=may,
+        trust=0.5,
+        signature="s1",
     )
 
 
@@ -66,7 +68,7 @@ def test_the_text_of_a_stored_memory_never_changes() -> None:
         '"valid_from":1777593600000000,"valid_until":1780272000000000,"expires_at":1780272000000000,'
         '"tags":["a","b"],"mentions":[["Alice","person"]],"triples":[["Alice","lives_in","Porto"]],'
         '"times":[[1777593600000000,null]],"turn":["chat",3,"Alice",1777593600000000],"passages":[[0,4]],'
-        '"meta":{"n":1.5,"x":null},"told_at":1777593600000000}'
+        '"meta":{"n":1.5,"x":null},"told_at":1777593600000000,"trust":0.5,"signature":"s1"}'
     )
 
     assert encode(version) == body

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from remanence.api.opening import aopen, import_, open, reembed
     from remanence.api.space import Space
     from remanence.api.view import View
+    from remanence.core.trust import TrustRules
     from remanence.graph.diff import Diff
     from remanence.graph.history import HistoryEvent
     from remanence.graph.traversal import Subgraph
@@ -70,6 +71,7 @@ _NAMES = {
     "api.opening": ("aopen", "import_", "open", "reembed"),
     "api.space": ("Space",),
     "api.view": ("View",),
+    "core.trust": ("TrustRules",),
     "graph.diff": ("Diff",),
     "graph.history": ("HistoryEvent",),
     "graph.traversal": ("Subgraph",),
@@ -135,6 +137,7 @@ __all__ = [
     "Stats",
     "Subgraph",
     "Triple",
+    "TrustRules",
     "Turn",
     "UpkeepSettings",
     "Utterance",

@@ -23,7 +23,7 @@ class Remembered:
     adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a text
     that are searched separately; without any, the entire text is searched. `told_at` is the `now` it was given with,
     if any: the ledger's own times never go back, so what is told of the past after something newer was written has a
-    later one there.
+    later one there. `trust` is how far its source is trusted, from 0 to 1. `signature` is that of its writer.
     """
 
     memory: str
@@ -47,6 +47,8 @@ class Remembered:
     passages: tuple[tuple[int, int], ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     told_at: datetime | None = None
+    trust: float = 1.0
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +276,28 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Everything that came from a source, and what was derived from it, was hidden: `memories`. What comes from it
+    later is hidden too, until it is released."""
+
+    quarantine: str
+    source: str
+    memories: tuple[str, ...] = ()
+    why: str | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A quarantine was undone, and these memories are visible again."""
+
+    quarantine: str
+    memories: tuple[str, ...] = ()
+    why: str | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reversed:
     """An upkeep run was undone; `left` are memories that had changed since and were not touched."""
 
@@ -286,4 +310,5 @@ _EntityEvent: TypeAlias = Registered | Renamed | Merged | Split | Undone
 _EdgeEvent: TypeAlias = Declared | Related | Linked | Invalidated
 _JobEvent: TypeAlias = Served | Extracted | Queued | Worked | Expired
 _UpkeepEvent: TypeAlias = Used | Promoted | Demoted | Ran | Reversed
-Event: TypeAlias = _MemoryEvent | _EntityEvent | _EdgeEvent | _JobEvent | _UpkeepEvent
+_TrustEvent: TypeAlias = Quarantined | Released
+Event: TypeAlias = _MemoryEvent | _EntityEvent | _EdgeEvent | _JobEvent | _UpkeepEvent | _TrustEvent

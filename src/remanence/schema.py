@@ -332,8 +332,8 @@ class Memory:
     `valid` is when it is true or happened, `recorded_at` when its first version was recorded, `revised_at`
     when this version was, `told_at` when it was said: the time of its turn, or the `now` it was added with.
     `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining. `strength` raises its score in upkeep. `mentions` are
-    the names in it, `triples` its claims, `turn` its place in a conversation. The other fields are those given to
-    `Space.add`.
+    the names in it, `triples` its claims, `turn` its place in a conversation. `trust` is how far its source is trusted,
+    from 0 to 1. The other fields are those given to `Space.add`.
     """
 
     id: str
@@ -356,6 +356,7 @@ class Memory:
     triples: tuple[Triple, ...] = ()
     turn: Turn | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    trust: float = 1.0
 
     def _repr_html_(self) -> str:
         said = "" if self.turn is None else f"{self.turn.speaker or 'somebody'}, in {self.turn.conversation}"

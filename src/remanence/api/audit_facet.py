@@ -16,6 +16,8 @@ from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, RecallRequest, Receipt
 from remanence.schema import Change, Memory, PendingErasure
+from remanence.write import quarantine
+from remanence.write.quarantine import Quarantine
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -181,3 +183,58 @@ class Audit(AuditView):
         return receipt
 
     arecord = in_thread(record)
+
+    def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
+        """Hide everything that came from a source, and what was derived from it alone, also what comes from it later.
+
+        What it had replaced holds again. Nothing is deleted: `release` shows it again.
+
+        Args:
+            source: A `source`, an `observed_by` or a conversation.
+            why: The reason, for the ledger.
+            dry_run: True only shows what would be hidden.
+
+        Returns:
+            The memories that are hidden, or would be. Its `id` is None for a preview.
+
+        Raises:
+            InvalidInput: The source is in quarantine already.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", source="email")
+            ...     _ = space.add("Alice lives in Atlantis.", source="crawler")
+            ...     preview = space.audit.quarantine("crawler")
+            ...     hidden = space.audit.quarantine("crawler", why="it lied", dry_run=False)
+            ...     now = space.recall("Where does Alice live?")[0].memory.text
+            ...     _ = space.audit.release(hidden.id)
+            ...     len(preview.memories), now, space.count()
+            (1, 'Alice lives in Porto.', 2)
+        """
+        name = inputs.storable_text(source, "source")
+        if dry_run:
+            return quarantine.plan(self._engine, self._space, name)
+        return quarantine.quarantine(self._engine, self._space, name, inputs.reason(why))
+
+    aquarantine = in_thread(quarantine)
+
+    def release(self, id: str, why: str | None = None) -> Quarantine:
+        """Undo a quarantine: what it has hidden is visible again, except what was erased meanwhile.
+
+        Args:
+            id: The id of the quarantine.
+            why: The reason, for the ledger.
+
+        Raises:
+            NotFound: This space has no such quarantine.
+        """
+        return quarantine.release(self._engine, self._space, inputs.storable_text(id, "id"), inputs.reason(why))
+
+    arelease = in_thread(release)
+
+    def quarantines(self) -> list[Quarantine]:
+        """Every quarantine of this space, oldest first, released ones too."""
+        return quarantine.all_quarantines(self._engine, self._space)
+
+    aquarantines = in_thread(quarantines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,11 @@ from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
 from remanence.core.inputs import progress_bar
+from remanence.core.signing import Signer, public_keys
+from remanence.core.trust import TrustRules, trust_rules
 from remanence.errors import InvalidInput
+from remanence.language.redaction import Redactor
+from remanence.language.redaction import redact as redact_secrets
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, Signal, VectorStores
@@ -50,6 +54,10 @@ def open(
     worker: bool = True,
     cache_size: int | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
+    trust: TrustRules | Mapping[str, str | float] | None = None,
+    redact: bool | Redactor = False,
+    signing_key: Any = None,
+    signers: Mapping[str, Any] | None = None,
 ) -> Space:
     """Open the space in a folder; it is created if it does not exist.
 
@@ -78,6 +86,12 @@ def open(
             left out. Beyond that, those least recently used are closed, and opened again when they are needed.
         timeout: How many seconds one call of an embedder or extractor of yours may take. A text whose embedder does not
             answer is stored without a vector, which is made later. None: no limit.
+        trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
+            `TrustRules`.
+        redact: True takes keys, passwords and card numbers out of texts and metadata before they are stored, and
+            records in `meta["redacted"]` how many there were. A function does it in its own way.
+        signing_key: An Ed25519 private key (extra `sign`). Every memory that is written is signed with it.
+        signers: The public keys of known writers, by name, for the report of `verify`.
 
     Raises:
         InvalidInput: An argument is not what it should be; the message names it.
@@ -103,6 +117,10 @@ def open(
         day_first=day_first,
         cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.positive_int(cache_size, "cache_size"),
         timeout=timeout,
+        trust=trust,
+        redact=redact,
+        signing_key=signing_key,
+        signers=signers,
     )
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
@@ -237,6 +255,10 @@ def _engine(
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
     day_first: bool | None = None,
+    trust: TrustRules | Mapping[str, str | float] | None = None,
+    redact: bool | Redactor = False,
+    signing_key: Any = None,
+    signers: Mapping[str, Any] | None = None,
     replace_embedder: bool = False,
     cache_size: int = DEFAULT_CACHE_SIZE,
     timeout: float | None = None,
@@ -253,7 +275,11 @@ def _engine(
     if vectors is not None and qdrant is not None:
         raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
     resolved = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
-    checked = _signals(signals)
+    checked, rules = _signals(signals), trust_rules(trust)
+    if not isinstance(redact, bool) and not callable(redact):
+        raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
+    redactor = None if redact is False else redact_secrets if redact is True else redact
+    signer, known = None if signing_key is None else Signer(signing_key), public_keys(signers)
     opened = open_ledger(location) if ledger is None else ledger
     try:
         return Engine(
@@ -267,6 +293,10 @@ def _engine(
             stores=vectors,
             qdrant=qdrant,
             day_first=day_first,
+            trust=rules,
+            redactor=redactor,
+            signer=signer,
+            signers=known,
             replace_embedder=replace_embedder,
             cache_size=cache_size,
         )

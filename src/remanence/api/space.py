@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -51,6 +51,9 @@ class VerificationReport:
 
     entries: int
     digest: str
+    signers: Mapping[str, int] = field(default_factory=dict)
+    """How many memories each writer has signed, by the name in `open(signers=...)`, or by public key if it has none
+    there."""
 
 
 class Space(View):
@@ -97,6 +100,7 @@ class Space(View):
         now: Moment | None = None,
         passages: Sequence[tuple[int, int]] | None = None,
         strength: float | None = None,
+        trust: str | float | None = None,
     ) -> Memory:
         """Store a text verbatim. When this returns, the memory survives a crash.
 
@@ -122,6 +126,9 @@ class Space(View):
             passages: Ranges (start, end) of the text that are searched each by itself, by words and by meaning;
                 the best counts. An empty list: no query finds it. Left out: a long text is split by length.
             strength: 1 to 2, by which its decay score is multiplied: 1.5 for what matters, 2 for what must not fade.
+            trust: How far its source is trusted: "trusted", "user", "tool", "web", a level of your own, or a number
+                from 0 to 1. Left out: as `open(trust=...)` says. What is trusted less never closes what is trusted
+                more.
 
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
@@ -152,10 +159,12 @@ class Space(View):
                 "now": now,
                 "passages": passages,
                 "strength": strength,
+                "trust": trust,
             }
         )
-        with self._engine.reading_dates(self.name, _texts_with_times([draft])):
-            prepared = prepare(draft, self._engine.extractor, self._engine.now())
+        engine = self._engine
+        with engine.reading_dates(self.name, _texts_with_times([draft])):
+            prepared = prepare(draft, engine.extractor, engine.now(), engine.trust, engine.redactor)
         return append(self._engine, self.name, [prepared])[0]
 
     aadd = in_thread(add)
@@ -178,16 +187,17 @@ class Space(View):
             [(), ('sport',)]
         """
         show = progress_bar(progress, "remembering")
-        now = self._engine.now()
+        engine = self._engine
+        now = engine.now()
         given, prepared = _rows(rows, "texts or dicts"), list[PreparedVersion]()
         done: list[Any] = []
         try:
             for row in given:
                 done.append(validate.draft({"text": row} if isinstance(row, str) else row))
             drafts, done = done, prepared
-            with self._engine.reading_dates(self.name, _texts_with_times(drafts)):
+            with engine.reading_dates(self.name, _texts_with_times(drafts)):
                 for draft in drafts:
-                    prepared.append(prepare(draft, self._engine.extractor, now))
+                    prepared.append(prepare(draft, engine.extractor, now, engine.trust, engine.redactor))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(done)}: {error}") from None
         with show as shown:
@@ -201,7 +211,7 @@ class Space(View):
         """Store chat turns verbatim and return their memories in the same order.
 
         Args:
-            turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `key`. "I" in a
+            turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `key`, `trust`. "I" in a
                 turn is its speaker; "yesterday" is read against its own time.
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
@@ -220,7 +230,7 @@ class Space(View):
         rows = enumerate(_rows(turns, "dicts"))
         checked = [validate.turn_draft(turn, row=number) for number, turn in rows]
         with self._engine.reading_dates(self.name, [turn.content for turn in checked]):
-            prepared = prepare_turns(checked, self._engine.extractor, at)
+            prepared = prepare_turns(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)
         with show as shown:
             return append(self._engine, self.name, prepared, shown)
 
@@ -291,9 +301,9 @@ class Space(View):
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
         with self._engine.reading_dates(self.name, texts):
             if isinstance(checked, validate.Draft):
-                prepared = [prepare(checked, self._engine.extractor, at)]
+                prepared = [prepare(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)]
             else:
-                prepared = prepare_turns(checked, self._engine.extractor, at)
+                prepared = prepare_turns(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
@@ -528,13 +538,14 @@ class Space(View):
     aspaces = in_thread(spaces)
 
     def verify(self) -> VerificationReport:
-        """Read the whole ledger and check every digest.
+        """Read the whole ledger and check every digest, and every signature of this space.
 
         Raises:
-            LedgerTampered: An entry was changed; the message names the first one.
+            LedgerTampered: An entry was changed, or its signature is not valid; the message names the first one.
+            MissingExtra: There are signatures, and `cryptography` is not installed.
         """
         entries, digest = self._engine.ledger.verify()
-        return VerificationReport(entries, digest.hex())
+        return VerificationReport(entries, digest.hex(), self._engine.check_signatures(self.name))
 
     averify = in_thread(verify)
 

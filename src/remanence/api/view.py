@@ -86,6 +86,8 @@ class View(Facet):
         since: Moment | None = None,
         min_score: float | None = None,
         context: Sequence[str | Mapping[str, Any]] = (),
+        min_trust: str | float | None = None,
+        without: str | Sequence[str] | None = None,
         now: Moment | None = None,
         include: Include | Collection[Include] = (),
         signals: Sequence[str] | None = None,
@@ -114,6 +116,10 @@ class View(Facet):
             min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
                 They count if the question refers to them: "What should she avoid?".
+            min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own,
+                or a number from 0 to 1. What is trusted less is ranked lower anyway.
+            without: Answer as if these sources, observers or conversations had never spoken: what they said and what
+                was derived from it alone is left out, and what they replaced holds.
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
@@ -157,6 +163,8 @@ class View(Facet):
             exclude_texts=exclude_texts,
             since=since,
             now=at,
+            min_trust=None if min_trust is None else self._engine.trust.level(min_trust, "min_trust"),
+            without=without,
         )
         request = RecallRequest(
             text=inputs.query_text(query),

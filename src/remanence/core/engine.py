@@ -19,7 +19,9 @@ from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts
 from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
-from remanence.errors import EmbedderDown, LedgerUnavailable, ProjectionError, ProjectionStale
+from remanence.core.signing import Signer, signer_of
+from remanence.core.trust import NO_RULES, TrustRules
+from remanence.errors import EmbedderDown, LedgerTampered, LedgerUnavailable, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
@@ -30,6 +32,7 @@ from remanence.signals.stores import QdrantStores
 from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
+    from remanence.language.redaction import Redactor
     from remanence.models.embedders.checked import CheckedEmbedder
     from remanence.ports import Vector
 
@@ -55,6 +58,10 @@ class Engine:
         signals: Sequence[Signal] = (),
         stores: VectorStores | None = None,
         qdrant: Any = None,
+        trust: TrustRules = NO_RULES,
+        redactor: Redactor | None = None,
+        signer: Signer | None = None,
+        signers: Mapping[bytes, str] | None = None,
         replace_embedder: bool = False,
         day_first: bool | None = None,
         cache_size: int = DEFAULT_CACHE_SIZE,
@@ -66,6 +73,10 @@ class Engine:
         self.folder = folder
         self.reader = reader
         self.day_first = day_first
+        self.trust, self.redactor = trust, redactor
+        self._signer, self._signers = signer, dict(signers or {})
+        if signer is not None:
+            self._signers.setdefault(signer.public_key, "this writer")
         self._extra_signals = signals
         self._stores = stores
         self._qdrant = qdrant
@@ -163,6 +174,27 @@ class Engine:
                     self._sign(transaction)
             self._report_unfinished_jobs(index)
         self.embed_missing(space, progress)
+
+    def signed(self, versions: Sequence[Remembered]) -> list[Remembered]:
+        """The versions, each with the signature of this writer if there is a key."""
+        return list(versions) if self._signer is None else [self._signer.signed(each) for each in versions]
+
+    def check_signatures(self, space: str) -> dict[str, int]:
+        """How many memories of a space each writer has signed; LedgerTampered if a signature is not valid."""
+        counts: dict[str, int] = {}
+        for entry in self.ledger.read(space):
+            if not isinstance(entry.event, Remembered) or entry.event.signature is None:
+                continue
+            key = signer_of(entry.event)
+            if key is None:
+                raise LedgerTampered(
+                    f"entry {entry.position} has a signature that is not valid: its memory {entry.subject!r} was "
+                    "changed after it was signed, or was signed with another key than it says.",
+                    position=entry.position,
+                )
+            name = self._signers.get(key, key.hex())
+            counts[name] = counts.get(name, 0) + 1
+        return counts
 
     def ledger_id(self) -> str:
         known = self.ledger.get_meta("id")

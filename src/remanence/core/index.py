@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index_file import Arrays, IndexFile, IndexPart
 from remanence.errors import LedgerTampered, NotFound, ProjectionError, ProjectionStale
-from remanence.events import Emptied, Erased, Forgotten, Remembered, Restored
+from remanence.events import Emptied, Erased, Forgotten, Quarantined, Released, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
 from remanence.schema import Change, Entry, Memory, Snapshot
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "12"
+FORMAT = "13"
 _BATCH = 2_000
 _SAVE_AFTER = 25_000
 _UNSAVED = 32
@@ -170,7 +170,7 @@ class Index:
                         blank.difference_update(entry.event.positions)
                     elif isinstance(entry.event, Emptied):
                         blank.clear()
-                    if kind not in MEMORY_ENTRY_KINDS:
+                    if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
                         self._apply_state(entry)
                     elif isinstance(entry.event, Erased):
                         number = self.catalog.number(entry.event.memory)
@@ -311,6 +311,22 @@ class Index:
         with self.lock:
             out = copy(self)
             out.catalog, out._snapshot_masks = self.catalog.with_archive(), None
+            return out
+
+    def rows_from(self, names: Collection[str], position: int) -> NDArray[np.bool_]:
+        """The versions that come from these sources, observers or conversations alone, and those of memories that were
+        derived from them."""
+        with self.lock:
+            rows = self.fields.only_from(names)
+            others = self.catalog.memories_among(~rows)
+            derived = self.links.derived_only_from(self.catalog.memories_among(rows) & ~others, position)
+            return rows | self.catalog.rows_among(derived)
+
+    def without_rows(self, excluded: NDArray[np.bool_]) -> Index:
+        """A read-only copy of this index as if these versions had never been written."""
+        with self.lock:
+            out = copy(self)
+            out.catalog, out._snapshot_masks = self.catalog.without_rows(excluded), None
             return out
 
     def with_aliases(self, names: Sequence[str], position: int) -> tuple[str, ...]:
@@ -644,4 +660,5 @@ def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memo
         triples=event.triples,
         turn=event.turn,
         meta=event.meta,
+        trust=event.trust,
     )

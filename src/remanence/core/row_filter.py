@@ -35,11 +35,15 @@ class RowFilter:
     exclude_texts: tuple[str, ...] | None = None
     """These texts do not pass."""
     since: datetime | None = None
+    min_trust: float | None = None
+    without: tuple[str, ...] | None = None
+    """Sources, observers or conversations that are left out, with what was derived from them."""
 
     @property
     def narrows_origin(self) -> bool:
         """Whether only some sources, speakers, conversations or metadata are asked for."""
-        return any(each is not None for each in (self.source, self.speaker, self.conversation, self.meta))
+        narrowing = (self.source, self.speaker, self.conversation, self.meta, self.min_trust)
+        return any(each is not None for each in narrowing)
 
     def to_options(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
@@ -73,6 +77,10 @@ class RowFilter:
                 found = find(names)
                 facts = index.links.facts_from(catalog.memories_among(found), position)
                 mask = mask & (found | catalog.rows_among(facts))
+        if self.min_trust is not None:
+            mask = mask & catalog.trusted_among(self.min_trust)
+        if self.without is not None:
+            mask = mask & ~index.rows_from(self.without, position)
         if self.meta is not None and mask.any():
             mask = mask & fields_.with_metadata(self.meta, mask, lambda some: [m.meta for m in index.memories(some)])
         return mask
@@ -90,6 +98,8 @@ def row_filter(
     now: datetime,
     telling: object = None,
     exclude_texts: object = None,
+    min_trust: float | None = None,
+    without: object = None,
 ) -> RowFilter:
     """The filter that a caller describes, checked."""
     speakers = inputs.names(speaker, "speaker")
@@ -104,4 +114,6 @@ def row_filter(
         telling=inputs.flag(telling, "telling") or None,
         exclude_texts=inputs.names(exclude_texts, "exclude_texts"),
         since=None if since is None else parse_moment(since, now, argument="since"),
+        min_trust=min_trust,
+        without=inputs.names(without, "without"),
     )

@@ -91,10 +91,11 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False) -> str:
         # `SELF` is the user; a model would take the word "me" for itself.
         "by": "user" if speaker == SELF else speaker,
         "source": memory.source,
+        "trust": memory.trust if memory.trust < 1 else None,
         "holds": None if hit.current else "no longer",
         "text": memory.text[:MAX_TEXT_CHARACTERS] + ellipsis,
     }
-    line = json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
+    line = json.dumps({name: value for name, value in fields.items() if value or value == 0}, ensure_ascii=False)
     return escape_structure(line)
 
 

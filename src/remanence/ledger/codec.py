@@ -119,6 +119,10 @@ def _stored_memory(event: Remembered) -> dict[str, Any]:
         stored["meta"] = event.meta
     if event.told_at is not None:
         stored["told_at"] = micros(event.told_at)
+    if event.trust != 1.0:
+        stored["trust"] = event.trust
+    if event.signature is not None:
+        stored["signature"] = event.signature
     return stored
 
 

@@ -221,6 +221,7 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "tags": list(memory.tags),
         "source": memory.source,
         "observed_by": memory.observed_by,
+        "trust": memory.trust,
         "expires_at": _iso(memory.expires_at),
         "entities": [m.name for m in memory.mentions],
         "triples": [[t.subject, t.predicate, t.object] for t in memory.triples],

@@ -24,6 +24,8 @@ _YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for chat turns dated more than a day after the question. A wrong date should hide nothing."""
+_LEAST_TRUSTED = 0.7
+"""The factor for what is not trusted at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
 
 def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRanking:
     """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` are ranked
-    lower."""
+    lower, and so is what is trusted less."""
     return fused.with_scores(fused.scores * adjustments(index, fused.rows, now))
 
 
@@ -114,6 +116,7 @@ def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray
     age = np.abs(micros(now) - index.catalog.event_times(rows)) / _YEAR
     boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(rows)
     boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
+    boost *= _LEAST_TRUSTED + (1 - _LEAST_TRUSTED) * index.catalog.trust(rows)
     return boost / (1 + _RECENCY + _IMPORTANCE)
 
 

@@ -198,6 +198,7 @@ def _replacing(
     one does."""
     claims, p = earlier.hit.memory.triples, earlier.probability
     later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
+    later = [other for other in later if other.hit.memory.trust >= earlier.hit.memory.trust]
     if not isinstance(reader, RelationReader):
         least = max(_MIN_PROBABILITY, _PART_OF_BEST * p)
         return [other for other in later if other.probability >= least and other.hit.memory.id not in unnamed]

@@ -68,9 +68,13 @@ def _recall(
     ask: Callable[[Index, RecallRequest], Recall],
 ) -> tuple[RecallRequest, Recall]:
     made = request(index)
+    asked = index.with_archive() if archive else index
+    if made.without is not None:
+        # Not only left out: what these sources replaced holds again, as if they had never spoken.
+        asked = asked.without_rows(index.rows_from(made.without, made.position))
+    found = ask(asked, made)
     if not archive:
-        return made, ask(index, made)
-    found = ask(index.with_archive(), made)
+        return made, found
     with index.lock:
         archived = index.catalog.archived_mask(made.position)
         hits = [mark_archived(hit) if archived[index.require_number(hit.memory.id)] else hit for hit in found]

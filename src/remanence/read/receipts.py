@@ -17,7 +17,7 @@ from remanence.schema import Memory, Window, from_micros, micros
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-_NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals", "exclude_texts", "context")
+_NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals", "exclude_texts", "context", "without")
 """The options that are several names."""
 
 
@@ -105,7 +105,7 @@ class Receipt(RecallOptions):
             out["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
         if self.since is not None:
             out["since"] = micros(self.since)
-        for name in (*_NAMES, "history", "meta", "min_score", "weights", "telling"):
+        for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights", "telling"):
             value = getattr(self, name)
             if value is not None and not (name == "context" and not value):
                 out[name] = list(value) if isinstance(value, tuple) else value

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.events import Forgotten, Remembered
+from remanence.events import Forgotten, Quarantined, Released, Remembered
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
 from remanence.state.columns import (
     COLUMN,
@@ -32,7 +32,7 @@ from remanence.state.columns import (
 )
 
 _NO_TEXT = -1
-MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased")
+MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased", "quarantined", "released")
 """The kinds of entries that change which memories are visible."""
 
 
@@ -44,7 +44,7 @@ class Catalog(SavedPart):
         **dict.fromkeys(("_open_spans", "_reasons", "_erased"), ITEMS),
         **dict.fromkeys(("_last_row", "_memory", "_earlier", "_opened", "_revised", "_valid_from"), COLUMN),
         **dict.fromkeys(("_valid_until", "_expires", "_recorded", "_importance", "_kind", "_said"), COLUMN),
-        **dict.fromkeys(("_hidden", "_texts", "_text_row"), COLUMN),
+        **dict.fromkeys(("_hidden", "_texts", "_text_row", "_trust"), COLUMN),
         "_numbers": INTERNED,
         "content_digests": TEXTS,
         "_archived": Codec(lambda spans: pack(sorted(spans)), lambda array: set(unpack(array))),
@@ -65,6 +65,7 @@ class Catalog(SavedPart):
         self._valid_from, self._valid_until = Column(np.int64), Column(np.int64)
         self._expires, self._recorded = Column(np.int64), Column(np.int64)
         self._importance, self._kind = Column(np.float32), Column(np.int8)
+        self._trust = Column(np.float32)
         self._said = Column(np.int64)  # the time of a chat turn
         self._texts = Column(np.int64)  # a checksum of the text
         self._text_row = Column(np.int64)  # the first of the versions with this text, up to this one
@@ -110,6 +111,7 @@ class Catalog(SavedPart):
         self._text_row.extend(range(first_row, first_row + len(entries)))
         self._texts.extend([_NO_TEXT if each is None else _checksum(each.text) for each in versions])
         self._importance.extend([0.0 if each is None else each.importance for each in versions])
+        self._trust.extend([1.0 if each is None else each.trust for each in versions])
         self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
         known = len(self._last_row)
@@ -133,6 +135,9 @@ class Catalog(SavedPart):
         self.position = entry.position
         if entry.kind in MEMORY_ENTRY_KINDS:
             self._last_change, self._last_mask = entry.position, None
+        if isinstance(entry.event, Quarantined | Released):
+            self._hide_or_show(entry.event, entry.position)
+            return
         memory = self._numbers.number(entry.subject)
         if memory is None:
             return
@@ -320,6 +325,30 @@ class Catalog(SavedPart):
         mask: NDArray[np.bool_] = told >= micros(moment)
         return mask
 
+    def trust(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """How far the source of each row is trusted, from 0 to 1."""
+        return self._trust.values[rows]
+
+    def trust_of(self, row: int) -> float:
+        return float(self._trust.values[row])
+
+    def trusted_among(self, least: float) -> NDArray[np.bool_]:
+        """The rows that are trusted this far, at least."""
+        mask: NDArray[np.bool_] = self._trust.values >= np.float32(least)
+        return mask
+
+    def without_rows(self, excluded: NDArray[np.bool_]) -> Catalog:
+        """A read-only copy as if these versions had never been written."""
+        out = copy(self)
+        opened, revised = self._opened.values.copy(), self._revised.values.copy()
+        for row in np.flatnonzero(excluded).tolist()[::-1]:  # the latest first: what it revised is revised by its next
+            earlier = int(self._earlier.values[row])
+            if earlier >= 0:
+                revised[earlier] = revised[row]
+        opened[excluded] = OPEN_END
+        out._opened, out._revised, out._last_mask = Column(np.int64, opened), Column(np.int64, revised), None
+        return out
+
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The start of the window of each row in microseconds; if that is open, when it was recorded."""
         starts = self._valid_from.values[rows]
@@ -409,6 +438,16 @@ class Catalog(SavedPart):
             self._open_spans[memory] = span
             if archived:
                 self._archived.add(span)
+
+    def _hide_or_show(self, event: Quarantined | Released, position: int) -> None:
+        numbers = [number for each in event.memories if (number := self._numbers.number(each)) is not None]
+        for memory in numbers:
+            if memory in self._erased:
+                continue
+            if isinstance(event, Quarantined):
+                self._hide(memory, position, archived=False)
+            else:
+                self._show(memory, position)
 
     def _show(self, memory: int, position: int) -> None:
         span = self._open_spans.pop(memory, None)

@@ -158,7 +158,7 @@ class ClaimView:
                 edges = [other for other in self.edges_of(edge.holder, {edge.rule.name}) if other.holder == edge.holder]
             if len(self._groups) >= _MAX_GROUPS:
                 self._groups.clear()
-            resolved = _resolved(edges, resolve_single_valued([other.claim for other in edges]))
+            resolved = _resolved(edges, self._resolve_by_trust(edges))
             group = self._groups[key] = ClaimGroup(edges, resolved)
         return group
 
@@ -210,6 +210,27 @@ class ClaimView:
         edges = [self.to_edge(claim, entity) for claim in found]
         # A former name of this entity may belong to another one by now.
         return [edge for edge in edges if entity in (edge.subject, edge.object)], more
+
+    def _resolve_by_trust(self, edges: Sequence[EntityEdge]) -> list[Interval]:
+        """What holds when in a group of which only one value holds at a time. A claim is ended by those that are
+        trusted as far, at least: one that is trusted less holds beside it."""
+        trust = {edge.claim: self._claims.trust_of(edge.stated_claim) for edge in edges}
+        levels = sorted(set(trust.values()), reverse=True)
+        intervals = resolve_single_valued([claim for claim in trust if trust[claim] == levels[0]]) if levels else []
+        for level in levels[1:]:
+            resolved = resolve_single_valued([claim for claim in trust if trust[claim] >= level])
+            for each in resolved:
+                if max(trust[claim] for claim in each.claims) == level:
+                    intervals.append(each)
+                else:  # the same as what is trusted more
+                    lower = tuple(claim for claim in each.claims if trust[claim] == level)
+                    intervals = [
+                        known._replace(claims=tuple(sorted((*known.claims, *lower))))
+                        if known.value == each.value and known.start < each.end and each.start < known.end
+                        else known
+                        for known in intervals
+                    ]
+        return sorted(intervals, key=lambda interval: (interval.start, interval.first_claim.number))
 
     def _times(self, claim: StatedClaim, rule: PredicateRule) -> tuple[int, int, int]:
         """When a claim starts and ends and when it was recorded. One that its memory no longer makes ended with that,

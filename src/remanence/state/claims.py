@@ -190,6 +190,15 @@ class Claims(SavedPart):
         rows = [self._catalog.row_at(memory, snapshot.position) for memory in self._visible_evidence(source, snapshot)]
         return [row for row in rows if row is not None]
 
+    def trust_of(self, claim: StatedClaim) -> float:
+        """How far a claim is trusted: as its memory, or fully if it was asserted directly."""
+        return self._catalog.trust_of(claim.source) if claim.source >= 0 else 1.0
+
+    def trust_of_edge(self, edge: str) -> float:
+        """How far the claims with this id are trusted, at most. Rounded down: the index has single precision."""
+        sources = self._columns.values[self.with_edge_id(edge), _SOURCE].tolist()
+        return max((self._catalog.trust_of(row) - 1e-6 if row >= 0 else 1.0 for row in sources), default=0.0)
+
     def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[int]:
         """The memories, by number, that support an active claim, in this version or an earlier one."""
         source = int(self._columns.values[claim, _SOURCE])

@@ -96,6 +96,13 @@ class Fields(SavedPart):
         mask[[row for row, more in self._more_sources.items() if not wanted.isdisjoint(more)]] = True
         return mask
 
+    def only_from(self, names: Collection[str]) -> NDArray[np.bool_]:
+        """The rows that come from one of these sources, observers or conversations, and from no other source."""
+        wanted = self._numbers(self._source_names, names)
+        mask = np.isin(self._source.values, list(wanted)) | self.with_speaker(names) | self.with_conversation(names)
+        mask[[row for row, more in self._more_sources.items() if not wanted.issuperset(more)]] = False
+        return mask
+
     def with_speaker(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that one of these people said or saw, in any spelling of upper and lower case."""
         wanted = {name.casefold() for name in names}

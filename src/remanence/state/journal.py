@@ -10,7 +10,21 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from remanence.events import Demoted, Expired, Extracted, Promoted, Queued, Ran, Reversed, Served, Used, Worked
+from remanence.events import (
+    Demoted,
+    Expired,
+    Extracted,
+    Promoted,
+    Quarantined,
+    Queued,
+    Ran,
+    Released,
+    Remembered,
+    Reversed,
+    Served,
+    Used,
+    Worked,
+)
 from remanence.schema import Entry, micros
 from remanence.state.columns import JSON, Codec, SavedPart, pack, records, to_tuples, unpack
 
@@ -51,6 +65,19 @@ class JobState(NamedTuple):
 
     def is_due(self, now: datetime) -> bool:
         return not self.is_finished and self.until <= micros(now)
+
+
+class QuarantineState(NamedTuple):
+    """A source whose memories are hidden: from which entry on, in microseconds `at`, which memories, and why.
+    `released` is the position at which that was undone."""
+
+    id: str
+    source: str
+    position: int
+    at: int
+    memories: tuple[str, ...] = ()
+    why: str | None = None
+    released: int | None = None
 
 
 class MemoryUsage(NamedTuple):
@@ -101,6 +128,7 @@ class Journal(SavedPart):
             pack, lambda array: {key: [Opinion(*to_tuples(o)) for o in each] for key, each in unpack(array).items()}
         ),
         "jobs": records(JobState),
+        "quarantines": records(QuarantineState),
         "recall_positions": JSON,
         "expiry_positions": JSON,
         "_extraction_positions": JSON,
@@ -110,6 +138,7 @@ class Journal(SavedPart):
         self.extractions: dict[str, list[Opinion]] = {}
         """By source memory, oldest first."""
         self.jobs: dict[str, JobState] = {}
+        self.quarantines: dict[str, QuarantineState] = {}
         self.recall_positions: dict[str, list[int]] = {}
         """The positions of recorded recalls, by the memories they returned."""
         self.expiry_positions: dict[str, list[int]] = {}
@@ -137,6 +166,26 @@ class Journal(SavedPart):
                 self.recall_positions.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Expired):
             self.expiry_positions.setdefault(event.memory, []).append(entry.position)
+        elif isinstance(event, Quarantined):
+            new = QuarantineState(event.quarantine, event.source, entry.position, micros(entry.at), (), event.why)
+            known = self.quarantines.get(event.quarantine, new)
+            memories = tuple(dict.fromkeys((*known.memories, *event.memories)))
+            self.quarantines[event.quarantine] = known._replace(memories=memories)
+        elif isinstance(event, Released) and event.quarantine in self.quarantines:
+            known = self.quarantines[event.quarantine]
+            self.quarantines[event.quarantine] = known._replace(released=entry.position)
+
+    def quarantine_of(self, version: Remembered) -> QuarantineState | None:
+        """The quarantine that a version falls under by its source, its observer or its conversation."""
+        if not self.quarantines:
+            return None
+        turn = version.turn
+        names = {version.source, version.observed_by, None if turn is None else turn.conversation}
+        active = (each for each in self.quarantines.values() if each.released is None)
+        return next((each for each in active if each.source in names), None)
+
+    def is_quarantined(self, version: Remembered) -> bool:
+        return self.quarantine_of(version) is not None
 
     def extraction_by(self, memory: str, author: tuple[str, str | None, str | None]) -> Opinion | None:
         """What this author found in a memory, if it has read it."""

@@ -135,6 +135,26 @@ class Links(SavedPart):
             out[[source for source, target in derived.tolist() if (source, target) not in merged]] = True
         return out
 
+    def derived_only_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+        """These memories and those derived from them: facts that were found in no other memory, and texts that were
+        merged from one of them, since no part of such a text can be told from another."""
+        found: NDArray[np.bool_] = memories.copy()
+        columns, ends = self._columns.values, self._graph.endpoints
+        known = columns[:, _POSITION] <= position
+        merged = set(map(tuple, ends[known & (columns[:, _KIND] == _SUPERSEDES)].tolist()))
+        sources: dict[int, list[int]] = {}
+        for derived, source in ends[known & (columns[:, _KIND] == _DERIVED_FROM)].tolist():
+            sources.setdefault(derived, []).append(source)
+        while True:
+            more = [
+                each
+                for each, of in sources.items()
+                if not found[each] and (all(found[of]) or any(found[s] and (each, s) in merged for s in of))
+            ]
+            if not more:
+                return found
+            found[more] = True
+
     def has_links(self, memory: int) -> bool:
         return bool(self._ids) and bool(self._graph.edges_of(memory))
 

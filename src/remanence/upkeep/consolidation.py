@@ -265,6 +265,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
         meta={"merged": {"first_told": min(told).isoformat(), **_authorship(wording)}},
         # Not now: what was said long ago would look newer than what was said since.
         told_at=max(told),
+        trust=min(version.trust for version in versions),
     )
     return Merge(cluster, version, wording)
 

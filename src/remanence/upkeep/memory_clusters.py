@@ -172,6 +172,8 @@ def _conflict(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemo
         return "one has a key, and its next version would be hidden"
     if len({item.memory.observed_by for item in items}) > 1:
         return "different people say so"
+    if len({item.memory.trust for item in items}) > 1:
+        return "they are not trusted alike, and the merged one would be trusted as the least"
     if len({item.memory.valid for item in items if item.memory.valid.has_bound}) > 1:
         return "they are about different times"
     if topic := _disagreement(index, memories, items):

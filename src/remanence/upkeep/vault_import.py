@@ -209,7 +209,7 @@ def _prepare(
         draft = validate.draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
-    return prepare(draft, engine.extractor, now)
+    return prepare(draft, engine.extractor, now, engine.trust, engine.redactor)
 
 
 def _check_unread(index: Index, changes: Sequence[NoteChange]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index, memory_from_entry
-from remanence.events import Event, Remembered
+from remanence.events import Event, Quarantined, Remembered
 from remanence.schema import Entry, Memory
 from remanence.write.extract import PreparedVersion
 from remanence.write.settle import IdentityResolver
@@ -70,17 +70,29 @@ def _append_chunk(
                 if extra_events is not None:
                     ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in settled)]
                     extra = extra_events(index, ids)
-            new = [(p.recorded_at, v) for p, (_, v) in zip(prepared, settled, strict=True) if v is not None]
+            times = [p.recorded_at for p, (_, version) in zip(prepared, settled, strict=True) if version is not None]
+            signed = engine.signed([version for _, version in settled if version is not None])
+            new = list(zip(times, signed, strict=True))
             for at, run in groupby(new, key=itemgetter(0)):
                 entries += transaction.append(space, [version for _, version in run], at=at)
             if extra:
                 entries += transaction.append(space, extra, at=extra_at)
+            if hidden := _quarantined(index, [version for _, version in new]):
+                entries += transaction.append(space, hidden, at=extra_at)
             if entries:
                 engine.store_vectors(transaction, space, vectors, new_vectors)
         index.apply_written(entries, vectors)
         if index.vectors.missing_vectors and vectors:
             engine.embed_missing(space, None)
         return _written_memories(index, settled, entries, existing)
+
+
+def _quarantined(index: Index, versions: Sequence[Remembered]) -> list[Event]:
+    """What hides those of these versions whose source is in quarantine."""
+    if not index.journal.quarantines:
+        return []
+    found = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]
+    return [Quarantined(state.id, state.source, (memory,)) for state, memory in found]
 
 
 def _existing_memories(index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from remanence.core.identity import digest, key_identity, new_id, turn_identity
 from remanence.core.inputs import window
+from remanence.core.trust import NO_RULES, TrustRules
 from remanence.events import Remembered
 from remanence.language.passages import split_passages, split_ranges
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
 from remanence.schema import Fact, Memory, Turn, Window, micros
+from remanence.write.redact import redact_draft, redact_turn
 from remanence.write.validate import Draft, TurnDraft
 
 if TYPE_CHECKING:
+    from remanence.language.redaction import Redactor
     from remanence.ports import Extractor
 
 _MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
@@ -34,8 +37,13 @@ class PreparedVersion(NamedTuple):
     """Whether this is a new version of the memory it names, with the same text."""
 
 
-def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersion:
-    """The version that a memory as given becomes."""
+def prepare(
+    draft: Draft, extractor: Extractor, now: datetime, rules: TrustRules = NO_RULES, redactor: Redactor | None = None
+) -> PreparedVersion:
+    """The version that a memory as given becomes, without its secrets if there is a `redactor`."""
+    trust = rules.trust_of(draft.source, draft.observed_by, draft.trust)
+    if redactor is not None:
+        draft = redact_draft(draft, redactor)
     if draft.now is not None:
         now = parse_moment(draft.now, now, argument="now")
     found = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
@@ -56,6 +64,7 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersio
             draft.triples and [[t.subject, t.predicate, t.object] for t in draft.triples],
             *(() if draft.passages is None else [draft.passages]),
             *(() if draft.strength is None else [{"strength": draft.strength}]),
+            *_lower(trust),
         ),
         key=draft.key,
         kind=draft.kind or ("episode" if dated_by_text and valid.end is not None else "semantic"),
@@ -73,21 +82,30 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersio
         passages=split_passages(draft.text) if draft.passages is None else split_ranges(draft.text, draft.passages),
         meta=draft.meta,
         told_at=now if draft.now is not None else None,
+        trust=trust,
     )
     return PreparedVersion(version, now, _echo(normalized, draft.key, stated.has_bound))
 
 
-def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetime) -> list[PreparedVersion]:
+def prepare_turns(
+    turns: Iterable[TurnDraft],
+    extractor: Extractor,
+    now: datetime,
+    rules: TrustRules = NO_RULES,
+    redactor: Redactor | None = None,
+) -> list[PreparedVersion]:
     """The versions that chat turns become. Each is read against its own time, and "I" is its speaker."""
     prepared: list[PreparedVersion] = []
     repetitions: dict[str, int] = {}
-    for row, turn in enumerate(turns):
+    for row, given in enumerate(turns):
+        turn = given if redactor is None else redact_turn(given, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
         expires = None
         if turn.expires_at is not None:
             expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
+        trust = rules.trust_of(turn.conversation, speaker, turn.trust)
         tags = tuple(dict.fromkeys(turn.tags))
         normalized = normalize_text(turn.content)
         # The same text twice in a batch is two turns: a counter tells them apart.
@@ -102,6 +120,7 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
             content=digest(
                 *(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
                 *([] if expires is None else [micros(expires)]),
+                *_lower(trust),
             ),
             key=turn.key,
             kind="episode",
@@ -116,21 +135,25 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
             turn=Turn(turn.conversation, -1, speaker, at or now),
             passages=split_passages(turn.content),
             meta=turn.meta,
+            trust=trust,
         )
         prepared.append(PreparedVersion(version, now, _echo(normalized, turn.key, at is not None)))
     return prepared
 
 
-def prepare_fact(fact: Fact, now: datetime, *, source: Memory | None) -> PreparedVersion:
-    """The version that a fact found in a source becomes."""
+def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
+    """The version that a fact found in these sources becomes. It is trusted as far as the least of them."""
+    source = sources[0] if sources else None
+    trust = min((each.trust for each in sources), default=1.0)
     version = Remembered(
         memory=new_id(),
         text=fact.text,
         identity=digest("fact", normalize_text(fact.text), _bounds(fact.valid)),
-        content=digest(fact.text, fact.kind, _bounds(fact.valid), fact.importance, fact.tags),
+        content=digest(fact.text, fact.kind, _bounds(fact.valid), fact.importance, fact.tags, *_lower(trust)),
         source=None if source is None else source.source,
         observed_by=None if source is None else source.turn.speaker if source.turn is not None else source.observed_by,
         passages=split_passages(fact.text),
+        trust=trust,
     )
     return PreparedVersion(_with_fact(version, fact), now)
 
@@ -153,6 +176,11 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
         mentions=fact.mentions or version.mentions,
         triples=fact.triples or version.triples,
     )
+
+
+def _lower(trust: float) -> list[float]:
+    """What the digest of a version has of its trust: nothing if it is trusted, as before there was trust."""
+    return [] if trust == 1.0 else [trust]
 
 
 def _echo(normalized: str, key: str | None, dated: bool) -> str | None:

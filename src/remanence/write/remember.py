@@ -21,7 +21,7 @@ import numpy as np
 from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
-from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Remembered
 from remanence.graph.assertions import invalidation_events
 from remanence.language.rules.change_rules import remainder
 from remanence.language.rules.rule_extractor import RuleExtractor
@@ -173,6 +173,7 @@ def store_facts(
         for memory, candidates in zip(new, wide, strict=True)
     ]
     verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
+    verdicts = _verdicts_by_trust(verdicts, new, wide)
     kept = _remaining_facts(verdicts, new, wide, facts)
     with engine.open_index(space) as index:
         prepared += [_prepare(index, fact, reading, now) for fact in kept]
@@ -189,7 +190,7 @@ def store_facts(
             *_source_links(reading, facts, ids),
             *_extractions(reading, facts, ids),
             *_forgotten_facts(index, reading, ids),
-            *_invalidations(index, facts, now, by),
+            *_invalidations(index, facts, [each.version for each in prepared], now, by),
             *joins,
             *(extra_events(index, ids) if extra_events else ()),
         ]
@@ -252,7 +253,7 @@ def _prepare(index: Index, fact: Fact, reading: Reading, now: datetime) -> Prepa
         version = index.latest_version(only.id)
         if version is not None:
             return prepare_revision(version, fact, now)
-    return prepare_fact(fact, now, source=sources[0] if sources else None)
+    return prepare_fact(fact, now, sources=sources)
 
 
 def _provisional_memory(place: int, space: str, prepared: PreparedVersion) -> Memory:
@@ -284,15 +285,33 @@ def _extractions(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) ->
     ]
 
 
-def _invalidations(index: Index, facts: Sequence[Fact], now: datetime, by: str) -> list[Invalidated]:
-    """Claims that the facts end ("I left Google") end when the facts begin to be true."""
+def _verdicts_by_trust(
+    verdicts: Iterable[Verdict], new: Sequence[Memory], old: Sequence[Sequence[Memory]]
+) -> list[Verdict]:
+    """The verdicts; a memory that is trusted less than the one it would update contradicts it instead."""
+    trust = {memory.id: memory.trust for candidates in old for memory in candidates}
+    return [
+        replace(verdict, effect="contradicts")
+        if verdict.effect == "updates" and new[verdict.new_index].trust < trust.get(verdict.old_id, 0.0)
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+def _invalidations(
+    index: Index, facts: Sequence[Fact], versions: Sequence[Remembered], now: datetime, by: str
+) -> list[Invalidated]:
+    """Claims that the facts end ("I left Google") end when the facts begin to be true. A fact ends no claim of a
+    memory that is trusted more, and none if its source is in quarantine."""
     snapshot = index.snapshot(index.catalog.position, now)
     return [
         event
-        for fact in facts
+        for fact, version in zip(facts, versions, strict=True)
+        if not index.journal.is_quarantined(version)
         for pattern in fact.ended_claims
         for claim in _matching_claims(index, snapshot, pattern)
         for event in invalidation_events(index, snapshot, claim, fact.valid.start or now, fact.text, by)
+        if version.trust >= index.relations.trust_of_edge(event.edge)
     ]
 
 

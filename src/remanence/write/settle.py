@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from remanence.core.identity import digest
 from remanence.core.index import Index
 from remanence.events import Remembered
 from remanence.schema import Turn
 from remanence.write.extract import PreparedVersion
+
+_ROUNDING = 1e-6
+"""The index has trust in single precision."""
 
 
 class IdentityResolver:
@@ -21,6 +27,7 @@ class IdentityResolver:
         version = prepared.version
         if prepared.is_revision:
             return version.memory, version
+        version = self._kept_apart(version)
         earlier = self._resolved.get(version.identity)
         number = self._catalog.with_identity(version.identity)
         if earlier is not None:
@@ -43,6 +50,21 @@ class IdentityResolver:
             settled = _with_memory_and_turn(version, memory, self._numbered_turn(version, memory))
         self._resolved[version.identity] = settled
         return memory, settled
+
+    def _kept_apart(self, version: Remembered) -> Remembered:
+        """The version, or one of another identity if it is trusted less than the memory it would revise: that one
+        stays as it is, and this becomes a memory of its own."""
+        if version.trust == 1.0:
+            return version
+        earlier = self._resolved.get(version.identity)
+        number = self._catalog.with_identity(version.identity)
+        known = earlier.trust if earlier is not None else None
+        if known is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
+            row = self._catalog.row_at(number, self._catalog.position)
+            known = None if row is None else self._catalog.trust_of(row)
+        if known is None or version.trust >= known - _ROUNDING:
+            return version
+        return replace(version, identity=digest("less trusted", version.identity, version.trust))
 
     def _says_again(self, prepared: PreparedVersion, memory: str) -> bool:
         """Whether a text without key and date says again what had been replaced or ended meanwhile: it holds anew."""
@@ -98,4 +120,6 @@ def _with_memory_and_turn(version: Remembered, memory: str, turn: Turn | None) -
         passages=version.passages,
         meta=version.meta,
         told_at=version.told_at,
+        trust=version.trust,
+        signature=version.signature,
     )

@@ -127,6 +127,7 @@ class Draft(BaseModel):
     triples: Annotated[tuple[Triple, ...] | None, BeforeValidator(_triples)] = None
     meta: Meta
     now: Any = None
+    trust: Any = None
     passages: Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_passages)] = None
 
 
@@ -143,6 +144,7 @@ class TurnDraft(BaseModel):
     key: Name | None = None
     tags: Tags = ()
     expires_at: Any = None
+    trust: Any = None
     meta: Meta
 
 

@@ -209,10 +209,12 @@ class _Import:
         return []
 
     def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion:
+        engine = self._engine
         if is_turn:
             turn = validate.turn_draft({**fields, "key": key})
-            return prepare_turns([turn], self._engine.extractor, self._now)[0]
-        return prepare(validate.draft({**fields, "key": key}), self._engine.extractor, self._now)
+            return prepare_turns([turn], engine.extractor, self._now, engine.trust, engine.redactor)[0]
+        draft = validate.draft({**fields, "key": key})
+        return prepare(draft, engine.extractor, self._now, engine.trust, engine.redactor)
 
     def report(self, source: Source) -> ImportReport:
         groups = [LeftOutGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]

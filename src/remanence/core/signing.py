@@ -1,0 +1,109 @@
+"""Ed25519 signatures of memories by their writer. They need the package `cryptography` (extra `sign`).
+
+A signature covers the event of a memory, every field of it, and nothing that an export and import changes. It is part
+of the ledger entry: it goes where the memory goes, and is erased with it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from remanence.errors import InvalidInput, MissingExtra
+from remanence.events import Remembered
+from remanence.ledger.codec import encode
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_SCHEME = "ed25519"
+_PREFIX = b"remanence memory 1\n"
+
+
+class Signer:
+    """Signs memories with one private key."""
+
+    def __init__(self, key: object) -> None:
+        self._key = _private_key(key)
+        self.public_key: bytes = self._key.public_key().public_bytes_raw()
+        self._public_text = b64encode(self.public_key).decode()
+
+    def signed(self, version: Remembered) -> Remembered:
+        """The version with its signature."""
+        signature = self._key.sign(_message(version))
+        return replace(version, signature=f"{_SCHEME}:{self._public_text}:{b64encode(signature).decode()}")
+
+
+def signer_of(version: Remembered) -> bytes | None:
+    """The public key that a version is signed with; None if the signature is not valid.
+
+    Raises:
+        MissingExtra: `cryptography` is not installed.
+    """
+    ed25519 = _ed25519()
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        scheme, public, signature = (version.signature or "").split(":")
+        key, signed = b64decode(public, validate=True), b64decode(signature, validate=True)
+        if scheme != _SCHEME:
+            return None
+        ed25519.Ed25519PublicKey.from_public_bytes(key).verify(signed, _message(version))
+    except (ValueError, InvalidSignature):
+        return None
+    return key
+
+
+def public_keys(given: object) -> dict[bytes, str]:
+    """The names of known writers by their public keys."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("signers is not a dict of names and public keys: {'alice': key}.")
+    return {_public_bytes(key, name): str(name) for name, key in given.items()}
+
+
+def _message(version: Remembered) -> bytes:
+    return _PREFIX + encode(replace(version, signature=None)).encode()
+
+
+def _private_key(key: object) -> Ed25519PrivateKey:
+    ed25519 = _ed25519()
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        return key
+    if isinstance(key, bytes) and len(key) == 32:
+        return ed25519.Ed25519PrivateKey.from_private_bytes(key)
+    loaded = _load_pem(key) if isinstance(key, str | bytes) else None
+    if isinstance(loaded, ed25519.Ed25519PrivateKey):
+        return loaded
+    # Without the value and without the cause: either may contain a part of a key.
+    raise InvalidInput("signing_key is no Ed25519 key. Give an Ed25519PrivateKey, its 32 bytes, or a PEM text.")
+
+
+def _load_pem(key: str | bytes) -> object:
+    """The private key in a PEM text without a password; None if there is none."""
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        return load_pem_private_key(key.encode() if isinstance(key, str) else key, None)
+    except (TypeError, ValueError):
+        return None
+
+
+def _public_bytes(key: object, name: object) -> bytes:
+    ed25519 = _ed25519()
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        return bytes(key.public_bytes_raw())
+    if isinstance(key, bytes) and len(key) == 32:
+        return key
+    raise InvalidInput(f"the key of signer {name!r} is neither an Ed25519PublicKey nor its 32 bytes.")
+
+
+def _ed25519() -> Any:
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError as error:
+        raise MissingExtra('signatures need the package `cryptography`: pip install "remanence[sign]".') from error
+    return ed25519

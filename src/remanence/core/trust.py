@@ -1,0 +1,92 @@
+"""How far what is told is trusted: a number from 0 to 1, given with a memory or by rule from where it comes.
+
+A memory of lower trust never closes one of higher trust: it neither becomes a new version of it, nor ends what it
+claims, nor supersedes it. Recall weighs by trust, and leaves out what lies below `min_trust`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+from remanence.errors import InvalidInput
+
+LEVELS: Mapping[str, float] = MappingProxyType({"trusted": 1.0, "user": 0.8, "tool": 0.5, "web": 0.2})
+"""The names of levels. What is given no level is trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRules:
+    """The trust of sources and observers, for `remanence.open(trust=...)`.
+
+    Attributes:
+        sources: The trust of a `source` (for chat turns: of the conversation) or of an `observed_by`: the name of a
+            level, or a number from 0 to 1. A `*` in a name matches anything. If both match, the lower one counts.
+        levels: Levels of your own, in addition to `LEVELS`.
+        default: The trust of what no rule matches.
+
+    Example:
+        >>> rules = TrustRules({"crawler*": "web", "Bob": "partner"}, levels={"partner": 0.6})
+        >>> rules.trust_of("crawler-7", "Bob"), rules.trust_of("crm", "Bob"), rules.trust_of(None, None)
+        (0.2, 0.6, 1.0)
+    """
+
+    sources: Mapping[str, str | float] = field(default_factory=dict)
+    levels: Mapping[str, float] = field(default_factory=dict)
+    default: str | float = "trusted"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sources, Mapping) or not isinstance(self.levels, Mapping):
+            raise InvalidInput("the sources and the levels of TrustRules are dicts: {'crawler*': 'web'}.")
+        for name, level in self.levels.items():
+            if _number(level) is None:
+                raise InvalidInput(f"the level {name!r} is {level!r}. Give a number from 0 to 1.")
+        for value in (*self.sources.values(), self.default):
+            self.level(value, "trust")
+
+    def level(self, value: object, what: str) -> float:
+        """The number of a level, given by its name or as a number."""
+        if isinstance(value, str):
+            named = self.levels.get(value, LEVELS.get(value))
+            if named is not None:
+                return float(named)
+        elif (number := _number(value)) is not None:
+            return number
+        known = ", ".join({**LEVELS, **self.levels})
+        raise InvalidInput(f"{what}={value!r} is neither a number from 0 to 1 nor one of {known}.")
+
+    def trust_of(self, source: str | None, observed_by: str | None, given: object = None) -> float:
+        """The trust of what comes from this source and observer, unless it is given."""
+        if given is not None:
+            return self.level(given, "trust")
+        if not self.sources:
+            return 1.0 if self.default == "trusted" else self.level(self.default, "trust")
+        found = [
+            self.level(trust, "trust")
+            for name in (source, observed_by)
+            if name is not None
+            for pattern, trust in self.sources.items()
+            if pattern == name or fnmatchcase(name, pattern)
+        ]
+        return min(found, default=self.level(self.default, "trust"))
+
+
+NO_RULES = TrustRules()
+
+
+def trust_rules(given: object) -> TrustRules:
+    """The rules that a caller gives: `TrustRules`, the dict of its sources, or None."""
+    if given is None:
+        return NO_RULES
+    if isinstance(given, TrustRules):
+        return given
+    if isinstance(given, Mapping):
+        return TrustRules(given)
+    raise InvalidInput(f"trust={given!r} is neither TrustRules nor a dict such as {{'crawler*': 'web'}}.")
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if is_number else None  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""Hiding everything that came from a source, with what was derived from it, and showing it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from remanence.core.identity import new_id
+from remanence.core.index import Index
+from remanence.errors import InvalidInput, NotFound
+from remanence.events import Event, Quarantined, Released
+from remanence.language.text import pluralize, truncate
+from remanence.schema import Memory, from_micros
+
+if TYPE_CHECKING:
+    from remanence.core.engine import Engine
+    from remanence.state.journal import QuarantineState
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A source whose memories are hidden, or would be.
+
+    Attributes:
+        id: For `space.audit.release`; None if this is a preview.
+        source: The source, observer or conversation.
+        memories: What is hidden: what came from it, and what was derived from that alone.
+        why: The reason.
+        since: When it began; None if this is a preview.
+        released: Whether it was undone.
+    """
+
+    id: str | None
+    source: str
+    memories: tuple[Memory, ...]
+    why: str | None = None
+    since: datetime | None = None
+    released: bool = False
+
+    def __str__(self) -> str:
+        state = "would be hidden" if self.id is None else "visible again" if self.released else "hidden"
+        count = pluralize(len(self.memories), "memory", "memories")
+        lines = [f"quarantine of {self.source!r}: {count} {state}"]
+        return "\n".join(
+            [*lines, *(f"  {each.id}  {truncate(' '.join(each.text.split()), 80)}" for each in self.memories)]
+        )
+
+
+def plan(engine: Engine, space: str, source: str) -> Quarantine:
+    """What a quarantine of this source would hide."""
+    with engine.open_index(space) as index, index.lock:
+        return Quarantine(None, source, _memories(index, _affected(index, source)))
+
+
+def quarantine(engine: Engine, space: str, source: str, why: str | None) -> Quarantine:
+    """Hide everything from a source."""
+
+    def decide(index: Index) -> list[Event]:
+        if any(each.source == source and each.released is None for each in index.journal.quarantines.values()):
+            raise InvalidInput(f"source {source!r} is in quarantine already. `space.audit.quarantines()` lists it.")
+        return [Quarantined(new_id(), source, tuple(_affected(index, source)), why)]
+
+    [entry] = engine.write(space, decide)
+    return get(engine, space, entry.subject)
+
+
+def release(engine: Engine, space: str, quarantine_id: str, why: str | None) -> Quarantine:
+    """Show what a quarantine has hidden, except what was forgotten or erased meanwhile."""
+
+    def decide(index: Index) -> list[Event]:
+        state = _state(index, quarantine_id)
+        if state.released is not None:
+            return []
+        numbers = {each: index.catalog.number(each) for each in state.memories}
+        others = {
+            memory
+            for other in index.journal.quarantines.values()
+            if other.id != state.id and other.released is None
+            for memory in other.memories
+        }
+        shown = [each for each, number in numbers.items() if number is not None and each not in others]
+        return [Released(state.id, tuple(shown), why)]
+
+    engine.write(space, decide)
+    return get(engine, space, quarantine_id)
+
+
+def get(engine: Engine, space: str, quarantine_id: str) -> Quarantine:
+    with engine.open_index(space) as index, index.lock:
+        return _quarantine(index, _state(index, quarantine_id))
+
+
+def all_quarantines(engine: Engine, space: str) -> list[Quarantine]:
+    """Every quarantine of a space, oldest first, released ones too."""
+    with engine.open_index(space) as index, index.lock:
+        return [_quarantine(index, state) for state in index.journal.quarantines.values()]
+
+
+def _state(index: Index, quarantine_id: str) -> QuarantineState:
+    state = index.journal.quarantines.get(quarantine_id)
+    if state is None:
+        raise NotFound(f"space {index.space!r} has no quarantine {quarantine_id!r}. See `space.audit.quarantines()`.")
+    return state
+
+
+def _quarantine(index: Index, state: QuarantineState) -> Quarantine:
+    memories = _memories(index, state.memories)
+    return Quarantine(
+        state.id, state.source, memories, state.why, from_micros(state.at), released=state.released is not None
+    )
+
+
+def _affected(index: Index, source: str) -> list[str]:
+    """The visible memories whose present version is from a source, or was derived from what is."""
+    position = index.catalog.position
+    rows = index.rows_from((source,), position)
+    current = index.catalog.active_among(index.catalog.visible(position), position)
+    numbers = [index.catalog.memory_of(row) for row in np.flatnonzero(rows & current).tolist()]
+    return [index.catalog.ids[number] for number in dict.fromkeys(numbers)]
+
+
+def _memories(index: Index, ids: Sequence[str]) -> tuple[Memory, ...]:
+    position = index.catalog.position
+    numbers = (index.catalog.number(each) for each in ids)
+    rows = [index.catalog.row_at(number, position) for number in numbers if number is not None]
+    return tuple(index.readable_memories([row for row in rows if row is not None]))

@@ -1,0 +1,66 @@
+"""Secrets are taken out of what is given to be stored. That they were there is recorded in `meta`, and they are not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from remanence.errors import InvalidInput
+from remanence.write.validate import Draft, TurnDraft
+
+if TYPE_CHECKING:
+    from remanence.language.redaction import Redactor
+
+REDACTED_FIELD = "redacted"
+"""The field of `meta` that has how many secrets of each kind were taken out."""
+
+
+def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
+    """A memory as given, without the secrets in its text, metadata, tags, names and claims."""
+    counts: Counter[str] = Counter()
+    text = _text(draft.text, redactor, counts)
+    meta = _value(draft.meta, redactor, counts)
+    update: dict[str, Any] = {
+        "text": text,
+        "tags": tuple(_text(tag, redactor, counts) for tag in draft.tags),
+        "meta": _with_counts(meta, counts),
+    }
+    if text != draft.text:
+        # Names, claims and ranges that the caller gave are about the text as it was.
+        update |= {"entities": None, "triples": None, "passages": None}
+    return draft.model_copy(update=update) if counts else draft
+
+
+def redact_turn(turn: TurnDraft, redactor: Redactor) -> TurnDraft:
+    """A chat turn as given, without its secrets."""
+    counts: Counter[str] = Counter()
+    content, meta = _text(turn.content, redactor, counts), _value(turn.meta, redactor, counts)
+    return turn.model_copy(update={"content": content, "meta": _with_counts(meta, counts)}) if counts else turn
+
+
+def _with_counts(meta: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    return {**meta, REDACTED_FIELD: dict(counts)} if counts else meta
+
+
+def _value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
+    """A JSON value with every text in it redacted, the names of fields too."""
+    if isinstance(value, str):
+        return _text(value, redactor, counts)
+    if isinstance(value, list):
+        return [_value(item, redactor, counts) for item in value]
+    if isinstance(value, dict):
+        return {_text(name, redactor, counts): _value(item, redactor, counts) for name, item in value.items()}
+    return value
+
+
+def _text(text: str, redactor: Redactor, counts: Counter[str]) -> str:
+    if not text.strip():
+        return text
+    found = redactor(text)
+    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], str) and found[0].strip()):
+        raise InvalidInput(
+            f"redact returned {type(found).__name__}. It has to return a text that is not blank, and the number of "
+            "secrets of each kind: see remanence.language.redaction.Redaction."
+        )
+    counts.update(found[1])
+    return found[0]
