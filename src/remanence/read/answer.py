@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ARCHIVE = "archive"
 _CONFIDENT, _RELEVANT = 0.2, 0.05
-"""Probabilities that a hit answers, by the reader. The first is reached by 94% of the questions that have an answer, and
+"""Probabilities that a hit answers, by the reader. The first is reached by 94% of the questions that have an answer and
 by a fifth of those that have none (worlds and chats of the development halves)."""
 
 
