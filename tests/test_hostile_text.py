@@ -19,6 +19,7 @@ import remanence
 from remanence import RemanenceError
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.language.framing import is_frame, plain_line, strip_frames
+from remanence.language.front_matter import strip_links
 from remanence.language.hidden_characters import escape_terminal
 from remanence.language.passages import split_passages
 from remanence.language.rules.rule_extractor import RuleExtractor
@@ -45,7 +46,7 @@ PATHS: dict[str, Callable[[str], object]] = {
     "passages": split_passages,
     "framing": lambda text: (plain_line(text), strip_frames(text), is_frame(text), escape_terminal(text)),
     "prompt": lambda text: (json_lines([{"text": text}]), remanence.frame([Hit(Memory("m", "s", text), 1.0)])),
-    "notes": lambda text: (notes.parse("a.md", f"---\n{text}\n---\n{text}"), notes.strip_links(text)),
+    "notes": lambda text: (notes.parse("a.md", f"---\n{text}\n---\n{text}"), strip_links(text)),
 }
 FRAGMENTS = (
     "Monday ",
