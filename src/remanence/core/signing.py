@@ -9,14 +9,11 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from remanence.errors import InvalidInput, MissingExtra
 from remanence.events import Remembered
 from remanence.ledger.codec import encode
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 _SCHEME = "ed25519"
 _PREFIX = b"remanence memory 1\n"
@@ -69,7 +66,8 @@ def _message(version: Remembered) -> bytes:
     return _PREFIX + encode(replace(version, signature=None)).encode()
 
 
-def _private_key(key: object) -> Ed25519PrivateKey:
+def _private_key(key: object) -> Any:
+    """The Ed25519 key; of no type that is known here, as the package may be missing."""
     ed25519 = _ed25519()
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return key
