@@ -407,3 +407,57 @@ def test_a_message_over_the_limit_is_one_warning(
         "a message is too long: its first 2,000,000 characters are remembered"
     ]
     assert space.recall("allergic")[0].memory.text.startswith("I am allergic")
+
+
+@pytest.mark.parametrize("place", ["message", "tool"])
+def test_memories_may_stand_beside_the_question(space: Space, place: Any) -> None:
+    """What comes before the question stays the same from call to call, so that a provider's cache applies."""
+    space.add("Ana lives in Porto.")
+    model = Actor(lines=["In Porto."])
+    middleware = MemoryMiddleware(space, place=place)
+    create_agent(model, middleware=[middleware], system_prompt="Be brief.").invoke(
+        {"messages": [("user", "Hello."), ("ai", "Hello!"), ("user", "Where does Ana live?")]}
+    )
+
+    prompt = model.prompts[0]
+    blocks = [index for index, message in enumerate(prompt) if OPEN_TAG in message.text]
+    assert system(prompt) == "Be brief."
+    assert [message.type for message in prompt] == (
+        ["system", "human", "ai", "human", "human"]
+        if place == "message"
+        else ["system", "human", "ai", "human", "ai", "tool"]
+    )
+    assert blocks == [3 if place == "message" else 5]
+    if place == "tool":
+        assert prompt[4].tool_calls[0]["id"] == prompt[5].tool_call_id  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("keep", "stored"),
+    [
+        ("user", ["I live in Porto.", "Thanks!"]),
+        ("facts", ["I live in Porto."]),
+        (lambda role, text: role == "assistant", ["Noted.", "You are welcome."]),
+        (None, []),
+    ],
+)
+def test_keep_chooses_which_turns_are_stored(space: Space, keep: Any, stored: list[str]) -> None:
+    agent = create_agent(
+        Actor(lines=["Noted.", "You are welcome."]),
+        middleware=[MemoryMiddleware(space, keep=keep)],
+        checkpointer=InMemorySaver(),
+    )
+    for said in ("I live in Porto.", "Thanks!"):
+        agent.invoke({"messages": [("user", said)]}, THREAD)
+
+    assert [text for _, text in kept(space)] == stored
+
+
+def test_small_talk_reaches_the_model_without_memories(space: Space) -> None:
+    space.add_many(["Ana lives in Porto.", "I am allergic to peanuts."])
+    model = Actor(lines=["Hello!"] * 3)
+    agent = create_agent(model, middleware=[MemoryMiddleware(space)])
+    for said in ("Hi!", "What is 2+2?", "Thanks a lot!"):
+        agent.invoke({"messages": [("user", said)]})
+
+    assert [system(prompt) for prompt in model.prompts] == [""] * 3

@@ -411,3 +411,47 @@ def test_a_message_over_the_limit_is_one_warning(space: remanence.Space, caplog:
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
         "a message is too long: its first 2,000,000 characters are remembered"
     ]
+
+
+def test_a_small_window_is_not_filled_with_memories(space: remanence.Space) -> None:
+    """They take a quarter at most, whatever their own budget is; the rest is for the conversation."""
+    for number in range(30):
+        space.add(f"I am allergic to nut number {number}, and it is a long story that I have told you before.")
+    memory = RemanenceMemory(space, token_limit=600, max_tokens=2_000, limit=30, tokenizer_fn=str.split)
+    for number in range(8):
+        memory.put(user(f"message {number} of a few words"))
+        memory.put(assistant("noted"))
+
+    got = memory.get(input="What am I allergic to?")
+    block = next(message.content or "" for message in got if OPEN_TAG in (message.content or ""))
+    assert 20 < len(block.split()) <= 150
+    assert len(got) > 8
+    assert sum(len((message.content or "").split()) for message in got) <= 600
+
+
+@pytest.mark.parametrize("place", ["message", "tool"])
+def test_memories_may_stand_beside_the_question(space: remanence.Space, place: str) -> None:
+    """All before the question stays as it was."""
+    space.add("I am allergic to hazelnuts.")
+    memory = RemanenceMemory(space, place=place)
+    memory.put(ChatMessage(role="system", content="Be brief."))
+    memory.put(user("What am I allergic to?"))
+
+    got = memory.get()
+    roles = [message.role.value for message in got]
+    assert roles == (["system", "user", "user"] if place == "message" else ["system", "user", "assistant", "tool"])
+    assert [index for index, message in enumerate(got) if OPEN_TAG in (message.content or "")] == [
+        len(got) - 2 if place == "message" else 3
+    ]
+
+
+def test_keep_chooses_what_can_be_recalled_later(space: remanence.Space) -> None:
+    """The window has all of it."""
+    memory = RemanenceMemory(space, session_id="s", keep="facts")
+    for message in (user("I live in Porto."), assistant("Noted."), user("Thanks!")):
+        memory.put(message)
+
+    assert [each.text for each in space.memories()] == ["I live in Porto."]
+    assert texts(memory.get_all()) == ["I live in Porto.", "Noted.", "Thanks!"]
+    with pytest.raises(ValueError, match="keep='some'"):
+        RemanenceMemory(space, keep="some")
