@@ -290,7 +290,7 @@ def test_a_conversation_is_read_again_as_a_whole(clock: FakeClock) -> None:
     with told(PORTO, clock=clock) as space:
         space.remember(CHAT)
         space.remember("Something else.")
-        extractor = space._engine.extractor
+        extractor = space._engine.extractor.inner  # type: ignore[attr-defined]
         assert isinstance(extractor, Scripted)
         extractor.asked.clear()
         space.admin.reextract()
@@ -341,7 +341,7 @@ def test_a_job_comes_back_at_once_and_its_result_later(clock: FakeClock) -> None
         gate.set()
         assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
         assert job.status == "done"
-        assert isinstance(extractor := space._engine.extractor, Scripted)
+        assert isinstance(extractor := space._engine.extractor.inner, Scripted)  # type: ignore[attr-defined]
         assert [said.text for said in extractor.asked[0]] == [turn["content"] for turn in CHAT]
         assert [j.id for j in space.jobs.list()] == [j.id for j in space.jobs.list("done")] == [job.id]
 

@@ -10,14 +10,15 @@ from typing import Annotated, Any, Literal
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 from pydantic_core import to_jsonable_python
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
-from langchain_remanence.messages import message_text
+from langchain_remanence.messages import chat_turns
 from remanence import InvalidInput, Memory, Space
 from remanence.adapters import (
     PromptMemories,
+    check_keep,
     log_and_continue,
     quoted_hits,
     recall_for_prompt,
@@ -45,6 +46,9 @@ class RemanenceMemory(BaseMemory):
         min_score: Load all memories with at least this score, in place of those that seem to help.
         kinds: Load only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Load only memories with all of these tags.
+        keep: Which messages of other sessions to load: "all", "user" (those of the user), "facts" (those in which
+            `analyze_message` finds something worth storing), a function of role and text, or None for none. All
+            messages are stored, as the session is made of them.
         place: Where the memories are loaded: "system", before the messages, or "message", after them. Then the
             beginning of the prompt stays the same from call to call, and the provider's prompt cache applies.
         window: How many of the last messages of the session to load.
@@ -78,6 +82,7 @@ class RemanenceMemory(BaseMemory):
     kinds: str | Sequence[str] | None = None
     tags: str | Sequence[str] | None = None
     place: Literal["system", "message"] = "system"
+    keep: Annotated[Any, AfterValidator(check_keep)] = "all"
     window: int = Field(default=6, ge=0)
     max_tokens: int | None = Field(default=1_000, ge=0)
     count_tokens: Callable[[str], int] | None = None
@@ -139,20 +144,17 @@ class RemanenceMemory(BaseMemory):
         """Recall for a question what helps to answer it, without the messages that are loaded anyway."""
         if not question or not self.limit:
             return PromptMemories()
-        messages = [as_message(memory) for memory in recent]
         return recall_for_prompt(
             self.space,
             question,
-            turns=[
-                {"role": "user" if each.type == "human" else "assistant", "content": message_text(each)}
-                for each in messages
-            ],
+            turns=chat_turns([as_message(memory) for memory in recent]),
             limit=self.limit,
             max_tokens=self.max_tokens,
             count_tokens=self.count_tokens,
             min_score=self.min_score,
             kinds=self.kinds,
             tags=self.tags,
+            keep=self.keep,
         )
 
     def _reinforce(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, messages_from_dict
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, messages_from_dict
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from remanence import InvalidInput, adapters
@@ -98,6 +98,17 @@ def structured_reply(messages: Sequence[BaseMessage], response: object) -> list[
         return []
     texts = [str(last.text), *(json.dumps(call["args"], ensure_ascii=False, default=str) for call in last.tool_calls)]
     return [AIMessage("\n".join(filter(None, texts)), id=last.id, name=last.name)]
+
+
+def chat_turns(messages: Sequence[BaseMessage]) -> list[dict[str, str]]:
+    """Return what the user and the model said in these messages, in the form of `recall_for_prompt`."""
+    spoken = (message for message in messages if isinstance(message, HumanMessage | AIMessage))
+    return [{"role": role_of(each), "content": text} for each in spoken if (text := message_text(each))]
+
+
+def role_of(message: BaseMessage) -> str:
+    """Return who speaks: "user" or "assistant"."""
+    return "user" if isinstance(message, HumanMessage) else "assistant"
 
 
 def is_summary(message: BaseMessage) -> bool:

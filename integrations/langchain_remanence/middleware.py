@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langchain_remanence.messages import is_summary, message_text, speaker_fields, structured_reply
+from langchain_remanence.messages import chat_turns, is_summary, message_text, role_of, speaker_fields, structured_reply
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space
 from remanence.adapters import (
@@ -31,6 +31,7 @@ from remanence.adapters import (
     check_max_tokens,
     is_kept,
     log_and_continue,
+    normalize_text,
     prompt_budget,
     recall_for_prompt,
     reinforce,
@@ -202,12 +203,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = _user_turn(messages)
         found = PromptMemories()
         if turn:
-            others = [message for message in messages if message is not turn[-1]]
+            before = messages[: messages.index(turn[-1])]
             with log_and_continue(log, "recall"):
                 found = recall_for_prompt(
                     run.space,
                     message_text(turn[-1]),
-                    turns=[{"role": _role(each), "content": message_text(each)} for each in others],
+                    turns=chat_turns(before),
                     limit=self.limit,
                     max_tokens=prompt_budget(self.max_tokens, window),
                     count_tokens=self.count_tokens,
@@ -220,7 +221,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return found
 
     def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        turns = run.turns([each for each in messages if is_kept(self.keep, _role(each), _own_text(each))])
+        turns = run.turns([each for each in messages if is_kept(self.keep, role_of(each), _own_text(each))])
         if turns:
             warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
@@ -232,10 +233,9 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if self.keep is not None and replies:
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.
-            asked = messages[: messages.index(_user_turn(messages)[-1]) + 1] if _user_turn(messages) else []
-            recalled = {_normalized(hit.memory.text) for hit in self._recall_for(run, asked).hits}
+            recalled = {normalize_text(hit.memory.text) for hit in self._recall_for(run, messages).hits}
             repeated = {text for text in recalled if len(text) >= _MIN_REPEATED_LENGTH}
-            self._store(run, [reply for reply in replies if _normalized(_own_text(reply)) not in repeated])
+            self._store(run, [reply for reply in replies if normalize_text(_own_text(reply)) not in repeated])
         if self.extract:
             with log_and_continue(log, "extract"):
                 _extract(run, [*_user_turn(messages), *replies])
@@ -314,11 +314,6 @@ def _require_space(space: object, option: str) -> Space:
     )
 
 
-def _role(message: BaseMessage) -> str:
-    """Who speaks, in the words of every provider."""
-    return "user" if isinstance(message, HumanMessage) else "assistant"
-
-
 def _window(model: Any) -> int | None:
     """How many tokens the model takes, if it says so."""
     profile = getattr(model, "profile", None)
@@ -348,8 +343,3 @@ def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:
     else:
         content = [*system.content, {"type": "text", "text": text}]
     return system.model_copy(update={"content": content})
-
-
-def _normalized(text: str) -> str:
-    """A text without case and spacing, for comparison."""
-    return " ".join(text.casefold().split())

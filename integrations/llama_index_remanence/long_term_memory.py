@@ -156,13 +156,13 @@ class RecallAdapter(SpaceAdapter):
     ) -> PromptMemories:
         """Recall for a question what helps to answer it, without the turns that are in the prompt anyway."""
         own = [self.tags] if isinstance(self.tags, str) else [*(self.tags or ())]
-        turns = [{"role": role, "content": text} for role, text in roles_and_texts(prompt)]
-        if turns and turns[-1] == {"role": "user", "content": question.strip()}:
-            turns.pop()
+        turns = roles_and_texts(prompt)
+        if ("user", question) in turns:  # what follows was said about it
+            turns = turns[: len(turns) - 1 - turns[::-1].index(("user", question))]
         return recall_for_prompt(
             space,
             question,
-            turns=turns,
+            turns=[{"role": role, "content": text} for role, text in turns],
             limit=self.limit,
             max_tokens=prompt_budget(self.max_tokens, window),
             count_tokens=self._count_tokens,

@@ -4,7 +4,7 @@ An adapter imports the public names of `remanence` and this module, and nothing 
 
 lazy_getattr                          load the names of a package when they are first used
 log_and_continue                      log a failure of memory instead of raising it
-recall_for_prompt, prompt_budget       what of a space reaches the prompt for a chat message
+recall_for_prompt, prompt_budget      what of a space reaches the prompt for a chat message
 check_keep, is_kept                   which turns are stored
 reinforce, quoted_hits                count as used the memories that an answer took words from
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
@@ -12,6 +12,7 @@ check_max_tokens, TokenCounter        token budgets
 ChangeFollower                        base class of a table that follows the ledger of a space
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
+normalize_text                        a text without case and spacing, to find repetitions
 MAX_TEXT_LENGTH                       how much of a message is remembered
 warn_of_long_texts                    say that a message was longer
 in_thread                             an async variant of a method
@@ -36,11 +37,19 @@ from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence.api.for_prompt import Keep, PromptMemories, check_keep, is_kept, prompt_budget, recall_for_prompt
+from remanence.api.for_prompt import (
+    Keep,
+    PromptMemories,
+    check_keep,
+    is_kept,
+    prompt_budget,
+    quoted_hits,
+    recall_for_prompt,
+)
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
-from remanence.language.text import replace_unstorable
+from remanence.language.framing import TokenCounter, is_frame, shorten_frame, strip_frames
+from remanence.language.text import normalize_text, replace_unstorable
 from remanence.read.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, ErasureCertificate
 
@@ -74,6 +83,7 @@ __all__ = [
     "is_kept",
     "lazy_getattr",
     "log_and_continue",
+    "normalize_text",
     "now_of",
     "placeholder_text",
     "prompt_budget",
@@ -171,14 +181,6 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
     ids = [each for each in memories_used(hits, context=context, answer=answer) if space.get(each) is not None]
     if ids:
         space.upkeep.observe_usage(ids)
-
-
-def quoted_hits(text: str, hits: Iterable[Hit]) -> list[Hit]:
-    """Return those of the hits that a text quotes in the way of `frame`.
-
-    Some hits of a recall may not have fitted into the token budget of the prompt.
-    """
-    return [hit for hit in hits if hit_as_json_line(hit) in text]
 
 
 def check_max_tokens(max_tokens: object) -> int | None:

@@ -219,3 +219,22 @@ def test_a_question_over_the_limit_is_recalled_for_by_its_beginning(space: Space
     loaded = RemanenceMemory(space=space).load_memory_variables({"input": "Ana is allergic? " + "x" * 2_000_000})
 
     assert "hazelnuts" in loaded["history"]
+
+
+def test_keep_chooses_which_messages_of_other_sessions_are_loaded(space: Space) -> None:
+    """All of them are stored, as a session is made of them."""
+    monday = RemanenceMemory(space=space, session_id="monday")
+    monday.save_context({"input": "I live in Porto."}, {"output": "You live near six bridges then."})
+    loaded = {
+        keep: RemanenceMemory(space=space, session_id="tuesday", keep=keep).load_memory_variables(
+            {"input": "Where do I live?"}
+        )["history"]
+        for keep in ("all", "user", None)
+    }
+
+    assert "bridges" in loaded["all"]
+    assert "I live in Porto." in loaded["user"]
+    assert "bridges" not in loaded["user"]
+    assert loaded[None] == ""
+    with pytest.raises(ValidationError, match="keep='some'"):
+        RemanenceMemory(space=space, keep="some")

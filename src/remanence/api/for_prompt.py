@@ -8,14 +8,14 @@ left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.message_need import need_of_memory
-from remanence.language.text import tokens
+from remanence.language.text import normalize_text, tokens
 from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
@@ -78,20 +78,22 @@ def recall_for_prompt(
     min_score: float | None = None,
     kinds: str | Sequence[str] | None = None,
     tags: str | Sequence[str] | None = None,
+    keep: Keep = "all",
 ) -> PromptMemories:
     """Recall for a chat message what helps to answer it, as a block for the prompt.
 
     Args:
         view: The space, or a view of one.
         message: The user's message.
-        turns: The turns that the prompt has besides it, oldest first, as dicts with `role` and `content`. They say
-            what the message refers to, and are not recalled themselves.
+        turns: The turns before it in the prompt, oldest first, as dicts with `role` and `content`. They say what the
+            message refers to, and are not recalled themselves.
         limit: How many memories to quote at most.
         max_tokens: The token budget of the block; None for no limit.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote what has at least this score, whether or not it seems to help.
         kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Only memories with all of these tags.
+        keep: Which turns to quote, where all of them are stored; the values are those of `is_kept`.
 
     Example:
         >>> import remanence
@@ -118,15 +120,22 @@ def recall_for_prompt(
         kinds=kinds,
         tags=tags,
     )
-    copies = {_normalized(text) for text in in_prompt}
-    hits = [hit for hit in recall if _normalized(hit.memory.text) not in copies]
+    copies = {normalize_text(text) for text in in_prompt}
+    hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
     if min_score is None:
         best = max((hit.answers or 0.0 for hit in hits), default=0.0)
         hits = [hit for hit in hits if _helps(hit, need, best)]
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
-    quoted = tuple(hit for hit in hits if hit_as_json_line(hit) in block)
-    return PromptMemories(block, quoted, recall.position, recall.missing)
+    return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
+
+
+def quoted_hits(text: str, hits: Iterable[Hit]) -> list[Hit]:
+    """Return those of the hits that a text quotes in the way of `frame`.
+
+    Some hits of a recall may not have fitted into the token budget of the prompt.
+    """
+    return [hit for hit in hits if hit_as_json_line(hit) in text]
 
 
 def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
@@ -159,14 +168,14 @@ def distinct_hits(hits: Sequence[Hit], question: str) -> list[Hit]:
     return [hits[place] for place in kept]
 
 
-def check_keep(keep: Any) -> Keep:
+def check_keep(keep: Keep) -> Keep:
     """Return `keep` if it says which turns to store.
 
     Raises:
         InvalidInput: It is anything else.
     """
     if keep is None or callable(keep) or keep in KEEPS:
-        return keep  # type: ignore[no-any-return]
+        return keep
     raise InvalidInput(
         f"keep={keep!r} is none of {', '.join(map(repr, KEEPS))}, no function of role and text, and not None."
     )
@@ -185,6 +194,14 @@ def is_kept(keep: Keep, role: str, text: str) -> bool:
     from remanence.write.message_analysis import analyze_message  # here, as it loads the engine
 
     return analyze_message(text).save if keep == "facts" else bool(keep(role, text))
+
+
+def _may_quote(memory: Memory, keep: Keep) -> bool:
+    """Whether a memory may be quoted: every one that is no turn, and the turns that `keep` names."""
+    if memory.turn is None or keep == "all":
+        return True
+    role = "user" if memory.turn.speaker == SELF else memory.turn.speaker or ""
+    return is_kept(keep, role, memory.text)
 
 
 def _need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
@@ -232,8 +249,3 @@ def _is_by_assistant(memory: Memory) -> bool:
 def _content(text: str) -> frozenset[str]:
     """The words of a text that carry its meaning; negations do."""
     return frozenset(tokens(text)) | _NEGATIONS.intersection(text.lower().replace("’", "'").split())
-
-
-def _normalized(text: str) -> str:
-    """A text without case and spacing, for comparison."""
-    return " ".join(text.casefold().split())

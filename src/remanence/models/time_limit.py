@@ -68,8 +68,8 @@ class TimeLimit:
 
 
 class LimitedExtractor:
-    """Another extractor, each call of which has a time limit. It has the methods and attributes of the other one, and
-    counts as an instance of its class."""
+    """Another extractor, each call of which has a time limit. It has the methods and attributes of the other
+    one."""
 
     def __init__(self, inner: Extractor, seconds: float | None) -> None:
         self.inner, self.name = inner, inner.name
@@ -77,10 +77,6 @@ class LimitedExtractor:
         for method in _EXTRACTOR_METHODS:
             if callable(getattr(inner, method, None)):
                 setattr(self, method, self._limited(method))
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return type(self.inner)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
