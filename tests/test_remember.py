@@ -98,7 +98,7 @@ def test_the_source_is_kept_and_each_fact_names_it(clock: FakeClock) -> None:
 def test_what_the_extractor_is_given(clock: FakeClock) -> None:
     """Who said what, and when; what tools and systems say is passed over."""
     with told(clock=clock) as space:
-        extractor = space._engine.extractor
+        extractor = space._engine.extractor.inner  # type: ignore[attr-defined]
         space.remember(
             [
                 {"role": "system", "content": "Be brief."},
