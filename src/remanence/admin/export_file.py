@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remanence._version import __version__
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
 from remanence.events import Emptied, Erased, Event, Ran, Served, Undone
 from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
 from remanence.schema import micros
+from remanence.schema.version import __version__
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine

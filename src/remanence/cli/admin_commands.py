@@ -202,10 +202,10 @@ def rebuild(args: Namespace) -> None:
 @command("eval", "eval ./my-sets --json", "paths --weights --limit --apart --signals --reader --json")
 def evaluate(args: Namespace) -> None:
     """Measure recall on your own questions."""
-    from remanence.testing import datasets, evaluation
+    from remanence.testing import datasets, recall_evaluation
 
     system = partial(
-        evaluation.RemanenceSystem,
+        recall_evaluation.RemanenceSystem,
         embedder=args.embedder,
         reader=reader_option(args),
         weights=_parse_weights(args.weights),
@@ -216,10 +216,10 @@ def evaluate(args: Namespace) -> None:
         dataset = datasets.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
         if not dataset.conversations:
             raise InvalidInput(f"{questions} has no question that names its evidence: there is nothing to measure.")
-        report = evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
+        report = recall_evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
         reports.append(report)
         if not args.json:
-            print(evaluation.report_as_markdown(report))
+            print(recall_evaluation.report_as_markdown(report))
     if args.json:
         output.print_json(reports)
 

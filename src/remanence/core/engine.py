@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from remanence._version import __version__
 from remanence.core.housekeeping import Housekeeper
 from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts, well_formed
 from remanence.core.index_file import index_path, remove_files_of_older_releases
@@ -27,6 +26,7 @@ from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
+from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
 from remanence.signals.stores.exact import ExactStore
