@@ -44,7 +44,8 @@ _MEANINGS = (
     "scheduled moved rescheduled slipped goes go-live live leaves meets date due renews takes starts ends",
     "switched uses use upgraded migrated moved cut powered on at version written rewritten runs run",
     "owned belongs owner assigned managed maintained handled",
-    "is are was has have had as called named costs cost",
+    "is are was has have had as called named costs cost with shipped",
+    "won winner",
 )
 """Words of relations that say the same of one subject and one object."""
 

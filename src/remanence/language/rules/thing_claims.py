@@ -1,97 +1,72 @@
 """Claims about things: "Stripe uses PostgreSQL", "billing-api runs in eu-west-1", "the launch moved to May".
 
-A sentence is read as subject, verb phrase and object. The subject is a name, an identifier or a definite description
-(thing_phrases.py), the verb any of a general list (verb_forms.py), and the predicate is the verb with its preposition:
-`uses`, `depends_on`, `owned_by`. Wordings of one relation that changes get one predicate, so that a later value
-replaces an earlier one: where something is (`based_in`), when it is (`scheduled_for`), what it was switched to.
+A sentence is read clause by clause as subject, verb phrase and object. The subject is a name, an identifier or a
+definite description (thing_phrases.py), the verb any of a general list (verb_forms.py), the predicate is the verb with
+its preposition (verb_claims.py). An attribute is a predicate of its own: "the API's rate limit is 300", "rate limit of
+the API: 300" and "API rate limit lowered to 300" all claim `rate_limit`.
 
-Precision comes first. A sentence that asks, denies, doubts, plans or depends on a condition makes no claim, and neither
-does one whose words after the verb are not a plain noun phrase.
+Precision comes first. A sentence that asks, doubts or depends on a condition makes no claim, and a clause that denies or
+plans makes none either.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from remanence.language.rules.lexicon import load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import (
+    FIRST_NAMES,
+    HONORIFICS,
+    KINSHIP_TITLES,
+    is_common_word,
+    load_pattern,
+    load_words,
+    word_set,
+)
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.thing_phrases import (
-    ADVERBS,
-    BE,
-    HAVE,
     PREPOSITIONS,
     PUNCTUATION,
-    Phrase,
+    Subject,
     Word,
     is_identifier,
     phrase_at,
+    skip_adverbs,
     split_words,
     subject_at,
     time_at,
 )
-from remanence.language.rules.verb_forms import BASE_FORMS, GERUNDS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS, participle_of
+from remanence.language.rules.verb_claims import CHANGING, RESCHEDULING, Statement, claims_of_verb, continues, passive_claims
+from remanence.language.rules.verb_forms import BASE_FORMS, PAST_FORMS, PRESENT_FORMS, participle_of
 from remanence.language.text import sentence_breaks
 from remanence.schema import Triple
 
 _MAX_SENTENCES = 40
 _MAX_SENTENCE_CHARS = 300
-_MAX_VERBS = 3  # of one subject, joined by "and"
-_UNCERTAIN = re.compile(rf"\b(?:{load_pattern('uncertain_words')})\b|n['’]t\b", re.IGNORECASE)
+_MAX_CLAUSES = 6
+_DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
+_NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
-_LABEL = re.compile(r"(?:[A-Za-z]+ ){0,2}[A-Za-z]+: (?=\S)")
-_MAX_OPENER_WORDS = 7
+_COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|deps|style)(?:\([\w./-]+\))?!?: ")
+_LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
 _OPENERS = load_words("thing_openers")
-_PARTICLES = word_set("back up over down out off forward away live")
-_NAMING = word_set("called named renamed dubbed nicknamed")
-_RELATING_ADJECTIVES = load_words("relating_adjectives")
-_PLACING = word_set("run host deploy live sit locate base reside house situate situated stand lie operate be")
-_CHANGING = load_words("changing_verbs")
-_RESCHEDULING = load_words("rescheduling_verbs")
-_DATE_PREDICATES: Mapping[str, str] = {
-    **dict.fromkeys(("start", "begin", "kick", "open"), "starts_on"),
-    **dict.fromkeys(("end", "finish", "close", "conclude"), "ends_on"),
-    **dict.fromkeys(("expire", "lapse", "terminate"), "expires_on"),
-    **dict.fromkeys(("launch", "release", "ship", "go"), "released_on"),
-}
-_REGION = re.compile(r"(?:[a-z]{2,}-)+[a-z]*\d+[a-z]?|[a-z]{2,4}\d{1,2}")
-_PLACE_HEADS = load_words("place_heads")
-_PRESENT_OF = {base: form for form, base in PRESENT_FORMS.items()}
-_INTRANSITIVE = load_words("intransitive_verbs")
-_LINKING = word_set("be become remain stay")
-_RUNNING = word_set("run host deploy operate be base")
-_SCHEDULING = word_set("be schedule set plan slate fix book happen occur take hold")
-_PASSING = word_set("go come get have look start begin stop try leave become")
-_REPEATED = re.compile(r"every\b|each\b|\w+days\b", re.IGNORECASE)
-_CLAUSE_STARTS = word_set("and but because so which who that when where while since after before if as although though")
-_MAX_PREPOSITIONS = 3
-_Claim = tuple[str, str]
-"""A predicate and an object."""
-_GROUP_HEADS = word_set("team squad group department guild crew committee desk")
-
-
-class _Verb(NamedTuple):
-    """A verb phrase: the verb in its base form, the predicate without a preposition, and where the object may begin."""
-
-    verb: str
-    predicate: str
-    next: int
-    is_passive: bool = False
-
-
-class _Statement(NamedTuple):
-    """A sentence with its words and the kinds of its names by their text."""
-
-    text: str
-    words: Sequence[Word]
-    kinds: Mapping[str, str]
+_AGENTS = word_set("we i we've i've they they've we’ve i’ve")
+_HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING
+_ATTRIBUTE_NOUNS = load_words("attribute_nouns")
+_ATTRIBUTE_OF = re.compile(r"(?P<attribute>[\w-]+(?: [\w-]+){0,2}) (?:of|for|on|in front of|behind) (?:the |our )?(?P<owner>.+)")
+_POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s? (?P<attribute>[\w-]+(?: [\w-]+){0,2})")
+_ATTRIBUTE_VALUE = re.compile(r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)")
+_IS_PREDICATES = word_set("is scheduled_for is_a switched_to based_in assigned_to")
+_CHANGED_TO = re.compile(r"[a-z]+ed_(?:to|at)|set_(?:to|at)|cut_to|scheduled_for|switched_to")
+_PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<role>[a-z-]+)\b")
+_GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
+_REPORTED = word_set("says say states state shows confirms")
 
 
 def find_thing_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
     """The claims of a text about things, in order.
 
-    >>> for claim in find_thing_claims("billing-api runs on Kubernetes in eu-west-1. Our launch moved from March to May.", []):
+    >>> for claim in find_thing_claims("billing-api runs on Kubernetes in eu-west-1. Our launch moved to May.", []):
     ...     print(claim)
     billing-api —runs_on→ Kubernetes
     billing-api —based_in→ eu-west-1
@@ -106,245 +81,260 @@ def find_thing_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
         if 8 < end - begin <= _MAX_SENTENCE_CHARS:
             found.update(dict.fromkeys(_claims_of_sentence(text, begin, end, kinds)))
         begin = start
-    return list(found)
+    return [claim for claim in found if claim.subject != claim.object]
 
 
 def _claims_of_sentence(text: str, begin: int, end: int, kinds: Mapping[str, str]) -> Iterator[Triple]:
     sentence = text[begin:end]
-    if "?" in sentence:
+    if "?" in sentence or _DOUBT.search(sentence):
         return
     tail = _NOT_TAIL.search(sentence)
     if tail is not None:
-        sentence, end = sentence[: tail.start()], begin + tail.start()
-    if _UNCERTAIN.search(sentence):
-        return
-    statement = _Statement(text, split_words(text, begin, end), kinds)
-    yield from _claims_from(statement, _after_opener(statement))
-
-
-def _after_opener(statement: _Statement) -> int:
-    """The index of the word after "As of March," or "Update:"."""
-    words = statement.words
-    at = 0
-    label = next((index for index, word in enumerate(words[:4]) if word.text == ":"), None)
-    if label is not None and all(word.text.isalpha() for word in words[:label]):
-        at = label + 1
-    if at < len(words) and (words[at].lower in _OPENERS or time_at(words, at, statement.text) is not None):
-        stop = next((i for i in range(at, min(at + _MAX_OPENER_WORDS, len(words))) if words[i].text == ","), None)
-        if stop is not None:
-            return stop + 1
-        time = time_at(words, at, statement.text)
-        return at + 1 if time is None else time.next
-    return at
-
-
-def _claims_from(statement: _Statement, at: int) -> Iterator[Triple]:
-    """The claims of the clause that begins at a word, and of those joined to it."""
-    words = statement.words
-    subject = subject_at(words, at, statement.text)
-    if subject is None or any(statement.kinds.get(name) == "person" for name in subject.names):
-        return
-    place = subject.verb
-    for _ in range(_MAX_VERBS):
-        claims, place = _claims_of_verb(statement, place)
-        yield from (Triple(name, predicate, value) for predicate, value in claims for name in subject.names)
-        if not claims or place >= len(words):
+        end = begin + tail.start()
+    commit = _COMMIT.match(text, begin, end)
+    if commit is not None:
+        begin = commit.end()
+    label = _LABEL.match(text, begin, end)
+    if label is not None:
+        labelled = list(_labelled_claims(text, label, end, kinds))
+        if labelled:
+            yield from labelled
             return
-        joint = place
-        while joint < len(words) and words[joint].lower in (",", "and", "but", ";"):
-            joint += 1
-        if joint == place or joint >= len(words):
-            return
-        if not _continues(words, joint):
-            yield from _claims_from(statement, joint)
-            return
-        place = joint
+        begin = label.end()
+    statement = Statement(text, split_words(text, begin, end), kinds)
+    yield from _SentenceReader(statement, is_command=commit is not None).claims()
 
 
-def _continues(words: Sequence[Word], at: int) -> bool:
-    """Whether a further verb of the same subject stands here, perhaps after an adverb."""
-    while at < len(words) and words[at].lower in ADVERBS:
-        at += 1
-    lower = words[at].lower if at < len(words) else ""
-    return lower in PRESENT_FORMS or lower in PAST_FORMS or lower in BE or lower in HAVE
+def _labelled_claims(text: str, label: re.Match[str], end: int, kinds: Mapping[str, str]) -> Iterator[Triple]:
+    """The claims of "Rate limit on the API: 300" and "Password resets: handled by Auth0"."""
+    head = label.group().removesuffix(": ").strip()
+    statement = Statement(text, split_words(text, label.end(), end), kinds)
+    attribute = _ATTRIBUTE_OF.fullmatch(head) or _POSSESSIVE.fullmatch(head)
+    value = phrase_at(statement.words, 0, text)
+    if attribute is not None and value is not None and attribute["attribute"].lower().split()[-1] in _ATTRIBUTE_NOUNS:
+        rest = text[statement.words[0].start : end].rstrip(". ")
+        yield _attribute_claim(attribute, rest if len(rest) < 40 and "," not in rest else value.text)
+    elif statement.words and participle_of(statement.words[0].lower) is not None:
+        claims, _ = claims_of_verb(statement, 0, is_passive=True)
+        yield from (Triple(head, predicate, object_) for predicate, object_ in claims)
 
 
-def _claims_of_verb(statement: _Statement, at: int) -> tuple[list[_Claim], int]:
-    """The predicates and objects of the verb phrase at a word, and the index of the word after them."""
-    words = statement.words
-    verb = _verb_at(words, _skip_adverbs(words, at))
-    if verb is None:
-        return [], at
-    claims, place = _direct_claims(statement, verb)
-    has_object = bool(claims)
-    if not has_object and verb.next < len(words) and words[verb.next].lower in _PARTICLES:
-        place = verb.next + 1
-    for _ in range(_MAX_PREPOSITIONS):
-        place = _skip_adverbs(words, place)
-        more, stop = _prepositional_claims(statement, verb, place, has_object=has_object, has_claims=bool(claims))
-        if stop == place:
-            break
-        claims += more
-        place = stop
-    if _has_second_verb(words, place):
-        return [], place
-    return list(dict.fromkeys(claims)), place
+class _SentenceReader:
+    """Reads the clauses of one sentence, one after the other."""
+
+    def __init__(self, statement: Statement, *, is_command: bool) -> None:
+        self.statement, self.words, self.text = statement, statement.words, statement.text
+        self.is_command = is_command
+        self.subject: str | None = None
+        """The subject of the last clause: "its owner" is that of this one."""
+
+    def claims(self) -> Iterator[Triple]:
+        at = 0
+        for _ in range(_MAX_CLAUSES):
+            found, stop = self._clause(at)
+            yield from found
+            at = self._next_clause(max(stop, at))
+            if at >= len(self.words):
+                return
+
+    def _next_clause(self, at: int) -> int:
+        """The index after the next comma or the like, or after "and" if it stands here."""
+        if at < len(self.words) and self.words[at].lower in ("and", "but", "that"):
+            return at + 1
+        while at < len(self.words) and self.words[at].text not in PUNCTUATION:
+            at += 1
+        return at + 1
+
+    def _clause(self, at: int) -> tuple[list[Triple], int]:
+        """The claims of the clause that begins at a word, and the index after it."""
+        at = self._after_report(self._after_openers(at))
+        if at >= len(self.words):
+            return [], at
+        done = self._done_to(at)
+        if done is not None:
+            return done
+        own = self._own_attribute(at)
+        if own is not None:
+            return own
+        subject = subject_at(self.words, at, self.text)
+        if subject is None:
+            return [], at
+        if any(map(self._is_person, subject.names)) or self._is_negated(subject.verb):
+            return [], subject.verb
+        return self._claims_of_subject(subject)
+
+    def _is_person(self, name: str) -> bool:
+        """Whether this is surely somebody; what only acts like a person may be a firm."""
+        first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
+        return first in FIRST_NAMES or (self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES)
+
+    def _claims_of_subject(self, subject: Subject) -> tuple[list[Triple], int]:
+        found: list[Triple] = []
+        names = tuple(_GENERIC_HEAD.sub(r"\1", name) for name in subject.names)
+        if subject.insertion is not None:
+            names, found = self._read_insertion(subject)
+        self.subject = names[0]
+        place, is_plural = subject.verb, len(names) > 1 or names[0].endswith("s")
+        is_passive = False
+        while True:
+            claims, stop = claims_of_verb(self.statement, place, is_passive=is_passive)
+            if not subject.is_definite and _is_bare_noun(names[0]):  # "Auditor was …": whose, is not said
+                claims = [claim for claim in claims if claim[0] not in _IS_PREDICATES]
+            found += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
+            joint = stop
+            if not claims:
+                joint = self._next_clause(stop) - 1
+            was_passive = self.words[place].lower in ("is", "are", "was", "were", "has", "have")
+            while joint < len(self.words) and self.words[joint].lower in (",", "and", "but", ";", "then"):
+                joint += 1
+            if joint == stop or not continues(self.words, joint, is_plural=is_plural) or self._is_negated(joint):
+                return found, stop
+            next_verb = skip_adverbs(self.words, joint)
+            is_passive = was_passive or is_passive
+            if participle_of(self.words[next_verb].lower) is None or self.words[next_verb].lower in PRESENT_FORMS:
+                is_passive = False
+            elif not is_passive and next_verb + 1 < len(self.words) and self.words[next_verb + 1].lower == "by":
+                return found, stop  # "closed its series B, led by Ostara": of the object
+            place = joint
+
+    def _triple(self, name: str, predicate: str, value: str) -> Triple:
+        """The claim; "the API's rate limit is 300" is one about the API."""
+        if name in self.statement.kinds:
+            return Triple(name, predicate, value)
+        is_value = predicate in ("is", "scheduled_for")
+        if is_value or _CHANGED_TO.fullmatch(predicate):
+            attribute = _POSSESSIVE.fullmatch(name) or _ATTRIBUTE_OF.fullmatch(name)
+            if attribute is not None and (is_value or attribute["attribute"].split()[-1] in _ATTRIBUTE_NOUNS):
+                return _attribute_claim(attribute, value)
+            owner, noun = _split_compound(name)
+            if owner:
+                return Triple(owner, _snake(noun), value)
+        return Triple(name, predicate, value)
+
+    def _read_insertion(self, subject: Subject) -> tuple[tuple[str, ...], list[Triple]]:
+        """The subject with its insertion read: "our subsidiary, Orme SAS, …", "the worker, written in Elixir, …"."""
+        assert subject.insertion is not None
+        begin, end = subject.insertion
+        inside = self.statement._replace(words=self.words[:end])
+        name = subject.names[0]
+        text = self.text[self.words[begin].start : self.words[end - 1].end]
+        if subject.is_definite and (text in self.statement.kinds or is_identifier(text)):
+            return (text,), []
+        parent = _PARENT.match(text)
+        if parent is not None:
+            return subject.names, [Triple(name, f"{parent['role']}_of", parent["owner"])]
+        if self.words[begin].lower == "which":
+            relative = subject_at(self.words[:end], begin + 1, self.text)
+            if relative is None:
+                claims, _ = claims_of_verb(inside, begin + 1)
+            else:
+                verb = self.words[relative.verb].lower
+                claims = passive_claims(inside, PAST_FORMS.get(verb, verb), verb, relative.verb + 1) if verb in PAST_FORMS else []
+        elif participle_of(self.words[begin].lower) is not None:
+            claims, _ = claims_of_verb(inside, begin, is_passive=True)
+        else:
+            claims = []
+        return subject.names, [Triple(name, predicate, value) for predicate, value in claims]
+
+    def _done_to(self, at: int) -> tuple[list[Triple], int] | None:
+        """The claims of "we moved X to Y", "moved X to Y", and in the title of a change "move X to Y"."""
+        place = at
+        if self.words[at].lower in _AGENTS:
+            place = skip_adverbs(self.words, at + 1)
+            if place < len(self.words) and self.words[place].lower in ("have", "had"):
+                place = skip_adverbs(self.words, place + 1)
+        elif at > 0 and not self.is_command:
+            return None
+        lower = self.words[place].lower if place < len(self.words) else ""
+        verb = lower if self.is_command and lower in BASE_FORMS else PAST_FORMS.get(lower)
+        if verb not in _HANDLING or self._is_negated(place):
+            return None
+        thing = phrase_at(self.words, place + 1, self.text)
+        if thing is None:
+            return None
+        name, stop = thing.text, thing.next
+        if stop + 1 < len(self.words) and self.words[stop].lower in ("on", "of", "for"):
+            owner = phrase_at(self.words, stop + 1, self.text)
+            if owner is not None and name.split()[-1] in _ATTRIBUTE_NOUNS:
+                name, stop = f"{name} {self.words[stop].lower} {owner.text}", owner.next
+        claims = passive_claims(self.statement, verb, _PARTICIPLE_OF.get(verb, lower), stop)
+        return [self._triple(name, predicate, value) for predicate, value in claims], stop
+
+    def _own_attribute(self, at: int) -> tuple[list[Triple], int] | None:
+        """The claims of "its owner is Legal" and "budget is 140k" after a clause about something."""
+        if self.subject is None:
+            return None
+        if self.words[at].lower == "its":
+            subject = subject_at(self.words, at + 1, self.text)
+            if subject is None:
+                return None
+            claims, stop = claims_of_verb(self.statement, subject.verb)
+            noun = _snake(subject.names[0])
+            return [Triple(self.subject, noun, value) for predicate, value in claims if predicate in _IS_PREDICATES], stop
+        end = self._next_clause(at) - 1
+        part = self.text[self.words[at].start : self.words[end - 1].end] if end > at else ""
+        value = _ATTRIBUTE_VALUE.fullmatch(part)
+        if value is None or value["attribute"].split()[-1] not in _ATTRIBUTE_NOUNS:
+            return None
+        return [Triple(self.subject, _snake(value["attribute"]), value["value"])], end
+
+    def _is_negated(self, at: int) -> bool:
+        """Whether the clause around a word denies something, or tells what is to come."""
+        begin = at
+        while begin > 0 and self.words[begin - 1].text not in PUNCTUATION and self.words[begin - 1].lower not in ("and", "but"):
+            begin -= 1
+        end = at
+        while end < len(self.words) and self.words[end].text not in (",", ";", "—", "–") and self.words[end].lower not in ("and", "but"):
+            end += 1
+        return _NEGATED.search(self.text, self.words[begin].start, self.words[end - 1].end) is not None
+
+    def _after_report(self, at: int) -> int:
+        """The index after "the wiki says that"."""
+        for place in range(at + 1, min(at + 5, len(self.words) - 1)):
+            if self.words[place].lower in _REPORTED and self.words[at].lower in ("the", "our"):
+                return place + 1 + (self.words[place + 1].lower == "that")
+        return at
+
+    def _after_openers(self, at: int) -> int:
+        """The index after "Since March", "Although", "then" and the like."""
+        while at < len(self.words) and self.words[at].lower in _OPENERS:
+            time = time_at(self.words, at + 1, self.text)
+            if self.words[at].lower == "as" and at + 1 < len(self.words) and self.words[at + 1].lower == "of":
+                time = time_at(self.words, at + 2, self.text)
+            if time is None and self.words[at].lower in ("in", "on", "by", "from", "at", "as"):
+                return at
+            at = at + 1 if time is None else time.next
+        time = time_at(self.words, at, self.text)
+        return at if time is None or time.next >= len(self.words) else time.next
 
 
-def _verb_at(words: Sequence[Word], at: int) -> _Verb | None:
-    """The verb phrase that begins with a finite verb."""
-    if at >= len(words):
-        return None
-    lower = words[at].lower
-    if lower in BE:
-        return _passive_at(words, at + 1) or _Verb("be", "is", _skip_adverbs(words, at + 1))
-    if lower in HAVE:
-        after = _skip_adverbs(words, at + 1)
-        following = words[after].lower if after < len(words) else ""
-        if following == "been":
-            return _passive_at(words, after + 1)
-        if following in PARTICIPLES:
-            return _Verb(PARTICIPLES[following], following, after + 1)
-        return _Verb("have", "has" if lower != "had" else "had", at + 1)
-    if lower in PRESENT_FORMS:
-        return _Verb(PRESENT_FORMS[lower], lower, at + 1)
-    if lower in PAST_FORMS:
-        return _Verb(PAST_FORMS[lower], lower, at + 1)
-    return _Verb(lower, _PRESENT_OF[lower], at + 1) if lower in BASE_FORMS else None
+_PARTICIPLE_OF = {base: form for form, base in PAST_FORMS.items()}
 
 
-def _passive_at(words: Sequence[Word], at: int) -> _Verb | None:
-    """What follows a form of "be": a participle ("owned"), a lasting activity ("using"), an adjective ("due")."""
-    at = _skip_adverbs(words, at)
-    lower = words[at].lower if at < len(words) else ""
-    if lower in _RELATING_ADJECTIVES:
-        return _Verb("be", lower, at + 1, is_passive=True)
-    participle = participle_of(lower)
-    if participle is not None:
-        return _Verb(participle, lower, at + 1, is_passive=True)
-    verb = GERUNDS.get(lower)
-    if verb is None or verb in _CHANGING or verb in _RESCHEDULING or verb in _PASSING:
-        return None
-    return _Verb(verb, _PRESENT_OF[verb], at + 1)
+def _is_bare_noun(name: str) -> bool:
+    """Whether this is a singular noun that needs an article, or one that an attribute is called by."""
+    words = name.lower().split()
+    return not name.endswith("s") and all(word.isalpha() and is_common_word(word) for word in words)
 
 
-def _direct_claims(statement: _Statement, verb: _Verb) -> tuple[list[_Claim], int]:
-    """The claims with the objects that follow the verb without a preposition."""
-    words, place = statement.words, _skip_adverbs(statement.words, verb.next)
-    if (verb.is_passive and verb.predicate not in _NAMING) or verb.verb in _INTRANSITIVE:
-        return [], verb.next
-    time = time_at(words, place, statement.text)
-    if time is not None:
-        if verb.verb == "be":
-            return [("scheduled_for", time.text)], time.next
-        return ([(verb.predicate, time.text)], time.next) if _REPEATED.match(time.text) else ([], verb.next)
-    phrases = _phrases_at(statement, place)
-    if not phrases or (verb.verb in _LINKING and not _is_identity(statement, words, place, phrases)):
-        return [], verb.next
-    predicate = "is_a" if verb.verb in _LINKING and phrases[0].is_indefinite else verb.predicate
-    return [(predicate, phrase.text) for phrase in phrases], phrases[-1].next
+def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:
+    return Triple(attribute["owner"], _snake(attribute["attribute"]), value)
 
 
-def _is_identity(statement: _Statement, words: Sequence[Word], at: int, phrases: Sequence[Phrase]) -> bool:
-    """Whether what follows "is" names something: "is PostgreSQL", "is a queue", "is 8080", but not "is slow"."""
-    first = words[at]
-    if first.lower in ("a", "an", "the") or first.text[0] in "\"“`":
-        return True
-    value = phrases[0].text
-    return value[0].isupper() or value[0].isdigit() or value[0] in "$€£" or is_identifier(value.partition(" ")[0])
+def _split_compound(name: str) -> tuple[str, str]:
+    """ "public API rate limit" as owner and attribute; empty strings if it is not such a compound."""
+    words = name.split()
+    if len(words) < 2 or words[-1].lower() not in _ATTRIBUTE_NOUNS or not PREPOSITIONS.isdisjoint(words) or "of" in words:
+        return "", ""
+    is_modified = words[-2].islower() and words[-2] in _ATTRIBUTE_MODIFIERS
+    if is_modified and len(words) == 2:
+        return "", ""  # the default port
+    size = 1 + is_modified
+    return " ".join(words[:-size]), " ".join(words[-size:])
 
 
-def _prepositional_claims(
-    statement: _Statement, verb: _Verb, at: int, *, has_object: bool, has_claims: bool
-) -> tuple[list[_Claim], int]:
-    """The claims with what follows a preposition, and the index after it: the same one if there is no preposition."""
-    words, text = statement.words, statement.text
-    if at >= len(words):
-        return [], at
-    preposition = words[at].lower
-    if preposition not in PREPOSITIONS and preposition not in ("until", "till"):
-        time = time_at(words, at, text)
-        return [], at if time is None else time.next
-    time = time_at(words, at + 1, text)
-    if time is not None:
-        predicate = None if has_claims else _date_predicate(verb, preposition)
-        return ([] if predicate is None else [(predicate, time.text)]), time.next
-    phrases = _phrases_at(statement, at + 1)
-    if not phrases:
-        return [], at
-    stop = phrases[-1].next
-    if has_object or (preposition == "from" and verb.verb in _CHANGING | _RESCHEDULING):
-        return [], stop
-    if verb.verb in ("start", "begin") and preposition == "using":
-        return [("uses", phrase.text) for phrase in phrases], stop
-    return [(_predicate(statement, verb, preposition, phrase.text), phrase.text) for phrase in phrases], stop
+_ATTRIBUTE_MODIFIERS = load_words("attribute_modifiers")
 
 
-def _phrases_at(statement: _Statement, at: int) -> list[Phrase]:
-    """The noun phrase at a word, or those of a list: "Redis, Kafka and S3"."""
-    words, text = statement.words, statement.text
-    first = phrase_at(words, at, text)
-    if first is None:
-        return []
-    found, last = [first], first.next
-    while last < len(words) and words[last].lower in (",", "and", "or"):
-        joint = last
-        while joint < len(words) and words[joint].lower in (",", "and", "or"):
-            joint += 1
-        is_last = any(words[index].lower in ("and", "or") for index in range(last, joint))
-        following = None if _continues(words, joint) else phrase_at(words, joint, text)
-        if following is None or subject_at(words, joint, text) is not None or time_at(words, joint, text) is not None:
-            break
-        found.append(following)
-        last = following.next
-        if is_last:
-            return found
-    return found[:1]
-
-
-def _predicate(statement: _Statement, verb: _Verb, preposition: str, value: str) -> str:
-    """The predicate of a verb with a preposition; one for all wordings of where something is."""
-    if verb.verb in _CHANGING and preposition in ("to", "onto", "into"):
-        if value.rpartition(" ")[2].lower() in _GROUP_HEADS or statement.kinds.get(value) == "person":
-            return "assigned_to"
-        return "based_in" if _is_place(statement, value) else "switched_to"
-    if verb.verb in _PLACING and preposition in ("in", "at") and (verb.verb != "be" or _is_place(statement, value)):
-        return "based_in"
-    if verb.verb in _RUNNING and preposition == "on":
-        return "runs_on"
-    return f"{verb.predicate}_{preposition}"
-
-
-def _is_place(statement: _Statement, value: str) -> bool:
-    head = value.rpartition(" ")[2].lower()
-    return statement.kinds.get(value) == "place" or head in _PLACE_HEADS or _REGION.fullmatch(value.lower()) is not None
-
-
-def _date_predicate(verb: _Verb, preposition: str) -> str | None:
-    """The predicate of a verb whose object is a time."""
-    if verb.verb in _CHANGING or verb.verb in _RESCHEDULING:
-        return "scheduled_for" if preposition in ("to", "until", "till", "for", "into") else None
-    if preposition in ("since", "from", "by", "until", "till", "before", "after", "during"):
-        return "due_on" if verb.predicate == "due" else None
-    if verb.predicate == "due":
-        return "due_on"
-    if verb.verb in _SCHEDULING:
-        return "scheduled_for"
-    return _DATE_PREDICATES.get(verb.verb) or f"{verb.predicate}_{preposition}"
-
-
-def _skip_adverbs(words: Sequence[Word], at: int) -> int:
-    while at < len(words) and words[at].lower in ADVERBS:
-        at += 1
-    return at
-
-
-def _has_second_verb(words: Sequence[Word], at: int) -> bool:
-    """Whether a finite verb follows in the same clause, so that the first one was none: "the launch planned for May
-    was cancelled"."""
-    for word in words[at:]:
-        if word.text in PUNCTUATION or word.lower in _CLAUSE_STARTS:
-            return False
-        if word.lower in BE or word.lower in HAVE:
-            return True
-    return False
+def _snake(noun: str) -> str:
+    return re.sub(r"[\W_]+", "_", noun.lower()).strip("_")

@@ -17,28 +17,37 @@ from remanence.language.rules.lexicon import (
     load_words,
     word_set,
 )
-from remanence.language.rules.verb_forms import BASE_FORMS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS
+from remanence.language.rules.verb_forms import BASE_FORMS, GERUNDS, PAST_FORMS, PRESENT_FORMS
 
 BE = word_set("is are was were")
 HAVE = word_set("has have had")
+GET = word_set("get gets got")
 PREPOSITIONS = word_set(
     "in on at to from by with for as into onto under behind through via over inside within between against about"
-    " across above below near around toward towards without using"
+    " across above below near around toward towards using every"
 )
 ADVERBS = load_words("thing_adverbs")
+PUNCTUATION = frozenset(',;:()"“”…—–!?[]{}')
 _MODALS = word_set("will would can could may might must shall should cannot")
 _NO_SUBJECT = load_words("no_thing_subjects")
-_INSIDE_SUBJECT = word_set("of for with in at from on")
+_INSIDE_SUBJECT = word_set("of for with in at from on by")
 _ARTICLES = word_set("the our a an")
 _PLURALS = word_set("people data staff children men women police media criteria")
 _OBJECT_STOPS = load_words("thing_object_stops") | PREPOSITIONS | ADVERBS | BE | HAVE | _MODALS
 _EMPTY_OBJECTS = load_words("empty_thing_objects")
 _UNCLEAR_OWNERS = word_set("its their his her your whose this that these those some any no another other such")
-_MAX_SUBJECT_WORDS, _MAX_OBJECT_WORDS = 7, 7
-_IDENTIFIER = re.compile(r"`[^`]+`|(?=[\w./-]*[a-z])(?:[A-Za-z0-9]+[-_./:@])+[A-Za-z0-9]+|[a-z]+\d\w*|[a-z]+[A-Z]\w*")
-_WORD = re.compile(r"`[^`\n]+`|[^\s,;:()\"“”…—–!?\[\]{}]+(?::\d+)?|[,;:()\"“”…—–!?\[\]{}]")
+_ROUGHLY = word_set("about roughly around approximately some nearly over almost circa exactly just")
+_UNITS = word_set("second minute hour day week month quarter year night seat user person unit key head")
+_PLACING_GERUNDS = word_set("sitting running living hosted residing using serving based located standing hanging lying")
+_FUTURE_VERBS = word_set("be take start begin end happen launch open close expire ship occur finish")
+_PLURAL_NOUNS = load_words("plural_nouns_like_verbs")
+_MAX_SUBJECT_WORDS, _MAX_OBJECT_WORDS = 8, 7
+_WORD = re.compile(r"`[^`\n]+`|[^\s,;:()\"“”…—–!?\[\]{}]+(?:[:,]\d+)*|[,;:()\"“”…—–!?\[\]{}]")
+_IDENTIFIER = re.compile(
+    r"`[^`]+`|(?=[\w./:@-]*[a-z])(?:[A-Za-z0-9]+[-_./:@])+[A-Za-z0-9]+|[a-z]+\d\w*|[a-z]+[A-Z]\w*|#[\w-]+"
+)
+_LABELLED = re.compile(r"(?=[\w./:@-]*[-_./:@])(?=[\w./:@-]*[a-z])[\w./:@-]+")
 _TIME = compile_pattern("thing_time", re.IGNORECASE)
-PUNCTUATION = frozenset(',;:()"“”…—–!?[]{}')
 
 
 class Word(NamedTuple):
@@ -55,15 +64,19 @@ class Phrase(NamedTuple):
 
     text: str
     next: int
-    is_time: bool = False
     is_indefinite: bool = False
 
 
 class Subject(NamedTuple):
-    """The subjects of a clause (several where "and" joins them), and the index of its verb."""
+    """The subjects of a clause (several where "and" joins them), and the index of its verb.
+
+    `insertion` is the range of the words between two commas after the subject, if there are any.
+    """
 
     names: tuple[str, ...]
     verb: int
+    insertion: tuple[int, int] | None = None
+    is_definite: bool = False
 
 
 def split_words(text: str, start: int, end: int) -> list[Word]:
@@ -72,9 +85,9 @@ def split_words(text: str, start: int, end: int) -> list[Word]:
     for found in _WORD.finditer(text, start, end):
         begin, stop = found.span()
         word = found.group()
-        if stop >= end - 1 and word[-1] == "." and len(word) > 1:
+        if word[-1] == "." and (stop >= end - 1 or len(word) > 4):
             word, stop = word[:-1], stop - 1
-        if word != ".":
+        if word:
             words.append(Word(word, word.lower(), begin, stop))
     return words
 
@@ -88,40 +101,57 @@ def is_identifier(word: str) -> bool:
     return _IDENTIFIER.fullmatch(word) is not None
 
 
+def skip_adverbs(words: Sequence[Word], at: int) -> int:
+    while at < len(words) and words[at].lower in ADVERBS:
+        at += 1
+    return at
+
+
 def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
     """The subject that begins at a word, up to the verb that agrees with it."""
-    if at >= len(words):
-        return None
-    first = words[at].lower
-    has_article = first in ("the", "our")
-    begin = at + has_article
+    begin = at + (at < len(words) and words[at].lower in ("the", "our"))
     if begin >= len(words) or words[begin].lower in _NO_SUBJECT or words[begin].text in PUNCTUATION:
         return None
     joints: list[int] = []
     for place in range(begin, min(begin + _MAX_SUBJECT_WORDS, len(words))):
         lower = words[place].lower
-        if place > begin and _is_verb(words, place, is_plural=bool(joints)):
-            return _subject(words, at, begin, place, joints, text)
-        if lower in _MODALS or words[place].text in PUNCTUATION:
-            return None
+        if place > begin and is_verb(words, place, is_plural=bool(joints)):
+            return _subject(words, begin, place, joints, text, is_definite=begin > at)
+        if place > begin and lower == ",":
+            return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         if lower == "and":
             joints.append(place)
-        elif place > begin and lower in _INSIDE_SUBJECT | _ARTICLES:
+        elif lower in _MODALS or words[place].text in PUNCTUATION:
+            return None
+        elif place > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or lower in ADVERBS):
             continue
-        elif lower in _NO_SUBJECT or lower in ADVERBS or lower in PREPOSITIONS:
-            if lower not in ADVERBS:
-                return None
+        elif lower in _NO_SUBJECT or lower in PREPOSITIONS:
+            return None
+    return None
+
+
+def _subject_with_insertion(
+    words: Sequence[Word], begin: int, comma: int, text: str, *, is_definite: bool
+) -> Subject | None:
+    """A subject with an insertion: "the worker, written in Elixir, handles …"."""
+    for close in range(comma + 2, min(comma + 12, len(words))):
+        if words[close].text == ",":
+            verb = skip_adverbs(words, close + 1)
+            if verb < len(words) and is_verb(words, verb, before=words[comma - 1].lower):
+                found = _subject(words, begin, comma, [], text, is_definite=is_definite)
+                return None if found is None else found._replace(verb=verb, insertion=(comma + 1, close))
+            return None
+        if words[close].text in PUNCTUATION:
+            return None
     return None
 
 
 def _subject(
-    words: Sequence[Word], at: int, begin: int, verb: int, joints: Sequence[int], text: str
+    words: Sequence[Word], begin: int, verb: int, joints: Sequence[int], text: str, *, is_definite: bool
 ) -> Subject | None:
     """The subject before a verb; adverbs before the verb are no part of it."""
     parts: list[str] = []
-    starts = [begin, *(joint + 1 for joint in joints)]
-    stops = [*joints, verb]
-    for start, stop in zip(starts, stops, strict=True):
+    for start, stop in zip([begin, *(joint + 1 for joint in joints)], [*joints, verb], strict=True):
         while stop > start and words[stop - 1].lower in ADVERBS:
             stop -= 1
         while start < stop and words[start].lower in _ARTICLES:
@@ -129,40 +159,40 @@ def _subject(
         if start >= stop or not _may_be_subject(words[start:stop]):
             return None
         parts.append(text[words[start].start : words[stop - 1].end].strip("`"))
-    return Subject(tuple(parts), verb)
+    return Subject(tuple(parts), verb, is_definite=is_definite)
 
 
 def _may_be_subject(words: Sequence[Word]) -> bool:
-    heads = [index for index, word in enumerate(words) if word.lower in _INSIDE_SUBJECT]
-    head = words[heads[0] - 1 if heads else -1].lower
-    if heads and (heads[0] == 0 or heads[-1] == len(words) - 1):
+    inside = [index for index, word in enumerate(words) if word.lower in _INSIDE_SUBJECT]
+    if inside and (inside[0] == 0 or inside[-1] == len(words) - 1):
         return False
-    return not (
-        head in RELATIONSHIP_NOUNS
-        or head in PLURAL_RELATIONSHIP_NOUNS
-        or head in ("user", "users", "assistant")
-        or head in _EMPTY_OBJECTS
-        or head.endswith("ing") and len(words) > 1 and words[0].lower.endswith("ing")
-    )
+    head = words[inside[0] - 1 if inside else -1].lower
+    if head in RELATIONSHIP_NOUNS or head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
+        return False
+    return head not in ("user", "users", "assistant") and "'" not in words[-1].text.removesuffix("'s")
 
 
-def _is_verb(words: Sequence[Word], at: int, *, is_plural: bool) -> bool:
+def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: str | None = None) -> bool:
     """Whether the word is the finite verb of the subject before it."""
     lower = words[at].lower
+    if lower == "=":
+        return True
     if words[at].text != lower:
         return False
-    if lower in BE or lower in HAVE:
+    if lower == "will":
+        return at + 1 < len(words) and words[at + 1].lower in _FUTURE_VERBS
+    if lower in BE or lower in HAVE or lower in ("gets", "got"):
         return True
-    before = words[at - 1].lower
+    before = before or words[at - 1].lower
     if before in _INSIDE_SUBJECT or before in _ARTICLES or before == "and":
         return False
     after = words[at + 1].lower if at + 1 < len(words) else ""
-    if lower in PRESENT_FORMS:
-        # "the tests run", "the builds are": then this is a plural noun
-        return not (after in ("are", "were", "have") or after in BASE_FORMS or (after in PAST_FORMS and after not in PARTICIPLES))
+    if lower in PRESENT_FORMS:  # in "the tests run", "the builds are" it is a plural noun
+        base_follows = after in BASE_FORMS and lower in _PLURAL_NOUNS
+        return not (after in ("are", "were", "have", "get") or base_follows)
     if lower in PAST_FORMS:
         return True
-    if lower in BASE_FORMS:
+    if lower in BASE_FORMS or lower == "get":
         plural = is_plural or before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
         return plural and after not in PRESENT_FORMS and after not in BE and after not in HAVE
     return False
@@ -175,44 +205,61 @@ def time_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
     found = _TIME.match(text, words[at].start)
     if found is None:
         return None
-    following = next((index for index in range(at, len(words)) if words[index].start >= found.end()), len(words))
-    if words[following - 1].end > found.end():
-        return None
-    return Phrase(found.group().strip(), following, is_time=True)
+    end = found.end() - (text[found.end() - 1] == ".")
+    following = next((index for index in range(at, len(words)) if words[index].start >= end), len(words))
+    return None if words[following - 1].end > end else Phrase(text[found.start() : end].strip(), following)
 
 
 def phrase_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
     """The noun phrase that begins at a word, without its article; None if it says nothing by itself."""
     begin = at
-    if begin < len(words) and words[begin].text in "\"“" and len(words[begin].text) == 1:
+    if begin < len(words) and words[begin].text in ('"', "“"):
         return _quoted_at(words, begin, text)
     is_indefinite = begin < len(words) and words[begin].lower in ("a", "an")
-    if begin < len(words) and words[begin].lower in _ARTICLES:
+    while begin < len(words) and words[begin].lower in _ARTICLES | _ROUGHLY:
         begin += 1
+    stop = _phrase_end(words, begin)
+    if stop <= begin or stop - begin > _MAX_OBJECT_WORDS:
+        return None
+    last, first = words[stop - 1].lower, words[begin].lower
+    if last == "of" or last in _EMPTY_OBJECTS or first in _UNCLEAR_OWNERS:
+        return None
+    if first in _EMPTY_OBJECTS and not (first in ("all", "most", "long", "short", "high", "low") and stop - begin > 1):
+        return None
+    if first in GERUNDS and stop - begin == 1:
+        return None
+    if stop - begin > 1 and words[begin].text.islower() and _LABELLED.fullmatch(words[stop - 1].text):
+        begin = stop - 1  # the bucket tf-state
+    return Phrase(text[words[begin].start : words[stop - 1].end].strip("`"), stop, is_indefinite)
+
+
+def _phrase_end(words: Sequence[Word], begin: int) -> int:
     stop = begin
-    while stop < len(words) and stop - begin < _MAX_OBJECT_WORDS + 1:
+    while stop < len(words):
         lower = words[stop].lower
-        if words[stop].text in PUNCTUATION:
+        if words[stop].text in PUNCTUATION or words[stop].text == "=":
             break
-        if lower == "of" and stop > begin:
+        if lower.endswith(("n't", "n’t")):
+            return begin  # "libvips and won't build" is no list
+        if stop > begin and lower in ("a", "an", "per") and stop + 1 < len(words) and words[stop + 1].lower in _UNITS:
+            stop += 2
+        elif lower == "of" and stop > begin:
             stop += 1
             if stop < len(words) and words[stop].lower in _ARTICLES:
                 stop += 1
-            continue
-        if lower in _OBJECT_STOPS and not (lower == "per" and stop > begin):
+        elif lower in _OBJECT_STOPS or (stop > begin and lower in _PLACING_GERUNDS and _precedes_preposition(words, stop)):
             break
-        stop += 1
-    if stop <= begin or stop - begin > _MAX_OBJECT_WORDS:
-        return None
-    chosen = words[begin:stop]
-    last, first = chosen[-1].lower, chosen[0].lower
-    if last == "of" or last in _EMPTY_OBJECTS or first in _UNCLEAR_OWNERS or first in _EMPTY_OBJECTS:
-        return None
-    return Phrase(text[chosen[0].start : chosen[-1].end].strip("`"), stop, is_indefinite=is_indefinite)
+        else:
+            stop += 1
+    return stop
+
+
+def _precedes_preposition(words: Sequence[Word], at: int) -> bool:
+    return at + 1 < len(words) and words[at + 1].lower in PREPOSITIONS
 
 
 def _quoted_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
-    close = next((index for index in range(at + 1, min(at + 10, len(words))) if words[index].text in '"”'), None)
+    close = next((index for index in range(at + 1, min(at + 10, len(words))) if words[index].text in ('"', "”")), None)
     if close is None or close == at + 1:
         return None
     return Phrase(text[words[at + 1].start : words[close - 1].end].rstrip("."), close + 1)
