@@ -24,12 +24,15 @@ from remanence.language.rules.lexicon import (
     word_set,
 )
 from remanence.language.rules.name_spans import NameSpan
+from remanence.language.rules.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
 from remanence.language.rules.thing_phrases import (
+    NO_SUBJECT,
     PREPOSITIONS,
     PUNCTUATION,
     Subject,
-    Word,
+    is_adverb,
     is_identifier,
+    names_something,
     phrase_at,
     skip_adverbs,
     split_words,
@@ -37,7 +40,7 @@ from remanence.language.rules.thing_phrases import (
     time_at,
 )
 from remanence.language.rules.verb_claims import CHANGING, RESCHEDULING, Statement, claims_of_verb, continues, passive_claims
-from remanence.language.rules.verb_forms import BASE_FORMS, PAST_FORMS, PRESENT_FORMS, participle_of
+from remanence.language.rules.verb_forms import BASE_FORMS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS, participle_of
 from remanence.language.text import sentence_breaks
 from remanence.schema import Triple
 
@@ -45,6 +48,8 @@ _MAX_SENTENCES = 40
 _MAX_SENTENCE_CHARS = 300
 _MAX_CLAUSES = 6
 _DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
+_MAY_CLAIM = re.compile(r"[A-HJ-Z0-9=€$£#_`]|I(?![ '’])|\b[a-z]+-[a-z]|\b(?:tomorrow|every|next|tonight)\b")
+"""A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
 _NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
 _COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|deps|style)(?:\([\w./-]+\))?!?: ")
@@ -52,7 +57,6 @@ _LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
 _OPENERS = load_words("thing_openers")
 _AGENTS = word_set("we i we've i've they they've we’ve i’ve")
 _HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING
-_ATTRIBUTE_NOUNS = load_words("attribute_nouns")
 _ATTRIBUTE_OF = re.compile(r"(?P<attribute>[\w-]+(?: [\w-]+){0,2}) (?:of|for|on|in front of|behind) (?:the |our )?(?P<owner>.+)")
 _POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s? (?P<attribute>[\w-]+(?: [\w-]+){0,2})")
 _ATTRIBUTE_VALUE = re.compile(r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)")
@@ -60,6 +64,7 @@ _IS_PREDICATES = word_set("is scheduled_for is_a switched_to based_in assigned_t
 _CHANGED_TO = re.compile(r"[a-z]+ed_(?:to|at)|set_(?:to|at)|cut_to|scheduled_for|switched_to")
 _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<role>[a-z-]+)\b")
 _GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
+_EVALUATIVE = load_words("evaluative_words")
 _REPORTED = word_set("says say states state shows confirms")
 
 
@@ -78,23 +83,27 @@ def find_thing_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
     for number, (end, start) in enumerate([*sentence_breaks(text), (len(text), len(text))]):
         if number >= _MAX_SENTENCES:
             break
-        if 8 < end - begin <= _MAX_SENTENCE_CHARS:
-            found.update(dict.fromkeys(_claims_of_sentence(text, begin, end, kinds)))
+        if 8 < end - begin <= _MAX_SENTENCE_CHARS and _MAY_CLAIM.search(text, begin + 1, end):
+            claims = list(_claims_of_sentence(text, begin, end, kinds, is_first=number == 0))
+            if claims and not _DOUBT.search(text, begin, end):
+                found.update(dict.fromkeys(claims))
         begin = start
     return [claim for claim in found if claim.subject != claim.object]
 
 
-def _claims_of_sentence(text: str, begin: int, end: int, kinds: Mapping[str, str]) -> Iterator[Triple]:
+def _claims_of_sentence(
+    text: str, begin: int, end: int, kinds: Mapping[str, str], *, is_first: bool
+) -> Iterator[Triple]:
     sentence = text[begin:end]
-    if "?" in sentence or _DOUBT.search(sentence):
+    if "?" in sentence:
         return
-    tail = _NOT_TAIL.search(sentence)
+    tail = _NOT_TAIL.search(sentence) if " not " in sentence else None
     if tail is not None:
         end = begin + tail.start()
     commit = _COMMIT.match(text, begin, end)
     if commit is not None:
         begin = commit.end()
-    label = _LABEL.match(text, begin, end)
+    label = _LABEL.match(text, begin, end) if ": " in sentence else None
     if label is not None:
         labelled = list(_labelled_claims(text, label, end, kinds))
         if labelled:
@@ -102,7 +111,8 @@ def _claims_of_sentence(text: str, begin: int, end: int, kinds: Mapping[str, str
             return
         begin = label.end()
     statement = Statement(text, split_words(text, begin, end), kinds)
-    yield from _SentenceReader(statement, is_command=commit is not None).claims()
+    opens = is_first and label is None
+    yield from _SentenceReader(statement, is_command=commit is not None, opens_text=opens).claims()
 
 
 def _labelled_claims(text: str, label: re.Match[str], end: int, kinds: Mapping[str, str]) -> Iterator[Triple]:
@@ -111,7 +121,7 @@ def _labelled_claims(text: str, label: re.Match[str], end: int, kinds: Mapping[s
     statement = Statement(text, split_words(text, label.end(), end), kinds)
     attribute = _ATTRIBUTE_OF.fullmatch(head) or _POSSESSIVE.fullmatch(head)
     value = phrase_at(statement.words, 0, text)
-    if attribute is not None and value is not None and attribute["attribute"].lower().split()[-1] in _ATTRIBUTE_NOUNS:
+    if attribute is not None and value is not None and attribute["attribute"].lower().split()[-1] in ATTRIBUTE_NOUNS:
         rest = text[statement.words[0].start : end].rstrip(". ")
         yield _attribute_claim(attribute, rest if len(rest) < 40 and "," not in rest else value.text)
     elif statement.words and participle_of(statement.words[0].lower) is not None:
@@ -122,9 +132,9 @@ def _labelled_claims(text: str, label: re.Match[str], end: int, kinds: Mapping[s
 class _SentenceReader:
     """Reads the clauses of one sentence, one after the other."""
 
-    def __init__(self, statement: Statement, *, is_command: bool) -> None:
+    def __init__(self, statement: Statement, *, is_command: bool, opens_text: bool) -> None:
         self.statement, self.words, self.text = statement, statement.words, statement.text
-        self.is_command = is_command
+        self.is_command, self.opens_text = is_command, opens_text
         self.subject: str | None = None
         """The subject of the last clause: "its owner" is that of this one."""
 
@@ -133,9 +143,16 @@ class _SentenceReader:
         for _ in range(_MAX_CLAUSES):
             found, stop = self._clause(at)
             yield from found
+            if not found and stop == at and not self._is_fronted(at):
+                return  # no verb: what follows the comma belongs to this, as in "Auburn, Alabama is"
             at = self._next_clause(max(stop, at))
             if at >= len(self.words):
                 return
+
+    def _is_fronted(self, at: int) -> bool:
+        """Whether the part of the sentence that begins here can stand before a clause: "In March, …", "Drop X, …"."""
+        first = self.words[at].lower if at < len(self.words) else ""
+        return self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in _OPENERS or is_adverb(first)
 
     def _next_clause(self, at: int) -> int:
         """The index after the next comma or the like, or after "and" if it stands here."""
@@ -159,9 +176,16 @@ class _SentenceReader:
         subject = subject_at(self.words, at, self.text)
         if subject is None:
             return [], at
-        if any(map(self._is_person, subject.names)) or self._is_negated(subject.verb):
+        if any(map(self._is_person, subject.names)) or (at > 0 and self._is_participle(subject.verb)):
             return [], subject.verb
-        return self._claims_of_subject(subject)
+        found, stop = self._claims_of_subject(subject)
+        return ([] if found and self._is_negated(subject.verb) else found), stop
+
+    def _is_participle(self, at: int) -> bool:
+        """Whether what looks like a verb may belong to a noun: "and the Port Authority located at Ground Zero"."""
+        lower = self.words[at].lower
+        following = self.words[at + 1].lower if at + 1 < len(self.words) else ""
+        return lower in PARTICIPLES and lower not in PRESENT_FORMS and following in PREPOSITIONS and following != "to"
 
     def _is_person(self, name: str) -> bool:
         """Whether this is surely somebody; what only acts like a person may be a firm."""
@@ -178,8 +202,7 @@ class _SentenceReader:
         is_passive = False
         while True:
             claims, stop = claims_of_verb(self.statement, place, is_passive=is_passive)
-            if not subject.is_definite and _is_bare_noun(names[0]):  # "Auditor was …": whose, is not said
-                claims = [claim for claim in claims if claim[0] not in _IS_PREDICATES]
+            claims = [claim for claim in claims if self._is_definite(subject, names[0], *claim)]
             found += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
             joint = stop
             if not claims:
@@ -197,14 +220,25 @@ class _SentenceReader:
                 return found, stop  # "closed its series B, led by Ostara": of the object
             place = joint
 
+    def _is_definite(self, subject: Subject, name: str, predicate: str, value: str) -> bool:
+        """Whether both ends tell what is meant: "the chandelier adds a nice feel" is talk, not a relation."""
+        has_name = is_identifier(name.partition(" ")[0]) or any(
+            known in name for known in self.statement.kinds
+        ) or any(word[0].isupper() or word[0].isdigit() for word in name.split()[1:]) or (name.isupper() and len(name) > 1)
+        if not names_something(value) and not is_date_predicate(predicate):
+            return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
+        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text == "=":
+            return True
+        return self.opens_text and predicate not in _IS_PREDICATES  # "Auditor was …": whose, was said before
+
     def _triple(self, name: str, predicate: str, value: str) -> Triple:
         """The claim; "the API's rate limit is 300" is one about the API."""
-        if name in self.statement.kinds:
-            return Triple(name, predicate, value)
+        if name in self.statement.kinds:  # one may be several things, "the default port" only one
+            return Triple(name, "is_a" if predicate == "is" else predicate, value)
         is_value = predicate in ("is", "scheduled_for")
         if is_value or _CHANGED_TO.fullmatch(predicate):
             attribute = _POSSESSIVE.fullmatch(name) or _ATTRIBUTE_OF.fullmatch(name)
-            if attribute is not None and (is_value or attribute["attribute"].split()[-1] in _ATTRIBUTE_NOUNS):
+            if attribute is not None and (is_value or attribute["attribute"].split()[-1] in ATTRIBUTE_NOUNS):
                 return _attribute_claim(attribute, value)
             owner, noun = _split_compound(name)
             if owner:
@@ -246,6 +280,8 @@ class _SentenceReader:
         elif at > 0 and not self.is_command:
             return None
         lower = self.words[place].lower if place < len(self.words) else ""
+        if lower not in PAST_FORMS and not self.is_command:
+            return None
         verb = lower if self.is_command and lower in BASE_FORMS else PAST_FORMS.get(lower)
         if verb not in _HANDLING or self._is_negated(place):
             return None
@@ -255,7 +291,7 @@ class _SentenceReader:
         name, stop = thing.text, thing.next
         if stop + 1 < len(self.words) and self.words[stop].lower in ("on", "of", "for"):
             owner = phrase_at(self.words, stop + 1, self.text)
-            if owner is not None and name.split()[-1] in _ATTRIBUTE_NOUNS:
+            if owner is not None and name.split()[-1] in ATTRIBUTE_NOUNS:
                 name, stop = f"{name} {self.words[stop].lower} {owner.text}", owner.next
         claims = passive_claims(self.statement, verb, _PARTICIPLE_OF.get(verb, lower), stop)
         return [self._triple(name, predicate, value) for predicate, value in claims], stop
@@ -274,7 +310,7 @@ class _SentenceReader:
         end = self._next_clause(at) - 1
         part = self.text[self.words[at].start : self.words[end - 1].end] if end > at else ""
         value = _ATTRIBUTE_VALUE.fullmatch(part)
-        if value is None or value["attribute"].split()[-1] not in _ATTRIBUTE_NOUNS:
+        if value is None or value["attribute"].split()[-1] not in ATTRIBUTE_NOUNS:
             return None
         return [Triple(self.subject, _snake(value["attribute"]), value["value"])], end
 
@@ -301,6 +337,8 @@ class _SentenceReader:
             time = time_at(self.words, at + 1, self.text)
             if self.words[at].lower == "as" and at + 1 < len(self.words) and self.words[at + 1].lower == "of":
                 time = time_at(self.words, at + 2, self.text)
+            if self.words[at].lower == "that" and at == 0:
+                return at
             if time is None and self.words[at].lower in ("in", "on", "by", "from", "at", "as"):
                 return at
             at = at + 1 if time is None else time.next
@@ -312,9 +350,9 @@ _PARTICIPLE_OF = {base: form for form, base in PAST_FORMS.items()}
 
 
 def _is_bare_noun(name: str) -> bool:
-    """Whether this is a singular noun that needs an article, or one that an attribute is called by."""
+    """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
     words = name.lower().split()
-    return not name.endswith("s") and all(word.isalpha() and is_common_word(word) for word in words)
+    return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))
 
 
 def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:
@@ -324,7 +362,7 @@ def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:
 def _split_compound(name: str) -> tuple[str, str]:
     """ "public API rate limit" as owner and attribute; empty strings if it is not such a compound."""
     words = name.split()
-    if len(words) < 2 or words[-1].lower() not in _ATTRIBUTE_NOUNS or not PREPOSITIONS.isdisjoint(words) or "of" in words:
+    if len(words) < 2 or words[-1].lower() not in ATTRIBUTE_NOUNS or not PREPOSITIONS.isdisjoint(words) or "of" in words:
         return "", ""
     is_modified = words[-2].islower() and words[-2] in _ATTRIBUTE_MODIFIERS
     if is_modified and len(words) == 2:

@@ -17,7 +17,7 @@ from remanence.language.rules.lexicon import (
     load_words,
     word_set,
 )
-from remanence.language.rules.verb_forms import BASE_FORMS, GERUNDS, PAST_FORMS, PRESENT_FORMS
+from remanence.language.rules.verb_forms import BASE_FORMS, GERUNDS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS
 
 BE = word_set("is are was were")
 HAVE = word_set("has have had")
@@ -27,9 +27,9 @@ PREPOSITIONS = word_set(
     " across above below near around toward towards using every"
 )
 ADVERBS = load_words("thing_adverbs")
-PUNCTUATION = frozenset(',;:()"“”…—–!?[]{}')
+PUNCTUATION = frozenset((*',;:()"“”…—–!?[]{}', "-", "--", "/"))
 _MODALS = word_set("will would can could may might must shall should cannot")
-_NO_SUBJECT = load_words("no_thing_subjects")
+NO_SUBJECT = load_words("no_thing_subjects")
 _INSIDE_SUBJECT = word_set("of for with in at from on by")
 _ARTICLES = word_set("the our a an")
 _PLURALS = word_set("people data staff children men women police media criteria")
@@ -40,6 +40,9 @@ _ROUGHLY = word_set("about roughly around approximately some nearly over almost 
 _UNITS = word_set("second minute hour day week month quarter year night seat user person unit key head")
 _PLACING_GERUNDS = word_set("sitting running living hosted residing using serving based located standing hanging lying")
 _FUTURE_VERBS = word_set("be take start begin end happen launch open close expire ship occur finish")
+_NOT_ADVERBS = word_set("reply supply family assembly july apply rely italy early daily weekly monthly hourly nightly yearly quarterly friendly only")
+_NUMBERS = word_set("one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand")
+_PRONOUN_CONTRACTION = re.compile(r"(?:i|you|he|she|it|we|they|that|there|what|who|here|let)['’`](?:s|m|re|ve|ll|d)\b")
 _PLURAL_NOUNS = load_words("plural_nouns_like_verbs")
 _MAX_SUBJECT_WORDS, _MAX_OBJECT_WORDS = 8, 7
 _WORD = re.compile(r"`[^`\n]+`|[^\s,;:()\"“”…—–!?\[\]{}]+(?:[:,]\d+)*|[,;:()\"“”…—–!?\[\]{}]")
@@ -101,16 +104,28 @@ def is_identifier(word: str) -> bool:
     return _IDENTIFIER.fullmatch(word) is not None
 
 
+def is_adverb(word: str) -> bool:
+    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in _NOT_ADVERBS)
+
+
 def skip_adverbs(words: Sequence[Word], at: int) -> int:
-    while at < len(words) and words[at].lower in ADVERBS:
+    while at < len(words) and is_adverb(words[at].lower):
         at += 1
     return at
+
+
+def names_something(phrase: str) -> bool:
+    """Whether a phrase has a name, an identifier or a number, which tells what exactly is meant."""
+    return any(
+        word[0].isupper() or word[0].isdigit() or word[0] in "$€£#" or word in _NUMBERS or is_identifier(word)
+        for word in phrase.split()
+    )
 
 
 def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
     """The subject that begins at a word, up to the verb that agrees with it."""
     begin = at + (at < len(words) and words[at].lower in ("the", "our"))
-    if begin >= len(words) or words[begin].lower in _NO_SUBJECT or words[begin].text in PUNCTUATION:
+    if begin >= len(words) or words[begin].lower in NO_SUBJECT or words[begin].text in PUNCTUATION:
         return None
     joints: list[int] = []
     for place in range(begin, min(begin + _MAX_SUBJECT_WORDS, len(words))):
@@ -123,9 +138,11 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             joints.append(place)
         elif lower in _MODALS or words[place].text in PUNCTUATION:
             return None
-        elif place > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or lower in ADVERBS):
+        elif _PRONOUN_CONTRACTION.match(lower):
+            return None
+        elif place > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(lower)):
             continue
-        elif lower in _NO_SUBJECT or lower in PREPOSITIONS:
+        elif lower in NO_SUBJECT or lower in PREPOSITIONS:
             return None
     return None
 
@@ -152,23 +169,25 @@ def _subject(
     """The subject before a verb; adverbs before the verb are no part of it."""
     parts: list[str] = []
     for start, stop in zip([begin, *(joint + 1 for joint in joints)], [*joints, verb], strict=True):
-        while stop > start and words[stop - 1].lower in ADVERBS:
+        while stop > start and is_adverb(words[stop - 1].lower):
             stop -= 1
         while start < stop and words[start].lower in _ARTICLES:
             start += 1
-        if start >= stop or not _may_be_subject(words[start:stop]):
+        if start >= stop or not _may_be_subject(words[start:stop], is_definite=is_definite):
             return None
         parts.append(text[words[start].start : words[stop - 1].end].strip("`"))
     return Subject(tuple(parts), verb, is_definite=is_definite)
 
 
-def _may_be_subject(words: Sequence[Word]) -> bool:
+def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
     inside = [index for index, word in enumerate(words) if word.lower in _INSIDE_SUBJECT]
     if inside and (inside[0] == 0 or inside[-1] == len(words) - 1):
         return False
     head = words[inside[0] - 1 if inside else -1].lower
     if head in RELATIONSHIP_NOUNS or head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
         return False
+    if len(words) > 1 and words[0].lower.endswith("ing") and not is_definite and words[0].lower in GERUNDS:
+        return False  # "making choices": somebody does so
     return head not in ("user", "users", "assistant") and "'" not in words[-1].text.removesuffix("'s")
 
 
@@ -187,6 +206,8 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
     if before in _INSIDE_SUBJECT or before in _ARTICLES or before == "and":
         return False
     after = words[at + 1].lower if at + 1 < len(words) else ""
+    if after == "of" and lower not in ("consists", "consisted"):
+        return False  # "small acts of love"
     if lower in PRESENT_FORMS:  # in "the tests run", "the builds are" it is a plural noun
         base_follows = after in BASE_FORMS and lower in _PLURAL_NOUNS
         return not (after in ("are", "were", "have", "get") or base_follows)
@@ -247,7 +268,9 @@ def _phrase_end(words: Sequence[Word], begin: int) -> int:
             stop += 1
             if stop < len(words) and words[stop].lower in _ARTICLES:
                 stop += 1
-        elif lower in _OBJECT_STOPS or (stop > begin and lower in _PLACING_GERUNDS and _precedes_preposition(words, stop)):
+        elif stop > begin and lower in PARTICIPLES and _precedes_preposition(words, stop):
+            break  # an alliance created by
+        elif lower in _OBJECT_STOPS or (lower.endswith("ly") and is_adverb(lower)) or (stop > begin and lower in _PLACING_GERUNDS and _precedes_preposition(words, stop)):
             break
         else:
             stop += 1

@@ -20,7 +20,7 @@ from remanence.language.rules.thing_phrases import (
     PUNCTUATION,
     Phrase,
     Word,
-    is_identifier,
+    names_something,
     phrase_at,
     skip_adverbs,
     subject_at,
@@ -42,7 +42,7 @@ _INTRANSITIVE = load_words("intransitive_verbs")
 _LINKING = word_set("be become remain stay")
 _PLACING = word_set("run host deploy live sit locate base reside house situate stand lie operate serve be")
 _RUNNING = word_set("run host deploy operate base")
-_SCHEDULING = word_set("be schedule set plan slate fix book happen occur take hold")
+_SCHEDULING = word_set("be schedule set plan slate fix book happen occur take hold leave depart meet")
 _PASSING = word_set("go come get have look start begin stop try leave become")
 _DATE_PREDICATES: Mapping[str, str] = {
     **dict.fromkeys(("start", "begin", "kick", "open"), "starts_on"),
@@ -61,7 +61,9 @@ _GROUP_HEADS = word_set("team squad group department guild crew committee desk")
 _CLAUSE_STARTS = word_set(
     "and but because so which who that when where while since after before if as although though rather than then"
 )
+_DATES = frozenset(("scheduled_for", "due_on", *_DATE_PREDICATES.values()))
 _PLAIN_OBJECT = re.compile(r"[a-z][a-z-]*(?: [a-z-]+){0,2}")
+_ROLE_OF = re.compile(r"(?P<noun>[a-z-]+(?: [a-z-]+)?) of (?:the |our )?(?P<value>.+)")
 _SPACE = re.compile(r"\W+")
 _MAX_PREPOSITIONS = 3
 
@@ -100,13 +102,8 @@ def claims_of_verb(statement: Statement, at: int, *, is_passive: bool = False) -
     has_object = bool(claims)
     if not has_object:
         place = _skip_particle(words, place)
-    for _ in range(_MAX_PREPOSITIONS):
-        place = skip_adverbs(words, place)
-        more, stop = _prepositional_claims(statement, verb, place, has_object=has_object, has_claims=bool(claims))
-        if stop == place:
-            break
-        claims += more
-        place = stop
+    more, place = _claims_after_prepositions(statement, verb, place, has_object=has_object)
+    claims += more
     if claims and place < len(words) and words[place].lower in GERUNDS:  # a VM sitting on pve-03
         gerund = VerbPhrase(GERUNDS[words[place].lower], PRESENT_OF[GERUNDS[words[place].lower]], place + 1)
         more, stop = _prepositional_claims(statement, gerund, place + 1, has_object=False, has_claims=False)
@@ -127,7 +124,7 @@ def _compound_claim(
         return None
     time = time_at(statement.words, after, statement.text)
     target = time or phrase_at(statement.words, after, statement.text)
-    if target is None or not (time is not None or _names_something(target.text)):
+    if target is None or not (time is not None or names_something(target.text)):
         return None
     return [(f"{verb.predicate}_{_SPACE.sub('_', claims[0][1].lower())}_{preposition}", target.text)], target.next
 
@@ -135,14 +132,25 @@ def _compound_claim(
 def passive_claims(statement: Statement, verb: str, participle: str, at: int) -> list[_Claim]:
     """The claims about what somebody did something to: "moved X *to pve-05*"."""
     phrase = VerbPhrase(verb, participle, at, is_passive=True)
-    place, claims = _skip_particle(statement.words, at), list[_Claim]()
+    return _claims_after_prepositions(statement, phrase, _skip_particle(statement.words, at), has_object=False)[0]
+
+
+def _claims_after_prepositions(
+    statement: Statement, verb: VerbPhrase, at: int, *, has_object: bool
+) -> tuple[list[_Claim], int]:
+    """The claims with what follows prepositions. A second one belongs to the verb only if that tells where something
+    is or by whom something is done: in "signed a deal for ships in Porto" it belongs to the noun."""
+    claims: list[_Claim] = []
     for _ in range(_MAX_PREPOSITIONS):
-        more, stop = _prepositional_claims(statement, phrase, place, has_object=False, has_claims=bool(claims))
-        if stop == place:
+        at = skip_adverbs(statement.words, at)
+        found, stop = _prepositional_claims(statement, verb, at, has_object=has_object, has_claims=has_object or bool(claims))
+        if stop == at:
             break
-        claims += more
-        place = stop
-    return claims
+        is_first = not claims or claims[0][0] in _DATES or claims[0][0].endswith(("_every", "_on"))
+        if is_first or verb.verb in _PLACING or (verb.is_passive and statement.words[at].lower == "by"):
+            claims += found
+        at = stop
+    return claims, at
 
 
 def _verb_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
@@ -220,6 +228,15 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
     if not phrases or (verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, place, phrases)):
         return [], verb.next
     predicate = "is_a" if verb.predicate == "is" and phrases[0].is_indefinite else verb.predicate
+    if verb.verb in _LINKING:
+        phrases = phrases[:1]  # what follows a comma is an apposition
+    role = _ROLE_OF.fullmatch(phrases[0].text)
+    if role is not None and names_something(role["value"]):
+        noun = _SPACE.sub("_", role["noun"].lower())
+        if verb.predicate == "is":  # the publisher of Addiction
+            return [(f"{noun}_of", role["value"])], phrases[0].next
+        if verb.verb == "have":  # an orbital period of 12 days
+            return [(noun, role["value"])], phrases[0].next
     return [(predicate, phrase.text) for phrase in phrases], phrases[-1].next
 
 
@@ -230,13 +247,7 @@ def _is_part_of(words: Sequence[Word], at: int) -> bool:
 def _is_identity(words: Sequence[Word], at: int, phrases: Sequence[Phrase]) -> bool:
     """Whether what follows "is" names something: "is PostgreSQL", "is a queue", "is 8080", but not "is slow"."""
     first = words[at]
-    return first.lower in ("a", "an", "the") or first.text[0] in '"“`' or _names_something(phrases[0].text)
-
-
-def _names_something(phrase: str) -> bool:
-    return any(
-        word[0].isupper() or word[0].isdigit() or word[0] in "$€£#" or is_identifier(word) for word in phrase.split()
-    )
+    return first.lower in ("a", "an", "the") or first.text[0] in '"“`' or names_something(phrases[0].text)
 
 
 def _prepositional_claims(
@@ -253,6 +264,8 @@ def _prepositional_claims(
     if not preposition:
         time = time_at(words, at, text)
         return [], at if time is None else time.next
+    if preposition == "to" and after < len(words) and words[after].text in BASE_FORMS and verb.verb not in CHANGING:
+        return [], at  # "is to raise money"
     time = time_at(words, after, text)
     if time is not None:
         predicate = None if has_claims else _date_predicate(verb, preposition)
@@ -333,6 +346,8 @@ def _predicate(statement: Statement, verb: VerbPhrase, preposition: str, value: 
     if verb.verb in _PLACING and preposition in ("in", "at", "out_of"):
         if verb.verb not in ("be", "serve") or _is_place(statement, value):
             return "based_in"
+    if verb.verb in ("sit", "live", "reside") and preposition == "on":
+        return "based_in"
     if verb.verb in _RUNNING and preposition == "on":
         return "runs_on"
     return f"{verb.predicate}_{preposition}"
