@@ -64,6 +64,7 @@ _IS_PREDICATES = word_set("is scheduled_for is_a switched_to based_in assigned_t
 _CHANGED_TO = re.compile(r"[a-z]+ed_(?:to|at)|set_(?:to|at)|cut_to|scheduled_for|switched_to")
 _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<role>[a-z-]+)\b")
 _GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
+_CALENDAR_DATE = re.compile(rf"\d|\b(?:{load_pattern('months')})\b")
 _EVALUATIVE = load_words("evaluative_words")
 _REPORTED = word_set("says say states state shows confirms")
 
@@ -121,7 +122,7 @@ def _labelled_claims(text: str, label: re.Match[str], end: int, kinds: Mapping[s
     statement = Statement(text, split_words(text, label.end(), end), kinds)
     attribute = _ATTRIBUTE_OF.fullmatch(head) or _POSSESSIVE.fullmatch(head)
     value = phrase_at(statement.words, 0, text)
-    if attribute is not None and value is not None and attribute["attribute"].lower().split()[-1] in ATTRIBUTE_NOUNS:
+    if attribute is not None and value is not None and _is_attribute(attribute["attribute"]):
         rest = text[statement.words[0].start : end].rstrip(". ")
         yield _attribute_claim(attribute, rest if len(rest) < 40 and "," not in rest else value.text)
     elif statement.words and participle_of(statement.words[0].lower) is not None:
@@ -202,7 +203,7 @@ class _SentenceReader:
         is_passive = False
         while True:
             claims, stop = claims_of_verb(self.statement, place, is_passive=is_passive)
-            claims = [claim for claim in claims if self._is_definite(subject, names[0], *claim)]
+            claims = [claim for claim in claims if self._is_definite(subject, names[0], place, *claim)]
             found += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
             joint = stop
             if not claims:
@@ -220,8 +221,17 @@ class _SentenceReader:
                 return found, stop  # "closed its series B, led by Ostara": of the object
             place = joint
 
-    def _is_definite(self, subject: Subject, name: str, predicate: str, value: str) -> bool:
-        """Whether both ends tell what is meant: "the chandelier adds a nice feel" is talk, not a relation."""
+    def _is_definite(self, subject: Subject, name: str, verb: int, predicate: str, value: str) -> bool:
+        """Whether both ends tell what is meant: "the chandelier adds a nice feel" is talk, not a relation, and "the
+        meeting is on Monday" is about any of many."""
+        is_plain = self.words[verb].lower in ("is", "are")
+        if predicate == "scheduled_for" and is_plain and " " not in name and not _CALENDAR_DATE.search(value):
+            following = self.words[verb + 1].lower if verb + 1 < len(self.words) else ""
+            if participle_of(following) is None:
+                return False
+        attribute = _ATTRIBUTE_OF.fullmatch(name)
+        if attribute is not None and predicate in ("is", "is_a") and not _is_attribute(attribute["attribute"]):
+            return False  # the reason for Brexit
         has_name = is_identifier(name.partition(" ")[0]) or any(
             known in name for known in self.statement.kinds
         ) or any(word[0].isupper() or word[0].isdigit() for word in name.split()[1:]) or (name.isupper() and len(name) > 1)
@@ -238,7 +248,7 @@ class _SentenceReader:
         is_value = predicate in ("is", "scheduled_for")
         if is_value or _CHANGED_TO.fullmatch(predicate):
             attribute = _POSSESSIVE.fullmatch(name) or _ATTRIBUTE_OF.fullmatch(name)
-            if attribute is not None and (is_value or attribute["attribute"].split()[-1] in ATTRIBUTE_NOUNS):
+            if attribute is not None and (is_value or _is_attribute(attribute["attribute"])):
                 return _attribute_claim(attribute, value)
             owner, noun = _split_compound(name)
             if owner:
@@ -291,7 +301,7 @@ class _SentenceReader:
         name, stop = thing.text, thing.next
         if stop + 1 < len(self.words) and self.words[stop].lower in ("on", "of", "for"):
             owner = phrase_at(self.words, stop + 1, self.text)
-            if owner is not None and name.split()[-1] in ATTRIBUTE_NOUNS:
+            if owner is not None and _is_attribute(name):
                 name, stop = f"{name} {self.words[stop].lower} {owner.text}", owner.next
         claims = passive_claims(self.statement, verb, _PARTICIPLE_OF.get(verb, lower), stop)
         return [self._triple(name, predicate, value) for predicate, value in claims], stop
@@ -353,6 +363,10 @@ def _is_bare_noun(name: str) -> bool:
     """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
     words = name.lower().split()
     return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))
+
+
+def _is_attribute(noun: str) -> bool:
+    return noun.lower().split()[-1] in ATTRIBUTE_NOUNS
 
 
 def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:

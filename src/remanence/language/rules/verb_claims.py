@@ -163,7 +163,8 @@ def _verb_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
     if lower == "will":
         return _future_at(words, at + 1)
     if lower in BE:
-        return _after_be(words, at + 1) or VerbPhrase("be", "is", skip_adverbs(words, at + 1))
+        predicate = "is" if lower in ("is", "are") else "was"
+        return _after_be(words, at + 1) or VerbPhrase("be", predicate, skip_adverbs(words, at + 1))
     if lower in HAVE or lower in GET:
         after = skip_adverbs(words, at + 1)
         following = words[after].lower if after < len(words) else ""
@@ -218,8 +219,8 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
         return [], verb.next
     time = time_at(words, place, statement.text)
     if time is not None:
-        if verb.verb == "be":
-            return [("scheduled_for", time.text)], time.next
+        if verb.verb == "be":  # what was on a day is no plan
+            return ([("scheduled_for", time.text)] if verb.predicate == "is" else []), time.next
         is_date = _REPEATED.match(time.text) or verb.verb in ("renew", "reopen")
         return ([(verb.predicate, time.text)], time.next) if is_date else ([], verb.next)
     if _is_part_of(words, place):
@@ -227,6 +228,8 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
     phrases = phrases_at(statement, place)
     if not phrases or (verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, place, phrases)):
         return [], verb.next
+    if verb.predicate == "was":
+        verb = verb._replace(predicate="is")
     predicate = "is_a" if verb.predicate == "is" and phrases[0].is_indefinite else verb.predicate
     if verb.verb in _LINKING:
         phrases = phrases[:1]  # what follows a comma is an apposition
@@ -343,9 +346,11 @@ def _predicate(statement: Statement, verb: VerbPhrase, preposition: str, value: 
         if value.rpartition(" ")[2].lower() in _GROUP_HEADS or statement.kinds.get(value) == "person":
             return "assigned_to"
         return "based_in" if _is_place(statement, value) else "switched_to"
-    if verb.verb in _PLACING and preposition in ("in", "at", "out_of"):
+    if verb.verb in _PLACING and preposition in ("in", "at", "out_of") and verb.predicate != "was":
         if verb.verb not in ("be", "serve") or _is_place(statement, value):
             return "based_in"
+    if verb.predicate == "was":
+        return f"was_{preposition}"
     if verb.verb in ("sit", "live", "reside") and preposition == "on":
         return "based_in"
     if verb.verb in _RUNNING and preposition == "on":
@@ -367,7 +372,7 @@ def _date_predicate(verb: VerbPhrase, preposition: str) -> str | None:
     if preposition in ("since", "from", "by", "until", "till", "before", "after", "during", "as"):
         return None
     if verb.verb in _SCHEDULING:
-        return "scheduled_for"
+        return None if verb.predicate == "was" else "scheduled_for"
     return _DATE_PREDICATES.get(verb.verb) or f"{verb.predicate}_{preposition}"
 
 
