@@ -86,7 +86,9 @@ def measure_claims(rows: Sequence[Row], show: Callable[[str], None]) -> Figures:
         if wrong or missed:
             show(row["text"])
             _show_each(show, "wrong", wrong)
-            _show_each(show, "missed", (" | ".join(str(fact[k]) for k in ("subject", "relation", "object")) for fact in missed))
+            _show_each(
+                show, "missed", (" | ".join(str(fact[k]) for k in ("subject", "relation", "object")) for fact in missed)
+            )
     return {
         "precision": (right, found),
         "recall": (met, wanted),

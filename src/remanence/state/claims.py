@@ -17,13 +17,13 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from remanence.events import Invalidated, Related, Remembered
+from remanence.language.rules.predicate_rules import is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
 from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
 from remanence.state.columns import COLUMN, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
 from remanence.state.names import Names
-from remanence.language.rules.predicate_rules import is_date_predicate
 from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
 _DAY = 86_400 * 1_000_000

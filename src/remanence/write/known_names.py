@@ -30,9 +30,7 @@ def with_known_names(index: Index, prepared: PreparedVersion) -> PreparedVersion
     if not prepared.finds_names or not index.registry.has_names:
         return prepared
     known = {normalize_name(mention.name) for mention in version.mentions}
-    found = {
-        normalize_name(mention.name): mention for mention in _registered(index, version, prepared.recorded_at)
-    }
+    found = {normalize_name(mention.name): mention for mention in _registered(index, version, prepared.recorded_at)}
     more = tuple(mention for key, mention in found.items() if key not in known)
     return prepared._replace(version=replace(version, mentions=version.mentions + more)) if more else prepared
 

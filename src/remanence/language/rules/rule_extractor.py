@@ -13,7 +13,18 @@ from remanence.language.rules.name_spans import NameSpan, find_first_person, is_
 from remanence.language.rules.thing_phrases import is_identifier
 from remanence.language.temporal import find_stated_times
 from remanence.language.text import SENTENCE_END, normalize_name
-from remanence.schema import ASSISTANT, SELF, Extraction, ExtractionResult, Memory, Mention, Triple, Utterance, Verdict, Window
+from remanence.schema import (
+    ASSISTANT,
+    SELF,
+    Extraction,
+    ExtractionResult,
+    Memory,
+    Mention,
+    Triple,
+    Utterance,
+    Verdict,
+    Window,
+)
 
 MAX_MENTIONS = 64
 _MAX_TIMES = 16

@@ -14,15 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from remanence.language.rules.lexicon import (
-    FIRST_NAMES,
-    HONORIFICS,
-    KINSHIP_TITLES,
-    is_common_word,
-    load_pattern,
-    load_words,
-    word_set,
-)
+from remanence.language.rules.lexicon import FIRST_NAMES, HONORIFICS, KINSHIP_TITLES, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
 from remanence.language.rules.thing_phrases import (
@@ -39,7 +31,14 @@ from remanence.language.rules.thing_phrases import (
     subject_at,
     time_at,
 )
-from remanence.language.rules.verb_claims import CHANGING, RESCHEDULING, Statement, claims_of_verb, continues, passive_claims
+from remanence.language.rules.verb_claims import (
+    CHANGING,
+    RESCHEDULING,
+    Statement,
+    claims_of_verb,
+    continues,
+    passive_claims,
+)
 from remanence.language.rules.verb_forms import BASE_FORMS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS, participle_of
 from remanence.language.text import sentence_breaks
 from remanence.schema import Triple
@@ -48,7 +47,7 @@ _MAX_SENTENCES = 40
 _MAX_SENTENCE_CHARS = 300
 _MAX_CLAUSES = 6
 _DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
-_MAY_CLAIM = re.compile(r"[A-HJ-Z0-9=€$£#_`]|I(?![ '’])|\b[a-z]+-[a-z]|\b(?:tomorrow|every|next|tonight)\b")
+_MAY_CLAIM = re.compile(r"[A-HJ-Z0-9=€$£#_`]|I(?![ '’])|[a-z]-[a-z]|\b(?:tomorrow|every|next|tonight)\b")
 """A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
 _NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
@@ -57,9 +56,13 @@ _LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
 _OPENERS = load_words("thing_openers")
 _AGENTS = word_set("we i we've i've they they've we’ve i’ve")
 _HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING
-_ATTRIBUTE_OF = re.compile(r"(?P<attribute>[\w-]+(?: [\w-]+){0,2}) (?:of|for|on|in front of|behind) (?:the |our )?(?P<owner>.+)")
+_ATTRIBUTE_OF = re.compile(
+    r"(?P<attribute>[\w-]+(?: [\w-]+){0,2}) (?:of|for|on|in front of|behind) (?:the |our )?(?P<owner>.+)"
+)
 _POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s? (?P<attribute>[\w-]+(?: [\w-]+){0,2})")
-_ATTRIBUTE_VALUE = re.compile(r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)")
+_ATTRIBUTE_VALUE = re.compile(
+    r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)"
+)
 _IS_PREDICATES = word_set("is scheduled_for is_a switched_to based_in assigned_to")
 _CHANGED_TO = re.compile(r"[a-z]+ed_(?:to|at)|set_(?:to|at)|cut_to|scheduled_for|switched_to")
 _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<role>[a-z-]+)\b")
@@ -191,7 +194,9 @@ class _SentenceReader:
     def _is_person(self, name: str) -> bool:
         """Whether this is surely somebody; what only acts like a person may be a firm."""
         first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
-        return first in FIRST_NAMES or (self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES)
+        return first in FIRST_NAMES or (
+            self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES
+        )
 
     def _claims_of_subject(self, subject: Subject) -> tuple[list[Triple], int]:
         found: list[Triple] = []
@@ -232,9 +237,12 @@ class _SentenceReader:
         attribute = _ATTRIBUTE_OF.fullmatch(name)
         if attribute is not None and predicate in ("is", "is_a") and not _is_attribute(attribute["attribute"]):
             return False  # the reason for Brexit
-        has_name = is_identifier(name.partition(" ")[0]) or any(
-            known in name for known in self.statement.kinds
-        ) or any(word[0].isupper() or word[0].isdigit() for word in name.split()[1:]) or (name.isupper() and len(name) > 1)
+        has_name = (
+            is_identifier(name.partition(" ")[0])
+            or any(known in name for known in self.statement.kinds)
+            or any(word[0].isupper() or word[0].isdigit() for word in name.split()[1:])
+            or (name.isupper() and len(name) > 1)
+        )
         if not names_something(value) and not is_date_predicate(predicate):
             return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
         if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text == "=":
@@ -273,7 +281,11 @@ class _SentenceReader:
                 claims, _ = claims_of_verb(inside, begin + 1)
             else:
                 verb = self.words[relative.verb].lower
-                claims = passive_claims(inside, PAST_FORMS.get(verb, verb), verb, relative.verb + 1) if verb in PAST_FORMS else []
+                claims = (
+                    passive_claims(inside, PAST_FORMS.get(verb, verb), verb, relative.verb + 1)
+                    if verb in PAST_FORMS
+                    else []
+                )
         elif participle_of(self.words[begin].lower) is not None:
             claims, _ = claims_of_verb(inside, begin, is_passive=True)
         else:
@@ -316,7 +328,9 @@ class _SentenceReader:
                 return None
             claims, stop = claims_of_verb(self.statement, subject.verb)
             noun = _snake(subject.names[0])
-            return [Triple(self.subject, noun, value) for predicate, value in claims if predicate in _IS_PREDICATES], stop
+            return [
+                Triple(self.subject, noun, value) for predicate, value in claims if predicate in _IS_PREDICATES
+            ], stop
         end = self._next_clause(at) - 1
         part = self.text[self.words[at].start : self.words[end - 1].end] if end > at else ""
         value = _ATTRIBUTE_VALUE.fullmatch(part)
@@ -327,10 +341,18 @@ class _SentenceReader:
     def _is_negated(self, at: int) -> bool:
         """Whether the clause around a word denies something, or tells what is to come."""
         begin = at
-        while begin > 0 and self.words[begin - 1].text not in PUNCTUATION and self.words[begin - 1].lower not in ("and", "but"):
+        while (
+            begin > 0
+            and self.words[begin - 1].text not in PUNCTUATION
+            and self.words[begin - 1].lower not in ("and", "but")
+        ):
             begin -= 1
         end = at
-        while end < len(self.words) and self.words[end].text not in (",", ";", "—", "–") and self.words[end].lower not in ("and", "but"):
+        while (
+            end < len(self.words)
+            and self.words[end].text not in (",", ";", "—", "–")
+            and self.words[end].lower not in ("and", "but")
+        ):
             end += 1
         return _NEGATED.search(self.text, self.words[begin].start, self.words[end - 1].end) is not None
 
@@ -376,7 +398,12 @@ def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:
 def _split_compound(name: str) -> tuple[str, str]:
     """ "public API rate limit" as owner and attribute; empty strings if it is not such a compound."""
     words = name.split()
-    if len(words) < 2 or words[-1].lower() not in ATTRIBUTE_NOUNS or not PREPOSITIONS.isdisjoint(words) or "of" in words:
+    if (
+        len(words) < 2
+        or words[-1].lower() not in ATTRIBUTE_NOUNS
+        or not PREPOSITIONS.isdisjoint(words)
+        or "of" in words
+    ):
         return "", ""
     is_modified = words[-2].islower() and words[-2] in _ATTRIBUTE_MODIFIERS
     if is_modified and len(words) == 2:

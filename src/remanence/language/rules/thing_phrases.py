@@ -40,8 +40,12 @@ _ROUGHLY = word_set("about roughly around approximately some nearly over almost 
 _UNITS = word_set("second minute hour day week month quarter year night seat user person unit key head")
 _PLACING_GERUNDS = word_set("sitting running living hosted residing using serving based located standing hanging lying")
 _FUTURE_VERBS = word_set("be take start begin end happen launch open close expire ship occur finish")
-_NOT_ADVERBS = word_set("reply supply family assembly july apply rely italy early daily weekly monthly hourly nightly yearly quarterly friendly only")
-_NUMBERS = word_set("one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand")
+_NOT_ADVERBS = word_set(
+    "reply supply family assembly july apply rely italy early daily weekly monthly hourly nightly yearly quarterly friendly only"
+)
+_NUMBERS = word_set(
+    "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand"
+)
 _PRONOUN_CONTRACTION = re.compile(r"(?:i|you|he|she|it|we|they|that|there|what|who|here|let)['’`](?:s|m|re|ve|ll|d)\b")
 _PLURAL_NOUNS = load_words("plural_nouns_like_verbs")
 _MAX_SUBJECT_WORDS, _MAX_OBJECT_WORDS = 8, 7
@@ -136,9 +140,7 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         if lower == "and":
             joints.append(place)
-        elif lower in _MODALS or words[place].text in PUNCTUATION:
-            return None
-        elif _PRONOUN_CONTRACTION.match(lower):
+        elif lower in _MODALS or words[place].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
         elif place > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(lower)):
             continue
@@ -270,7 +272,11 @@ def _phrase_end(words: Sequence[Word], begin: int) -> int:
                 stop += 1
         elif stop > begin and lower in PARTICIPLES and _precedes_preposition(words, stop):
             break  # an alliance created by
-        elif lower in _OBJECT_STOPS or (lower.endswith("ly") and is_adverb(lower)) or (stop > begin and lower in _PLACING_GERUNDS and _precedes_preposition(words, stop)):
+        elif (
+            lower in _OBJECT_STOPS
+            or (lower.endswith("ly") and is_adverb(lower))
+            or (stop > begin and lower in _PLACING_GERUNDS and _precedes_preposition(words, stop))
+        ):
             break
         else:
             stop += 1

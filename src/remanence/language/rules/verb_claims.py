@@ -26,7 +26,14 @@ from remanence.language.rules.thing_phrases import (
     subject_at,
     time_at,
 )
-from remanence.language.rules.verb_forms import BASE_FORMS, GERUNDS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS, participle_of
+from remanence.language.rules.verb_forms import (
+    BASE_FORMS,
+    GERUNDS,
+    PARTICIPLES,
+    PAST_FORMS,
+    PRESENT_FORMS,
+    participle_of,
+)
 
 _Claim = tuple[str, str]
 """A predicate and an object."""
@@ -143,7 +150,9 @@ def _claims_after_prepositions(
     claims: list[_Claim] = []
     for _ in range(_MAX_PREPOSITIONS):
         at = skip_adverbs(statement.words, at)
-        found, stop = _prepositional_claims(statement, verb, at, has_object=has_object, has_claims=has_object or bool(claims))
+        found, stop = _prepositional_claims(
+            statement, verb, at, has_object=has_object, has_claims=has_object or bool(claims)
+        )
         if stop == at:
             break
         is_first = not claims or claims[0][0] in _DATES or claims[0][0].endswith(("_every", "_on"))
@@ -226,7 +235,9 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
     if _is_part_of(words, place):
         verb, place = verb._replace(verb="be", predicate="part_of"), place + 2
     phrases = phrases_at(statement, place)
-    if not phrases or (verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, place, phrases)):
+    if not phrases or (
+        verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, place, phrases)
+    ):
         return [], verb.next
     if verb.predicate == "was":
         verb = verb._replace(predicate="is")
@@ -336,7 +347,9 @@ def continues(words: Sequence[Word], at: int, *, is_plural: bool = False) -> boo
     if lower in PRESENT_FORMS or lower in BE or lower in HAVE:
         return True
     if lower in PAST_FORMS or participle_of(lower) is not None:
-        return at + 1 < len(words) and (words[at + 1].lower in PREPOSITIONS or words[at + 1].lower in ("the", "a", "an"))
+        return at + 1 < len(words) and (
+            words[at + 1].lower in PREPOSITIONS or words[at + 1].lower in ("the", "a", "an")
+        )
     return is_plural and (lower in BASE_FORMS or lower in GET)
 
 
