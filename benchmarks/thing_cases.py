@@ -110,7 +110,7 @@ def measure_replacements(rows: Sequence[Row], show: Callable[[str], None]) -> Fi
                 clock.advance(days=1)
                 getattr(space, verb)(new)
                 clock.advance(days=1)
-                before = [claim for claim in RuleExtractor().extract(old, now=NOW).triples]
+                before = RuleExtractor().extract(old, now=NOW).triples
                 is_closed = any(not _holds(space, claim) for claim in before)
             closed[verb] += is_closed
             if not is_closed:

@@ -5,8 +5,8 @@ definite description (thing_phrases.py), the verb any of a general list (verb_fo
 its preposition (verb_claims.py). An attribute is a predicate of its own: "the API's rate limit is 300", "rate limit of
 the API: 300" and "API rate limit lowered to 300" all claim `rate_limit`.
 
-Precision comes first. A sentence that asks, doubts or depends on a condition makes no claim, and a clause that denies or
-plans makes none either.
+Precision comes first. A sentence that asks, doubts or depends on a condition makes no claim, and a clause that denies
+or plans makes none either.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ _UNITS = word_set("second minute hour day week month quarter year night seat use
 _PLACING_GERUNDS = word_set("sitting running living hosted residing using serving based located standing hanging lying")
 _FUTURE_VERBS = word_set("be take start begin end happen launch open close expire ship occur finish")
 _NOT_ADVERBS = word_set(
-    "reply supply family assembly july apply rely italy early daily weekly monthly hourly nightly yearly quarterly friendly only"
+    "reply supply family assembly july apply rely italy early daily weekly monthly hourly nightly"
+    " yearly quarterly friendly only"
 )
 _NUMBERS = word_set(
     "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand"
@@ -216,7 +217,11 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
     if lower in PAST_FORMS:
         return True
     if lower in BASE_FORMS or lower == "get":
-        plural = is_plural or before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
+        plural = (
+            is_plural
+            or before in _PLURALS
+            or (before.endswith("s") and not before.endswith(("ss", "us", "is", "'s", "’s")))
+        )
         return plural and after not in PRESENT_FORMS and after not in BE and after not in HAVE
     return False
 

@@ -359,11 +359,11 @@ def _predicate(statement: Statement, verb: VerbPhrase, preposition: str, value: 
         if value.rpartition(" ")[2].lower() in _GROUP_HEADS or statement.kinds.get(value) == "person":
             return "assigned_to"
         return "based_in" if _is_place(statement, value) else "switched_to"
-    if verb.verb in _PLACING and preposition in ("in", "at", "out_of") and verb.predicate != "was":
-        if verb.verb not in ("be", "serve") or _is_place(statement, value):
-            return "based_in"
     if verb.predicate == "was":
         return f"was_{preposition}"
+    tells_place = verb.verb not in ("be", "serve") or _is_place(statement, value)
+    if tells_place and verb.verb in _PLACING and preposition in ("in", "at", "out_of"):
+        return "based_in"
     if verb.verb in ("sit", "live", "reside") and preposition == "on":
         return "based_in"
     if verb.verb in _RUNNING and preposition == "on":
