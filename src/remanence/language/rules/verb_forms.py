@@ -57,8 +57,8 @@ GERUNDS = {form: verb for verb in sorted(BASE_FORMS) for form in _gerunds(verb)}
 def participle_of(word: str) -> str | None:
     """The verb of a past participle; a regular one counts if its stem is an ordinary word.
 
-    >>> participle_of("written"), participle_of("shipped"), participle_of("insured"), participle_of("red")
-    ('write', 'ship', 'insured', None)
+    >>> participle_of("written"), participle_of("shipped"), participle_of("painted"), participle_of("red")
+    ('write', 'ship', 'painted', None)
     """
     found = PARTICIPLES.get(word)
     if found is not None:
