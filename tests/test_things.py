@@ -172,4 +172,4 @@ def test_a_text_from_before_the_alias_keeps_its_mentions_and_is_found_by_its_wor
     kept = space.get(memory.id)
     assert kept is not None
     assert not kept.mentions
-    assert space.recall("What did AO do?")[0].memory.id == memory.id
+    assert space.recall("What did AlphaOne LLC do?")[0].memory.id == memory.id
