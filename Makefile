@@ -4,20 +4,35 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint setup clean
+.PHONY: help demo test quick coverage lint docs setup clean
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
-	@echo "make test    lint, types, import directions, tests"
-	@echo "make lint    the same without the tests"
+	@echo "make test    lint, types, import directions, documentation, tests"
+	@echo "make quick   lint and the fast tests, for the inner loop"
+	@echo "make lint    lint, types and import directions only"
+	@echo "make docs    builds the documentation into site/"
+	@echo "make coverage  which lines the tests run; details in htmlcov/"
 	@echo "make clean   removes .venv and all caches"
 
 demo: $(READY)
 	@$(BIN)/remanence demo
 
-test: lint
+test: lint docs
 	@echo "== tests"
-	@$(BIN)/python -m pytest tests src integrations
+	@$(BIN)/python -m pytest -n auto tests src integrations
+
+# Without the tests marked `slow` and the docstrings; in parallel, too.
+quick: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/python -m pytest -n auto -m "not slow" tests
+
+coverage: $(READY)
+	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
+
+docs: $(READY)
+	@echo "== documentation"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(READY)
 	@echo "== lint"
@@ -47,4 +62,4 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache site htmlcov .coverage
