@@ -142,13 +142,11 @@ def import_(args: Namespace) -> int:
     from remanence.admin.import_file import Importer, is_export
     from remanence.admin.imports.detection import open_source
     from remanence.admin.imports.importing import check_owners
-    from remanence.admin.jsonlines import JsonLinesReader
 
     path = Path(args.source).expanduser()
     progress = output.stdout_is_terminal()
     if is_export(path):
-        with JsonLinesReader(path) as file:
-            Importer(path, file)  # refuses a damaged file before a folder is created for it
+        Importer(path)  # refuses a file that is no export before a folder is created for it
         with open_space(args, create=True) as space:
             print(remanence.import_(path, into=space, progress=progress))
         return 0
