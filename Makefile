@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test quick coverage lint docs setup clean
+.PHONY: help demo test quick coverage lint docs setup lock clean
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint    lint, types and import directions only"
 	@echo "make docs    builds the documentation into site/"
 	@echo "make coverage  which lines the tests run; details in htmlcov/"
+	@echo "make lock    pins the packages for development in requirements-dev.txt (needs uv)"
 	@echo "make clean   removes .venv and all caches"
 
 demo: $(READY)
@@ -60,6 +61,16 @@ $(READY): pyproject.toml
 		$(BIN)/python -m pip install --quiet --group dev -e . ; \
 	fi
 	@touch $(READY)
+
+# Pins of all packages for development. The line by which the dev group names this package itself is left out: a registry
+# may have another package of that name.
+lock:
+	@mkdir -p .lock && sed '/"remanence\[/d' pyproject.toml > .lock/pyproject.toml
+	@uv pip compile --quiet --universal --python-version 3.10 --all-extras --group .lock/pyproject.toml:dev \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o .lock/requirements.txt .lock/pyproject.toml
+	@{ echo "# The versions of all packages for development, for Python 3.10 and later. Written by \`make lock\`."; \
+		cat .lock/requirements.txt; } > requirements-dev.txt
+	@rm -rf .lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache site htmlcov .coverage
