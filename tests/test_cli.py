@@ -213,6 +213,15 @@ class TestLettingGo:
         assert run("count") == "0"
         assert "2 ledger entries" in run("verify")
 
+    def test_a_space_is_erased_with_those_below_it(self, run: Run) -> None:
+        """Everything of one user goes in one command, and nothing of another."""
+        for name in ("users/bob", "users/bob/window", "users/ana"):
+            run("add", f"A text of {name}.", "--space", name)
+
+        assert "--yes" in run("erase-space", "--space", "users/bob", code=2)
+        run("erase-space", "--space", "users/bob", "--yes")
+        assert run("spaces").split() == ["users/ana"]
+
     @pytest.mark.parametrize(("said", "left"), [("n", "1"), ("", "1"), ("y", "0")])
     def test_erasing_asks_at_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str) -> None:
         """Only a yes erases, and the words are shown before."""
@@ -253,7 +262,7 @@ class TestTheFolder:
         """With a name it embeds anew; the same one costs nothing."""
         run("add", "Alice lives in Porto.")
 
-        assert "wordllama-256" in run("rebuild", "--embedder", "wordllama-256")
+        assert "remanence-256" in run("rebuild", "--embedder", "remanence-256")
         assert "Porto" in run("recall", "Alice")
 
     def test_the_environment_names_the_folder(
@@ -282,7 +291,7 @@ class TestModels:
     def test_models_are_listed(self, run: Run) -> None:
         """Each known name, and how to come by it."""
         listed = run("models", "list")
-        assert "wordllama-256" in listed
+        assert "remanence-256" in listed
         assert "bge-small-en-v1.5" in listed
 
     def test_an_unknown_model_names_the_known(self, run: Run) -> None:
