@@ -162,7 +162,7 @@ class RecallRequest(ReadRequest):
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10
     during: str | tuple[str | None, str | None] | None = None
     history: bool | Literal["auto"] = "auto"
-    kinds: MemoryKind | list[MemoryKind] | None = None
+    kinds: str | Names | None = None
     tags: str | Names | None = None
     source: str | Names | None = None
     speaker: str | Names | None = None
