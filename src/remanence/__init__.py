@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.core.trust import TrustRules
+    from remanence.files.file_store import FileStore, StoredFile
+    from remanence.files.memory_files import MemoryFiles
     from remanence.graph.diff import Diff
     from remanence.graph.history import HistoryEvent
     from remanence.graph.traversal import Subgraph
@@ -72,6 +74,8 @@ _NAMES = {
     "api.space": ("Space",),
     "api.view": ("View",),
     "core.trust": ("TrustRules",),
+    "files.file_store": ("FileStore", "StoredFile"),
+    "files.memory_files": ("MemoryFiles",),
     "graph.diff": ("Diff",),
     "graph.history": ("HistoryEvent",),
     "graph.traversal": ("Subgraph",),
@@ -115,6 +119,7 @@ __all__ = [
     "Extraction",
     "ExtractionResult",
     "Fact",
+    "FileStore",
     "HistoryEvent",
     "Hit",
     "InvalidInput",
@@ -124,6 +129,7 @@ __all__ = [
     "LedgerError",
     "Link",
     "Memory",
+    "MemoryFiles",
     "Mention",
     "MissingExtra",
     "NotFound",
@@ -135,6 +141,7 @@ __all__ = [
     "RemanenceError",
     "Space",
     "Stats",
+    "StoredFile",
     "Subgraph",
     "Triple",
     "TrustRules",
