@@ -63,8 +63,8 @@ def promote_memory(
         if not force and memory_id not in due:
             upkeep.promote(memory_id)  # an unknown memory has its own message
             raise InvalidInput(
-                f"memory {memory_id!r} does not meet the criteria: score {upkeep.settings.promote_above:g} and a use, or "
-                f"{upkeep.settings.promote_uses} uses in 14 days. Give force=true to promote it anyway."
+                f"memory {memory_id!r} does not meet the criteria: score {upkeep.settings.promote_above:g} and a use, "
+                f"or {upkeep.settings.promote_uses} uses in 14 days. Give force=true to promote it anyway."
             )
         plan = upkeep.promote(memory_id, dry_run=dry_run)
     candidates = [
