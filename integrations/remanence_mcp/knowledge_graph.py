@@ -188,7 +188,7 @@ class KnowledgeGraph:
 
     def import_once(self, path: str | Path) -> int:
         """`import_file`, if the file exists and nothing of this graph was ever stored here; else 0."""
-        ever = any(True for status in (None, "forgotten") for _ in self._space.memories(status, tags=TAG))  # type: ignore[arg-type]
+        ever = any(True for status in (None, "forgotten") for _ in self._space.memories(status, tags=TAG))
         return 0 if ever or not Path(path).expanduser().is_file() else self.import_file(path)
 
     def _part(self, graph: _Graph, names: Sequence[str]) -> tuple[list[EntityFields], list[RelationFields]]:
@@ -207,7 +207,7 @@ class KnowledgeGraph:
             if not isinstance(fields, dict):
                 continue
             if "relation" in fields:
-                graph.relations[tuple(fields["relation"])] = memory.id  # type: ignore[index]
+                graph.relations[tuple(fields["relation"])] = memory.id
             elif "observation" in fields:
                 graph.observations.setdefault(fields["entity"], {})[fields["observation"]] = memory.id
             elif "entity" in fields:
@@ -258,11 +258,11 @@ def _name(name: object) -> str:
 
 def _line(line: str, where: str) -> dict[str, Any]:
     try:
-        fields = json.loads(line)
+        fields: Any = json.loads(line)
     except ValueError as error:
         raise InvalidInput(f"{where} is not JSON: {error}.") from None
     needed = {"entity": ("name", "entityType", "observations"), "relation": ("from", "to", "relationType")}
     kind = fields.get("type") if isinstance(fields, dict) else None
     if kind not in needed or not all(name in fields for name in needed[kind]):
         raise InvalidInput(f"{where} is neither an entity nor a relation of the knowledge-graph memory server.")
-    return fields
+    return dict(fields)
