@@ -16,7 +16,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence._version import __version__ as __version__
 from remanence.errors import (
     Closed,
     EmbedderError,
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
         Verdict,
         Window,
     )
+    from remanence.schema.version import __version__ as __version__
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
     from remanence.write.message_analysis import analyze_for_recall, analyze_message
@@ -103,6 +103,7 @@ _NAMES = {
         "Verdict",
         "Window",
     ),
+    "schema.version": ("__version__",),
     "upkeep.settings": ("UpkeepSettings",),
     "write.jobs": ("Job",),
     "write.message_analysis": ("analyze_for_recall", "analyze_message"),
