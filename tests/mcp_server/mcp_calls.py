@@ -11,9 +11,9 @@ import remanence
 
 pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[mcp]")
 
-from mcp import Client  # noqa: E402
+from mcp import Client
 
-from remanence_mcp import make_server  # noqa: E402
+from remanence_mcp import make_server
 
 
 class Caller:

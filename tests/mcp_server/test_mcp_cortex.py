@@ -183,9 +183,8 @@ async def test_similar_memories_are_clustered_and_consolidated(space: remanence.
         expected = set("id1 id2 content1_preview content2_preview similarity".split())
         assert [set(pair) for pair in pairs["duplicates"]] == [expected]
         shown = await mcp.call("consolidate_memories", auto_detect=True)
-        assert set(shown["previews"][0]) == set(
-            "cluster_id cohesion memory_count merged_content_preview merged_entities merged_tags calculated_strength".split()
-        )
+        merged = "merged_content_preview merged_entities merged_tags calculated_strength"
+        assert set(shown["previews"][0]) == {"cluster_id", "cohesion", "memory_count", *merged.split()}
         done = await mcp.call("consolidate_memories", cluster_id=cluster["id"], mode="apply")
         assert set(done["source_ids"]) == {first.id, second.id}
         assert done["archived_count"] == 2

@@ -53,7 +53,7 @@ class Reference:
             results.append({"entityName": given["entityName"], "addedObservations": new})
         return {"results": results}
 
-    def delete_entities(self, entityNames: list[str]) -> Any:  # noqa: N803
+    def delete_entities(self, entityNames: list[str]) -> Any:
         known = [e["name"] for e in self.entities]
         missing = [name for name in entityNames if name not in known]
         self.entities = [e for e in self.entities if e["name"] not in entityNames]
