@@ -22,8 +22,42 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 
+# Files whose tests start processes, run notebooks or try hundreds of examples: `make quick` leaves them out.
+SLOW_FILES = {
+    *(
+        "test_crash",
+        "test_processes",
+        "test_erasure",
+        "test_ledger",
+        "test_many_spaces",
+        "test_imports",
+        "test_bad_input",
+    ),
+    *("test_near_pairs", "test_properties", "test_hostile_text", "test_import_sources", "test_bm25", "test_passages"),
+    *("test_cli", "test_docs", "test_notebook", "test_langchain_notebook", "test_langgraph_notebook", "test_package"),
+    *(
+        "test_langgraph_differential",
+        "test_chat_store_differential",
+        "test_written_down",
+        "test_agents",
+        "test_entities",
+    ),
+    *(
+        "test_llm",
+        "test_llm_answers",
+        "test_extractors",
+        "test_transfer",
+        "test_langchain_imports",
+        "test_both_frameworks",
+    ),
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what an older Python cannot do."""
+    """Mark slow tests, and leave out what an older Python cannot do."""
+    for item in items:
+        if item.path.stem in SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
     if sys.version_info < (3, 11):
         for item in items:
             if item.get_closest_marker("run_config"):
