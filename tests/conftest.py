@@ -24,32 +24,13 @@ hypothesis.settings.load_profile("patient")
 
 # Files whose tests start processes, run notebooks or try hundreds of examples: `make quick` leaves them out.
 SLOW_FILES = {
-    *(
-        "test_crash",
-        "test_processes",
-        "test_erasure",
-        "test_ledger",
-        "test_many_spaces",
-        "test_imports",
-        "test_bad_input",
-    ),
-    *("test_near_pairs", "test_properties", "test_hostile_text", "test_import_sources", "test_bm25", "test_passages"),
-    *("test_cli", "test_docs", "test_notebook", "test_langchain_notebook", "test_langgraph_notebook", "test_package"),
-    *(
-        "test_langgraph_differential",
-        "test_chat_store_differential",
-        "test_written_down",
-        "test_agents",
-        "test_entities",
-    ),
-    *(
-        "test_llm",
-        "test_llm_answers",
-        "test_extractors",
-        "test_transfer",
-        "test_langchain_imports",
-        "test_both_frameworks",
-    ),
+    f"test_{name}"
+    for name in (
+        "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
+        "extractors hostile_text import_sources imports langchain_imports langchain_notebook "
+        "langgraph_differential langgraph_notebook ledger llm llm_answers many_spaces near_pairs notebook "
+        "package passages processes properties transfer written_down "
+    ).split()
 }
 
 
