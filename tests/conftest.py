@@ -22,8 +22,23 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 
+# Files whose tests start processes, run notebooks or try hundreds of examples: `make quick` leaves them out.
+SLOW_FILES = {
+    f"test_{name}"
+    for name in (
+        "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
+        "extractors hostile_text import_sources imports langchain_imports langchain_notebook "
+        "langgraph_differential langgraph_notebook ledger llm llm_answers many_spaces near_pairs notebook "
+        "package passages processes properties transfer written_down "
+    ).split()
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what an older Python cannot do."""
+    """Mark slow tests, and leave out what an older Python cannot do."""
+    for item in items:
+        if item.path.stem in SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
     if sys.version_info < (3, 11):
         for item in items:
             if item.get_closest_marker("run_config"):
