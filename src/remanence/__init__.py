@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         Verdict,
         Window,
     )
+    from remanence.signals.stores.settings import QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
     from remanence.write.message_analysis import analyze_for_recall, analyze_message
@@ -99,6 +100,7 @@ _NAMES = {
         "Verdict",
         "Window",
     ),
+    "signals.stores.settings": ("QdrantSettings",),
     "upkeep.settings": ("UpkeepSettings",),
     "write.jobs": ("Job",),
     "write.message_analysis": ("analyze_for_recall", "analyze_message"),
@@ -129,6 +131,7 @@ __all__ = [
     "NotFound",
     "Profile",
     "ProjectionError",
+    "QdrantSettings",
     "Recall",
     "Receipt",
     "Relation",
