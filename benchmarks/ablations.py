@@ -23,7 +23,7 @@ from remanence.read.fusion import FusedRanking
 from remanence.schema import Ranking
 from remanence.signals import SIGNALS, entity_graph, words
 from remanence.testing.datasets import Conversation, EvalQuestion
-from remanence.testing.evaluation import RemanenceSystem, SystemFactory
+from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from remanence.language.text import tokens
 from remanence.schema import UTC
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
-from remanence.testing.evaluation import RANKING_DEPTH, SystemFactory
+from remanence.testing.recall_evaluation import RANKING_DEPTH, SystemFactory
 
 # They would call home otherwise.
 os.environ |= {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "LANGSMITH_TRACING": "false"}

@@ -31,7 +31,7 @@ from remanence.models import embedders, readers
 from remanence.models.reader_input import as_passage
 from remanence.ports import RELATIONS, RelationReader
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
-from remanence.testing.evaluation import SystemFactory
+from remanence.testing.recall_evaluation import SystemFactory
 from systems import baselines, peers
 
 WORLDS = Path(__file__).resolve().parent / "worlds"

@@ -595,7 +595,7 @@ def test_registered_entities_have_embeddings_of_their_own(space: Space) -> None:
     ]
 
     engine = space._engine
-    kept = engine.ledger.vectors(engine.embedder.fingerprint, [text_hash(text) for text in texts])
+    kept = engine.ledger.vectors("default", engine.embedder.fingerprint, [text_hash(text) for text in texts])
     assert len(kept) == len(texts)
     with engine.open_index(space.name) as index:
         assert {text_hash(text) for text in texts} <= set(index.graph.text_hashes())

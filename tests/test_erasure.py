@@ -111,11 +111,11 @@ class TestEffort:
         space.erase(memory)
         assert {each.text for each in added} == {"Meanwhile."}
 
-    def test_a_vector_that_another_space_needs_stays(self, space: Space) -> None:
-        """It goes with the last of them, and a rebuild finds it until then."""
+    def test_a_vector_of_another_space_stays(self, space: Space) -> None:
+        """Each space has its own, which a rebuild finds."""
         one, two = space.child("one"), space.child("two")
         first, second = one.add("The same text."), two.add("The same text.")
-        assert one.erase(first).vectors == 0
+        assert one.erase(first).vectors == 1
         two.rebuild()
         assert two.recall("same text", signals=("vectors",))
         assert two.erase(second).vectors == 1
@@ -128,17 +128,31 @@ class TestEffort:
         assert space.erase(twin).vectors == 1
         assert space.admin.check() == {}
 
-    def test_a_ledger_of_an_older_release_keeps_what_others_need(self, home: Path) -> None:
-        """It does not say which space uses which vector, so all texts are read before the first erasure."""
+    @pytest.mark.parametrize("schema", [1, 2])
+    def test_a_ledger_of_an_older_release_keeps_what_others_need(
+        self, home: Path, schema: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its vectors were those of all spaces together: each space gets its own before the first erasure."""
         with open_folder(home) as space:
             first = space.add("The same text.")
             second = space.child("two").add("The same text.")
         database = sqlite3.connect(home / "ledger.db")
-        database.executescript("DROP TABLE embedding_space; PRAGMA user_version=1;")
+        database.execute("INSERT OR IGNORE INTO embedding SELECT model, hash, vector FROM space_embedding")
+        if schema == 2:
+            database.execute("CREATE TABLE embedding_space AS SELECT hash, space FROM space_embedding")
+        database.executescript(f"DROP TABLE space_embedding; PRAGMA user_version={schema};")
         database.close()
         with open_folder(home) as space:
-            assert space.erase(first).vectors == 0
-            assert space.child("two").erase(second).vectors == 1
+            two = space.child("two")
+            with monkeypatch.context() as patch:
+                patch.setattr(HashingEmbedder, "embed", lambda *_: pytest.fail("a vector is made again"))
+                assert space.erase(first).vectors == 1
+                two.rebuild()
+            assert two.recall("same text", signals=("vectors",))
+            assert two.erase(second).vectors == 1
+        database = sqlite3.connect(home / "ledger.db")
+        assert database.execute("SELECT count(*) FROM embedding").fetchone() == (0,)
+        database.close()
 
 
 class TestWhatGoes:

@@ -14,7 +14,13 @@ from remanence.cli import main
 from remanence.errors import InvalidInput
 from remanence.testing import HashingEmbedder
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion, find_datasets, read_dataset
-from remanence.testing.evaluation import RemanenceSystem, evaluate, mean_scores, report_as_markdown, score_ranking
+from remanence.testing.recall_evaluation import (
+    RemanenceSystem,
+    evaluate,
+    mean_scores,
+    report_as_markdown,
+    score_ranking,
+)
 
 SAID = (
     ("1", "a1", "Alice", "I moved to Porto.", "2026-05-01T10:00:00"),

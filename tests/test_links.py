@@ -254,7 +254,7 @@ def test_something_is_always_left(pairs: list[tuple[int, int]]) -> None:
         pen.append("s", [Remembered(f"m{n}", f"text {n}", f"i{n}") for n in range(6)], at=now)
         drawn = [Linked(f"l{n}", f"m{a}", "supersedes", f"m{b}") for n, (a, b) in enumerate(pairs)]
         pen.append("s", drawn, at=now)
-    index = Index("s", ledger, "", lambda _: ExactStore(1), None)
+    index = Index("s", ledger, "", None, lambda _: ExactStore(1), None)
     gone = index.links.superseded_mask(index.snapshot(index.catalog.position, now)).tolist()
 
     linked = {end for pair in pairs for end in pair}

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import re
+import shutil
+import sqlite3
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, Space
+from remanence.admin import import_vectors
 from remanence.admin.export_file import remap_positions
 from remanence.admin.jsonlines import JsonLinesReader, JsonLinesWriter
 from remanence.cli import main
-from remanence.errors import LedgerTooNew, LedgerUnavailable
+from remanence.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from remanence.events import Emptied, Event, Remembered, Served
+from remanence.language.text import text_hash
 from remanence.ledger.codec import event_kind
 from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
@@ -141,15 +148,20 @@ class TestExact:
         assert answers(new) == answers(lived)
         assert new.admin.stats().unembedded == 0
 
-    def test_with_its_vectors_nothing_is_embedded_again(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
-        """They were paid for."""
-        kept = lived.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
-        counting = Counting()
+    def test_with_its_vectors_only_a_sample_is_embedded_again(
+        self, fresh: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """They were paid for; some are compared with what they should be."""
+        monkeypatch.setattr(import_vectors, "MAX_CHECKED", 7)
+        old, counting = fresh(), Counting()
+        old.add_many([f"The bridge has {number} arches." for number in range(50)])
+        kept = old.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
         new = fresh(embedder=counting)
-        assert remanence.import_(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors > 5
-        assert counting.texts == 0
+        assert remanence.import_(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors >= 50
+        assert counting.texts == 7
 
-        remanence.import_(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
+        other = remanence.import_(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
+        assert (other.vectors, "another embedder" in str(other)) == (0, True)
 
     def test_what_points_at_lines_points_at_them_still(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Undone lines, receipts, jobs and erasures, though every line has another position."""
@@ -452,16 +464,70 @@ class TestMeanwhile:
         with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
             lived.admin.export(tmp_path / "no" / "such" / "folder.jsonl")
 
-    def test_an_import_that_is_interrupted_never_was(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
-        """And can simply be done again."""
-        space.add_many([{"text": f"Line {number}."} for number in range(1_500)])
+    @pytest.mark.parametrize("after", [0, 1_000, 2_000])
+    def test_an_import_that_is_interrupted_is_continued(
+        self, space: Space, fresh: Opener, tmp_path: Path, after: int
+    ) -> None:
+        """By importing the same file again, and no other."""
+        space.add_many([{"text": f"Line {number}."} for number in range(2_500)])
+        space.erase(next(space.memories()))
         space.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new")
-        with pytest.raises(Interrupted):
-            remanence.import_(tmp_path / "a.jsonl", into=new, progress=interrupt)
-        assert new.spaces() == []
 
-        assert remanence.import_(tmp_path / "a.jsonl", into=new).entries == 1_500
+        def stop(done: int, total: int) -> None:
+            if done >= after:
+                raise Interrupted
+
+        with pytest.raises(Interrupted):
+            remanence.import_(tmp_path / "a.jsonl", into=new, progress=stop)
+        assert new._engine.ledger.count("default") == after
+        if after:
+            space.add("Another line.")
+            space.admin.export(tmp_path / "b.jsonl")
+            with pytest.raises(InvalidInput, match="is not empty"):
+                remanence.import_(tmp_path / "b.jsonl", into=new)
+
+        assert remanence.import_(tmp_path / "a.jsonl", into=new).entries == 2_501
+        new.admin.export(tmp_path / "c.jsonl")
+        assert body(tmp_path / "a.jsonl") == body(tmp_path / "c.jsonl")
+        assert new.verify().entries == 2_501
+        with pytest.raises(InvalidInput, match="is not empty"):
+            remanence.import_(tmp_path / "a.jsonl", into=new)
+
+    def test_others_write_while_a_file_is_imported(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
+        """The write lock is held for a thousand lines at most, and what points at lines points at them still."""
+        space.add_many([{"text": f"Line {number}."} for number in range(3_500)])
+        space.erase(space.add("A secret."))
+        space.admin.export(tmp_path / "a.jsonl")
+        new = fresh(tmp_path / "new")
+        steps: list[tuple[int, int]] = []
+
+        def write(done: int, total: int) -> None:
+            thread = Thread(target=lambda: new.child("beside").add(f"After {done}."))
+            thread.start()
+            thread.join(20)
+            steps.append((done, total))
+
+        remanence.import_(tmp_path / "a.jsonl", into=new.child("imported"), progress=write)
+        new.child("imported").admin.export(tmp_path / "b.jsonl")
+
+        assert {(done, total) for done, total in steps if total == 3_502} >= {(1_000, 3_502), (3_000, 3_502)}
+        assert new.child("beside").count() == len({done for done, _ in steps})
+        assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
+        assert new.verify().entries == 0
+
+    def test_who_writes_to_the_space_that_is_imported_stops_it(
+        self, space: Space, fresh: Opener, tmp_path: Path
+    ) -> None:
+        """The times of both could not be kept."""
+        space.add_many([{"text": f"Line {number}."} for number in range(2_500)])
+        space.admin.export(tmp_path / "a.jsonl")
+        new = fresh(tmp_path / "new")
+        with pytest.raises(LedgerError, match=r"stopped after 1,000 entries. Import the file into an empty space"):
+            remanence.import_(
+                tmp_path / "a.jsonl", into=new, progress=lambda done, _: done and new.add("Mine.") and None
+            )
+        new.verify()
 
     def test_what_is_added_meanwhile_is_left_for_the_next_time(self, space: Space, tmp_path: Path) -> None:
         """A file holds the ledger as it was when it was begun."""
@@ -607,3 +673,144 @@ def sample(hint: Any) -> Any:
         return {"deep": [1, {"x": None}]}
     made = {str: f"«{next(_numbers)}»", int: 1, float: 0.25, bool: True}
     return made.get(hint, datetime(2025, 1, 1, 1, 1, 1, 1, tzinfo=timezone.utc))
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """A file with its lines changed, and every checksum right."""
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    with JsonLinesWriter(path) as file:
+        for line in lines[:-1]:
+            line.pop("crc")
+            file.write(json.dumps(change(line), ensure_ascii=False, separators=(",", ":")))
+        file.finish()
+
+
+def encoded(vector: Any) -> str:
+    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+
+
+class TestVectors:
+    """Vectors of a file from anywhere, and those of other spaces."""
+
+    TEXT = "The door code is 4711."
+
+    def doctor(self, path: Path, fresh: Opener, vector: Any, text: str = TEXT, **embedder: Any) -> None:
+        """An export in which one text has another vector."""
+        old = fresh()
+        old.add_many([self.TEXT, "Alice drinks tea.", "The harbour is closed."])
+        old.admin.export(path, vectors=True)
+
+        def change(line: dict[str, Any]) -> dict[str, Any]:
+            if "vectors" in line:
+                given = line["vectors"] if not embedder else {}
+                return {"vectors": {**given, text_hash(text).hex(): encoded(vector)}}
+            if "embedder" in line:
+                return {**line, "embedder": {**line["embedder"], **embedder}}
+            return line
+
+        rewrite(path, change)
+
+    def test_a_doctored_one_is_not_used(self, fresh: Opener, tmp_path: Path) -> None:
+        """The text is embedded, as if the file had no vectors."""
+        embedder = HashingEmbedder()
+        self.doctor(tmp_path / "a.jsonl", fresh, embedder.embed(["Alice drinks tea."])[0])
+        new = fresh()
+        report = remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        assert report.vectors == 0
+        assert "1 vector of" in str(report)
+        assert new.recall("Alice drinks tea.", signals=["vectors"])[0].memory.text == "Alice drinks tea."
+        key = text_hash(self.TEXT)
+        kept = new._engine.ledger.vectors("default", new._engine.embedder.fingerprint, [key])[key]
+        assert np.allclose(kept, embedder.embed([self.TEXT])[0])
+
+    def test_other_spaces_are_not_touched(self, fresh: Opener, tmp_path: Path, home: Path) -> None:
+        """A text of theirs, a wrong dimension: neither changes what they answer, now or when they are rebuilt."""
+        victim = fresh(home)
+        victim.add(self.TEXT)
+        before = [hit.score for hit in victim.recall(self.TEXT)]
+        self.doctor(tmp_path / "a.jsonl", fresh, np.zeros(64))
+        self.doctor(tmp_path / "b.jsonl", fresh, np.ones(3), dimension=3)
+        for name in "ab":
+            remanence.import_(tmp_path / f"{name}.jsonl", into=victim.child(name))
+        victim.rebuild()
+
+        assert [hit.score for hit in victim.recall(self.TEXT)] == before
+        for space in (victim, victim.child("a"), victim.child("b")):
+            found = space.recall("What is the door code?")
+            assert (found[0].memory.text, found.missing) == (self.TEXT, {})
+            assert space.admin.check() == {}
+
+    def test_one_of_a_text_that_the_file_lacks_is_left_out(self, fresh: Opener, tmp_path: Path) -> None:
+        """It would wait for somebody to add that text."""
+        secret, embedder = "The safe is behind the mirror.", HashingEmbedder()
+        self.doctor(tmp_path / "a.jsonl", fresh, embedder.embed(["Alice drinks tea."])[0], text=secret)
+        new = fresh()
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        assert not new._engine.ledger.vectors("default", new._engine.embedder.fingerprint, [text_hash(secret)])
+
+    def test_what_another_space_holds_is_embedded_all_the_same(self, fresh: Opener, home: Path) -> None:
+        """The time it takes must not tell whether a sibling has a text."""
+        counting = Counting()
+        space = fresh(home, embedder=counting)
+        space.child("a").add(self.TEXT)
+        counting.texts = 0
+        space.child("b").add(self.TEXT)
+
+        assert counting.texts > 0
+
+    def test_what_an_earlier_release_stored_for_all_spaces_is_still_used(self, fresh: Opener, home: Path) -> None:
+        """Where it is a vector; a space that has no such text does not see it."""
+        good, bad, counting = self.TEXT, "Alice drinks tea.", Counting()
+        space = fresh(home, embedder=counting)
+        space.add_many([good, bad], progress=False)
+        space.close()
+        with sqlite3.connect(home / "ledger.db") as database:  # as the first schema had it
+            columns = "model, hash, vector"
+            database.execute(f"INSERT INTO embedding ({columns}) SELECT {columns} FROM space_embedding")
+            database.execute("DELETE FROM space_embedding")
+            database.execute("UPDATE embedding SET vector = ? WHERE hash = ?", (b"\0" * 12, text_hash(bad)))
+        database.close()
+        shutil.rmtree(home / "index", ignore_errors=True)
+        shutil.rmtree(home / "vectors", ignore_errors=True)
+        counting.texts = 0
+        space = fresh(home, embedder=counting)
+        assert space.admin.stats().unembedded == 1
+        assert counting.texts == 0
+        space.rebuild()
+        assert counting.texts == 2  # the bad one, and the name in its text
+        assert space.admin.stats().unembedded == 0
+        assert space.admin.check() == {}
+        space.child("b").add(good)
+        assert counting.texts > 2
+
+
+class TestBombs:
+    """Files that expand to more than memory."""
+
+    @pytest.mark.parametrize("name", ["one line", "many lines"])
+    def test_a_packed_one_is_refused_in_bounded_memory(self, space: Space, tmp_path: Path, name: str) -> None:
+        """A gigabyte in a megabyte: as one line, or as lines that are each in order."""
+        header = {"remanence": "export", "version": 1, "lines": 10**7, "spaces": 1}
+        path = tmp_path / "bomb.jsonl.gz"
+        with JsonLinesWriter(path) as file:
+            file.write(json.dumps(header))
+            file.write('{"space":"","lines":10000000}')
+            if name == "many lines":
+                for _ in range(300):
+                    file.write(json.dumps({"at": 0, "kind": "forgotten", "event": {"memory": "m" * 500_000}}))
+            file.finish()
+        if name == "one line":
+            with gzip.open(path, "wb", compresslevel=9) as packed:
+                packed.write(json.dumps(header)[:-1].encode() + b',"crc":0}\n')
+                for _ in range(300):
+                    packed.write(b"0" * 1_000_000)
+        assert path.stat().st_size < 2_000_000
+        tracemalloc.start()
+        with pytest.raises(InvalidInput, match="Nothing was imported"):
+            remanence.import_(path, into=space)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 150_000_000
+        assert space.spaces() == []

@@ -20,7 +20,7 @@ from typing import assert_type
 
 import remanence
 from remanence import Change, Entity, Memory, Profile, Recall, Relation, Space, Stats, View
-from remanence.read.tables import Relations
+from remanence.read.recall_tables import Relations
 
 
 async def main(space: Space, view: View) -> None:

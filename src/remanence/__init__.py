@@ -16,7 +16,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence._version import __version__ as __version__
 from remanence.errors import (
     Closed,
     EmbedderError,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
         Verdict,
         Window,
     )
+    from remanence.schema.version import __version__ as __version__
     from remanence.signals.stores.settings import QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
@@ -100,6 +100,7 @@ _NAMES = {
         "Verdict",
         "Window",
     ),
+    "schema.version": ("__version__",),
     "signals.stores.settings": ("QdrantSettings",),
     "upkeep.settings": ("UpkeepSettings",),
     "write.jobs": ("Job",),

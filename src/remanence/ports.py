@@ -6,7 +6,7 @@ Each is a Protocol: any object with these members works, no base class is needed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import IntEnum
@@ -90,21 +90,13 @@ class Transaction(Protocol):
         """
         ...
 
-    def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        """Store embeddings by the hash of their text. Known ones stay as they are."""
+    def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
+        """Store embeddings of a space by the hash of their text. Known ones stay as they are."""
         ...
 
-    def use_vectors(self, space: str, hashes: Iterable[bytes]) -> None:
-        """Record that a space has texts with these hashes, so that their embeddings are kept."""
-        ...
-
-    def drop_vectors(self, space: str, hashes: Sequence[bytes]) -> int:
-        """Record that a space has no text with these hashes any more, and delete the embeddings that no other space
-        uses. Returns how many embeddings were deleted."""
-        ...
-
-    def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
-        """Remove the text of these entries, and these embeddings of every model. Unknown positions are skipped.
+    def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
+        """Remove the text of these entries of a space, and these embeddings of every model. Positions that are unknown
+        or of another space are skipped. Returns how many embeddings were removed.
 
         The caller appends the `Erased` event that records it, in the same transaction. `Erased` entries hold no
         text and stay: they confirm which entries are empty.
@@ -157,17 +149,21 @@ class Ledger(Protocol):
         """How many entries a space has, up to and including a position."""
         ...
 
-    def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The embeddings stored for these text hashes; unknown ones are left out."""
+    def vectors(
+        self, space: str, model: str, hashes: Sequence[bytes], *, inherited: bool = False
+    ) -> dict[bytes, Vector]:
+        """The embeddings that a space has for these text hashes; unknown ones are left out. With `inherited` also those
+        that earlier releases stored for all spaces together: only for texts that the space is known to have."""
         ...
 
     def get_meta(self, name: str) -> str | None:
         """A value that `put_meta` stored."""
         ...
 
-    def verify(self) -> tuple[int, bytes]:
-        """How many entries there are, and the last digest; LedgerTampered names the first changed entry. An entry
-        without text that no `Erased` event records counts as changed."""
+    def verify(self, space: str | None = None) -> tuple[int, bytes]:
+        """How many entries there are, and the last digest, of the whole ledger or of one space. All entries are checked
+        in both cases: LedgerTampered names the first changed one. An entry without text that no `Erased` event records
+        counts as changed."""
         ...
 
     def last_erasure(self) -> int:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remanence._version import __version__
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
 from remanence.events import Emptied, Erased, Event, Ran, Served, Undone
 from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
 from remanence.schema import micros
+from remanence.schema.version import __version__
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -46,7 +46,7 @@ _MAX_TRIES = 5
 class TransferReport:
     """What was exported or imported: how many entries of which spaces, and how many vectors.
 
-    `digest` is the SHA-256 of the uncompressed lines.
+    `digest` is the SHA-256 of the uncompressed lines. `problem` says why the vectors of an imported file were not used.
     """
 
     path: str
@@ -54,11 +54,13 @@ class TransferReport:
     entries: int
     vectors: int
     digest: str
+    problem: str | None = None
 
     def __str__(self) -> str:
         spaces = self.spaces[0] if len(self.spaces) == 1 else f"{len(self.spaces)} spaces"
         vectors = f", {self.vectors:,} vectors" if self.vectors else ""
-        return f"{self.path}: {pluralize(self.entries, 'entry', 'entries')} of {spaces}{vectors}"
+        problem = f"; {self.problem}" if self.problem else ""
+        return f"{self.path}: {pluralize(self.entries, 'entry', 'entries')} of {spaces}{vectors}{problem}"
 
 
 def export(
@@ -132,7 +134,7 @@ def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
         hashes = index.embedded_text_hashes()
     for begin in range(0, len(hashes), _VECTORS_PER_LINE):
         some = hashes[begin : begin + _VECTORS_PER_LINE]
-        vectors = engine.ledger.vectors(engine.embedder.fingerprint, some)
+        vectors = engine.ledger.vectors(space, engine.embedder.fingerprint, some, inherited=True)
         if vectors:
             rows = {h: np.asarray(vectors[h], dtype="<f4") for h in some if h in vectors}
             yield {h.hex(): b64encode(row.tobytes()).decode() for h, row in rows.items()}

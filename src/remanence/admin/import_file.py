@@ -1,35 +1,62 @@
-"""Import of a file that export_file.py wrote: all of it in one transaction, or nothing.
+"""Import of a file that export_file.py wrote.
 
-The file may come from anywhere, so every line is checked before it is written.
+The file may come from anywhere, so it is read twice. First everything is checked, and nothing is written if a line is
+damaged. Then the entries are written, some at a time: other writers go on in between, and an import that was
+interrupted is continued by importing the same file again.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from base64 import b64decode
-from collections.abc import Callable, Container, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
-from remanence.admin.export_file import BATCH_SIZE, EXPORT_VERSION, TransferReport, remap_positions
+from remanence.admin.export_file import EXPORT_VERSION, TransferReport, remap_positions
+from remanence.admin.import_vectors import VectorCheck, VectorLines
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
-from remanence.errors import InvalidInput, LedgerTooNew
-from remanence.events import Emptied, Erased, Served
+from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
+from remanence.events import Emptied, Erased, Event, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
-from remanence.schema import from_micros
+from remanence.schema import UTC, from_micros
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-    from remanence.ports import Progress, Transaction, Vector
+    from remanence.ports import Progress, Transaction
+
+_CHUNK_LINES, _CHUNK_BYTES = 1_000, 8 << 20
+"""How much is written in one transaction."""
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+
+
+class SpaceStart(NamedTuple):
+    """The line that names the space of the following entries."""
+
+    space: str
+
+
+class EntryLine(NamedTuple):
+    """One entry of a file. Positions in its event are numbers of entries in the file; the first is 1.
+
+    `event` is None if the text was erased. `size` is the length of the line.
+    """
+
+    at: datetime
+    kind: str
+    subject: str
+    event: Event | None
+    size: int
+
+
+Line = SpaceStart | EntryLine | VectorLines
 
 _BEGIN = b'{"remanence":'
 
@@ -46,12 +73,12 @@ def is_export(path: Path) -> bool:
 class Importer:
     """A file to be imported. Its header is read at once, and refused if it is not that of an export."""
 
-    def __init__(self, path: Path, file: JsonLinesReader) -> None:
-        self._path, self._file = path, file
-        self._lines = iter(file)
-        header = next(self._lines, {})
-        if header.get("remanence") != "export" or not isinstance(header.get("version"), int):
-            raise file.damaged_file_error(NOT_AN_EXPORT)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with JsonLinesReader(path) as file:
+            header = next(iter(file), {})
+            if header.get("remanence") != "export" or not isinstance(header.get("version"), int):
+                raise file.damaged_file_error(NOT_AN_EXPORT)
         if header["version"] > EXPORT_VERSION:
             raise LedgerTooNew(
                 f"{path}, line 1: this export has version {header['version']}, and this release of Remanence "
@@ -63,65 +90,112 @@ class Importer:
     def write_to(
         self, engine: Engine, space_name: Callable[[str], str], progress: Progress | None = None
     ) -> TransferReport:
-        """Write every entry in one transaction. `space_name` gives the name of a space for a relative one."""
+        """Check all lines, then write them. `space_name` gives the name of a space for a relative one."""
+        check = VectorCheck(engine.embedder)
         spaces: dict[str, None] = {}
-        vector_count = 0
-        writer: _SpaceWriter | None = None
-        with engine.transaction() as transaction:
-            head = start = engine.ledger.head()
-            for fields in self._lines:
-                if "space" in fields:
-                    space = self._empty_space(engine, space_name, fields["space"], spaces)
-                    start = self._finish_space(writer, start)
-                    writer = _SpaceWriter(transaction, space, start, fields.get("lines"))
-                    spaces[space] = None
-                elif writer is None:
-                    raise self._file.damaged_file_error("it comes before the line that names its space")
-                elif "vectors" in fields:
-                    vector_count += self._write_vectors(transaction, fields["vectors"])
+        entry_count = 0
+        with JsonLinesReader(self._path) as file:
+            for line in _Lines(self._path, file, self._embedder).checked(space_name, self._expected_counts):
+                if isinstance(line, SpaceStart):
+                    spaces[line.space] = None
+                    check.begin_space()
+                elif isinstance(line, VectorLines):
+                    check.read_vectors(line)
                 else:
-                    with self._damage("it is not a ledger entry"):
-                        writer.write(fields)
-                    if progress is not None and writer.count % BATCH_SIZE == 0:
-                        progress(start - head + writer.count, self._expected_counts[0] or 0)
-            entry_count = self._finish_space(writer, start) - head
-            if (entry_count, len(spaces)) != self._expected_counts:
-                raise self._file.damaged_file_error("there are more or fewer entries than the first line says")
+                    entry_count += 1
+                    check.read_entry(line.event)
+            digest = file.digest
+        writers = {space: _SpaceWriter(engine, space, digest) for space in spaces}  # refuses what is not empty
+        problem = check.problem()
+        if progress is not None:
+            progress(0, entry_count)
+        vector_count = self._write(engine, space_name, writers, progress, entry_count, with_vectors=problem is None)
         for space in spaces:
             engine.index_imported_entries(space, progress)
-        return TransferReport(str(self._path), tuple(spaces), entry_count, vector_count, self._file.digest)
+        return TransferReport(str(self._path), tuple(spaces), entry_count, vector_count, digest, problem)
 
-    def _empty_space(
-        self, engine: Engine, space_name: Callable[[str], str], relative: object, imported: Container[str]
-    ) -> str:
-        """The name of the next space, which must be empty."""
+    def _write(
+        self,
+        engine: Engine,
+        space_name: Callable[[str], str],
+        writers: Mapping[str, _SpaceWriter],
+        progress: Progress | None,
+        total: int,
+        *,
+        with_vectors: bool,
+    ) -> int:
+        """Write all entries, and the vectors. Returns how many vectors there are."""
+        kept = VectorCheck(engine.embedder)
+        done = vector_count = 0
+        writer: _SpaceWriter | None = None
+        with JsonLinesReader(self._path) as file:
+            for line in _Lines(self._path, file, self._embedder).checked(space_name, self._expected_counts):
+                if isinstance(line, SpaceStart):
+                    if writer is not None:
+                        writer.finish()
+                    writer = writers[line.space]
+                    kept.begin_space()
+                elif writer is None:
+                    raise AssertionError("`checked` begins with a space")
+                elif isinstance(line, EntryLine):
+                    kept.read_entry(line.event)
+                    done += 1
+                    if writer.write(line) and progress is not None:
+                        progress(done, total)
+                elif with_vectors:
+                    vector_count += writer.write_vectors(kept.own_vectors(line))
+            if writer is not None:
+                writer.finish()
+        return vector_count
+
+
+class _Lines:
+    """The lines of a file in terms of the ledger. What is wrong raises, with the number of the line."""
+
+    def __init__(self, path: Path, file: JsonLinesReader, embedder: Any) -> None:
+        self._path, self._file, self._embedder = path, file, embedder
+
+    def checked(self, space_name: Callable[[str], str], expected_counts: tuple[Any, Any]) -> Iterator[Line]:
+        """Every line after the header."""
+        reader: _SpaceReader | None = None
+        entry_count = 0
+        spaces: set[str] = set()
+        lines = iter(self._file)
+        next(lines)  # the header
+        for fields in lines:
+            if "space" in fields:
+                space = self._name(space_name, fields["space"], spaces)
+                self._finish(reader)
+                spaces.add(space)
+                reader = _SpaceReader(space, fields.get("lines"))
+                yield SpaceStart(space)
+            elif reader is None:
+                raise self._file.damaged_file_error("it comes before the line that names its space")
+            elif "vectors" in fields:
+                with self._damage("its vectors cannot be read"):
+                    vectors = VectorLines.parse(fields["vectors"], self._embedder)
+                yield vectors
+            else:
+                with self._damage("it is not a ledger entry"):
+                    line = reader.read(fields, self._file.line_size)
+                entry_count += 1
+                yield line
+        self._finish(reader)
+        if (entry_count, len(spaces)) != expected_counts:
+            raise self._file.damaged_file_error("there are more or fewer entries than the first line says")
+
+    def _name(self, space_name: Callable[[str], str], relative: object, spaces: set[str]) -> str:
         if not isinstance(relative, str):
             raise self._file.damaged_file_error(f"{relative!r} is not the name of a space")
         space = space_name(relative)
-        if space in imported:
+        if space in spaces:
             raise self._file.damaged_file_error(f"space {space!r} comes twice")
-        if count := engine.ledger.count(space):
-            raise InvalidInput(
-                f"space {space!r} is not empty: it has {count:,} ledger entries, and imported entries could not keep "
-                "their times among them. Nothing was imported. Import into an empty space: another folder, "
-                "or a child such as into=space.child('imported')."
-            )
         return space
 
-    def _finish_space(self, writer: _SpaceWriter | None, start: int) -> int:
-        """Finish a space. Returns the position before the first entry of the next one."""
-        if writer is None:
-            return start
-        with self._damage("the space above it is incomplete"):
-            writer.finish()
-        return start + writer.count
-
-    def _write_vectors(self, transaction: Transaction, encoded: Mapping[str, str]) -> int:
-        with self._damage("its vectors cannot be read"):
-            model, dimension = self._embedder["fingerprint"], self._embedder["dimension"]
-            vectors = {bytes.fromhex(h): _decode_vector(text, dimension) for h, text in encoded.items()}
-            transaction.put_vectors(model, vectors)
-            return len(vectors)
+    def _finish(self, reader: _SpaceReader | None) -> None:
+        if reader is not None:
+            with self._damage("the space above it is incomplete"):
+                reader.finish()
 
     @contextmanager
     def _damage(self, problem: str) -> Iterator[None]:
@@ -130,69 +204,148 @@ class Importer:
             yield
         except LedgerTooNew as error:
             raise LedgerTooNew(f"{self._path}, line {self._file.line_number}: {error} Nothing was imported.") from error
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             detail = f"{type(error).__name__}: {truncate(str(error), 200)}"
             raise self._file.damaged_file_error(f"{problem} ({detail})") from error
 
 
-class _SpaceWriter:
-    """Writes the entries of one space, the first at position `start` + 1. What is wrong is a ValueError."""
+class _SpaceReader:
+    """Reads the entries of one space. What is wrong is a ValueError."""
 
-    def __init__(self, transaction: Transaction, space: str, start: int, expected_count: object) -> None:
-        self._transaction, self._space, self._start = transaction, space, start
-        self._expected_count = expected_count
-        self.count = 0
+    def __init__(self, space: str, expected_count: object) -> None:
+        self._space, self._expected_count = space, expected_count
+        self._count = 0
         self._at: datetime | None = None
-        self._blank: set[int] = set()  # positions of entries without text for which no Erased has come yet
+        self._blank: set[int] = set()  # entries without text for which no Erased has come yet
 
-    def write(self, fields: Mapping[str, Any]) -> None:
-        """Write one entry of the file."""
+    def read(self, fields: Mapping[str, Any], size: int) -> EntryLine:
         at = from_micros(fields["at"])
         if self._at is not None and at < self._at:
             raise ValueError("it is dated before the line above it")
         self._at = at
-        self.count += 1
+        self._count += 1
         if "event" not in fields:
-            self._transaction.append_erased(self._space, fields["kind"], fields["subject"], at=at)
-            self._blank.add(self._start + self.count)
-            return
+            kind, subject = fields["kind"], fields["subject"]
+            if not isinstance(kind, str) or not isinstance(subject, str):
+                raise ValueError(f"kind={kind!r}, subject={subject!r}")
+            self._blank.add(self._count)
+            return EntryLine(at, kind, subject, None, size)
         event = event_from_fields(fields["kind"], fields["event"])
         if name := _first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
+        remap_positions(event, self._check_number)
         if isinstance(event, Emptied):
-            self._transaction.erase_space(self._space, at=at)
             self._blank.clear()
-            return
-        event = remap_positions(event, self._position)
-        if isinstance(event, Served):
-            event = replace(event, asked={"space": self._space, **event.asked})
         if isinstance(event, Erased):
-            if present := set(event.positions) - self._blank:
-                # An export has no text that was erased. If this file has, the text is erased here.
-                self._transaction.erase(sorted(present), ())
             self._blank.difference_update(event.positions)
-        self._transaction.append(self._space, [event], at=at)
+        return EntryLine(at, fields["kind"], "", event, size)
 
     def finish(self) -> None:
         """Check that the space is complete."""
         if self._blank:
-            number = min(self._blank) - self._start
+            number = min(self._blank)
             raise ValueError(f"entry {number} of space {self._space!r} is blank, and no entry says that it was erased")
-        if self.count != self._expected_count:
-            raise ValueError(f"space {self._space!r} has {self.count} entries in place of {self._expected_count!r}")
+        if self._count != self._expected_count:
+            raise ValueError(f"space {self._space!r} has {self._count} entries in place of {self._expected_count!r}")
+
+    def _check_number(self, number: int) -> int:
+        if not 0 <= number <= self._count:
+            raise ValueError(f"it points at entry {number!r}, which does not come before it")
+        return number
+
+
+class _SpaceWriter:
+    """Writes the entries of one space, some in each transaction. Nobody else may write to this space meanwhile."""
+
+    def __init__(self, engine: Engine, space: str, digest: str) -> None:
+        self._engine, self._space, self._digest = engine, space, digest
+        self._positions = array("q")  # of each entry of the file that is written
+        self._blank: set[int] = set()  # positions of entries without text
+        self._waiting: list[EntryLine] = []
+        self._waiting_bytes = self._read = 0
+        count = engine.ledger.count(space)
+        if count and engine.ledger.get_meta(self._mark) != digest:
+            raise InvalidInput(
+                f"space {space!r} is not empty: it has {count:,} ledger entries, and imported entries could not keep "
+                "their times among them. Nothing was imported. Import into an empty space: another folder, "
+                "or a child such as into=space.child('imported')."
+            )
+        if count:  # an import of the same file was interrupted
+            for entry in engine.ledger.read(space):
+                self._positions.append(entry.position)
+                if entry.event is None:
+                    self._blank.add(entry.position)
+        self._known = len(self._positions)
+
+    @property
+    def _mark(self) -> str:
+        """The name under which the ledger keeps which file is being imported into this space."""
+        return f"import:{self._space}"
+
+    def write(self, line: EntryLine) -> bool:
+        """Write one entry, now or together with the next ones. Returns whether it was now."""
+        self._read += 1
+        if self._read <= self._known:
+            return False
+        self._waiting.append(line)
+        self._waiting_bytes += line.size
+        if len(self._waiting) < _CHUNK_LINES and self._waiting_bytes < _CHUNK_BYTES:
+            return False
+        self._write_waiting()
+        return True
+
+    def write_vectors(self, vectors: Mapping[bytes, Any]) -> int:
+        with self._engine.transaction() as transaction:
+            transaction.put_vectors(self._space, self._engine.embedder.fingerprint, vectors)
+        return len(vectors)
+
+    def finish(self) -> None:
+        """Write what is left. The space is complete then."""
+        self._write_waiting(last=True)
+
+    def _write_waiting(self, *, last: bool = False) -> None:
+        lines, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        with self._engine.transaction() as transaction:
+            self._check_undisturbed()
+            if not self._positions:
+                transaction.put_meta(self._mark, self._digest)
+            for line in lines:
+                self._append(transaction, line)
+            if last:
+                transaction.put_meta(self._mark, "")
+
+    def _check_undisturbed(self) -> None:
+        written = self._positions[-1] if self._positions else 0
+        if self._engine.ledger.position_at(self._space, _END_OF_TIME) != written:
+            raise LedgerError(
+                f"something was written to space {self._space!r} while a file was imported into it, so the import "
+                f"stopped after {len(self._positions):,} entries. Import the file into an empty space."
+            )
+
+    def _append(self, transaction: Transaction, line: EntryLine) -> None:
+        event = line.event
+        if event is None:
+            entry = transaction.append_erased(self._space, line.kind, line.subject, at=line.at)
+            self._blank.add(entry.position)
+        elif isinstance(event, Emptied):
+            entry = transaction.erase_space(self._space, at=line.at)
+            self._blank.update(self._positions)
+        else:
+            self._positions.append(transaction.head + 1)  # an event may name its own entry
+            event = remap_positions(event, self._position)
+            self._positions.pop()
+            if isinstance(event, Served):
+                event = replace(event, asked={"space": self._space, **event.asked})
+            if isinstance(event, Erased) and (present := set(event.positions) - self._blank):
+                # An export has no text that was erased. If this file has, the text is erased here.
+                transaction.erase(self._space, sorted(present), ())
+                self._blank |= present
+            [entry] = transaction.append(self._space, [event], at=line.at)
+        self._positions.append(entry.position)
 
     def _position(self, number: int) -> int:
         """The position of an entry by its number in the file; 0 is before all of them."""
-        if not 0 <= number <= self.count:
-            raise ValueError(f"it points at entry {number!r}, which does not come before it")
-        return self._start + number if number else 0
-
-
-def _decode_vector(text: str, dimension: int) -> Vector:
-    vector = np.frombuffer(b64decode(text, validate=True), dtype="<f4")
-    if len(vector) != dimension or not np.isfinite(vector).all():
-        raise ValueError(f"a vector does not consist of {dimension!r} finite numbers")
-    return vector
+        return self._positions[number - 1] if number else 0
 
 
 def _first_invalid_field(value: Any) -> str | None:

@@ -4,6 +4,9 @@ Each line has a checksum, so that a damaged line can be named. The last line has
 the lines before it, so that a truncated file is noticed. A file is written without a name and gets its name when it is
 complete, so that a process that is killed leaves nothing behind; where the system has no files without a name, it is
 written under another name. It is compressed with gzip if its name ends in .gz.
+
+A file may come from anywhere: lines beyond a length are refused, and so is a compressed file that expands as no export
+does. Memory is bounded by the longest line, whatever the file.
 """
 
 from __future__ import annotations
@@ -25,6 +28,10 @@ from remanence.errors import InvalidInput
 _CRC = b',"crc":'
 NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"
 GZIP_MAGIC = b"\x1f\x8b"
+_MAX_LINE = 32 << 20
+"""In bytes. The longest text, with its metadata, takes half of it."""
+_MAX_EXPANSION, _EXPANSION_CHECKED_FROM = 200, 16 << 20
+"""Each line has hashes of its own, so that a real export shrinks to a twentieth at most."""
 
 
 class JsonLinesWriter:
@@ -121,12 +128,17 @@ class JsonLinesReader:
         self._path = path
         self.line_number = 0
         """The line that was read last; the first is 1."""
+        self.line_size = 0
+        """Its length in bytes."""
         self.digest = ""
         """The digest of all lines, once the last one was read."""
 
     def __enter__(self) -> JsonLinesReader:
         try:
-            self._file = open_unpacked(self._path)
+            self._raw = self._path.open("rb")
+            self._is_packed = starts_with(self._path, GZIP_MAGIC)
+            self._file: BufferedIOBase = gzip.GzipFile(fileobj=self._raw) if self._is_packed else self._raw
+            self._size = 0
         except OSError as error:
             raise InvalidInput(f"{self._path} cannot be read: {error.strerror or error}.") from error
         self._objects = self._read_objects()
@@ -134,6 +146,7 @@ class JsonLinesReader:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        self._raw.close()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self._objects
@@ -164,12 +177,21 @@ class JsonLinesReader:
 
     def _read_lines(self) -> Iterator[bytes]:
         try:
-            while raw := self._file.readline():
+            while raw := self._file.readline(_MAX_LINE):
                 self.line_number += 1
+                self.line_size = len(raw)
+                self._check_size(raw)
                 yield raw
         except (OSError, EOFError, zlib.error) as error:
             self.line_number += 1
             raise self.damaged_file_error(f"it cannot be read ({error})") from error
+
+    def _check_size(self, raw: bytes) -> None:
+        if len(raw) == _MAX_LINE and not raw.endswith(b"\n"):
+            raise self.damaged_file_error(f"it is longer than {_MAX_LINE >> 20} MB")
+        self._size += len(raw)
+        if self._is_packed and self._size > max(_EXPANSION_CHECKED_FROM, _MAX_EXPANSION * self._raw.tell()):
+            raise self.damaged_file_error(f"it expands to {self._size >> 20} MB and more, as no export does")
 
     def _parse(self, raw: bytes) -> dict[str, Any]:
         body, _, checksum = raw.rpartition(_CRC)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from remanence.core.index import Index
 from remanence.core.index_file import index_path
 from remanence.graph.known_entities import KnownEntities
-from remanence.notebook import data_frame, html_table
 from remanence.ports import Ledger
+from remanence.read.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
 from remanence.read.supersession import current_mask, replacement_row
-from remanence.read.tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
+from remanence.schema.display import data_frame, html_table
 from remanence.signals.stores import folder_name
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from remanence.admin.export_file import TransferReport
 from remanence.admin.import_file import Importer
-from remanence.admin.jsonlines import JsonLinesReader
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
@@ -226,7 +225,9 @@ def import_(
 ) -> TransferReport:
     """Import a file that `space.admin.export` wrote into an empty space: all entries, with their ids and times.
 
-    All entries are written in one transaction, or none.
+    The whole file is checked before anything is written. Entries are then written a thousand at a time, so that others
+    can write in between. If that is interrupted, importing the same file again continues it. Vectors in the file are
+    used if they are those of its texts; else the texts are embedded.
 
     Args:
         path: The file.
@@ -251,8 +252,8 @@ def import_(
         True
     """
     place = inputs.path(path, "path")
-    with JsonLinesReader(place) as file, ExitStack() as opened, progress_bar(progress, "importing") as shown:
-        found = Importer(place, file)  # before a folder is made for it
+    with ExitStack() as opened, progress_bar(progress, "importing") as shown:
+        found = Importer(place)  # before a folder is made for it
         if isinstance(into, Space):
             if opening:
                 raise InvalidInput(f"{', '.join(opening)}: these are for opening a folder, and into={into!r} is open.")

@@ -44,7 +44,8 @@ _MAX_PART_LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """The result of `verify`: how many entries the ledger has, and the digest of the last one.
+    """The result of `verify`: how many ledger entries this space has, and the digest of the last one, which covers all
+    entries of the ledger before it.
 
     Store the digest elsewhere to compare it with that of a later `verify`.
     """
@@ -538,13 +539,13 @@ class Space(View):
     aspaces = in_thread(spaces)
 
     def verify(self) -> VerificationReport:
-        """Read the whole ledger and check every digest, and every signature of this space.
+        """Read the whole ledger and check every digest, and every signature of this space; count its entries.
 
         Raises:
             LedgerTampered: An entry was changed, or its signature is not valid; the message names the first one.
             MissingExtra: There are signatures, and `cryptography` is not installed.
         """
-        entries, digest = self._engine.ledger.verify()
+        entries, digest = self._engine.ledger.verify(self.name)
         return VerificationReport(entries, digest.hex(), self._engine.check_signatures(self.name))
 
     averify = in_thread(verify)

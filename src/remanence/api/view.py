@@ -30,8 +30,8 @@ from remanence.read.answer import Recall
 from remanence.read.evaluation import Ask, Evaluation, check_settings, evaluate, expected_answers
 from remanence.read.follow_up import CONTEXT_TURNS
 from remanence.read.profile import Profile, profile
+from remanence.read.recall_tables import Memories
 from remanence.read.receipts import RecallRequest
-from remanence.read.tables import Memories
 from remanence.schema import Entity, Memory, Window
 from remanence.upkeep.decay import with_usage
 from remanence.upkeep.listing import with_reviews

@@ -142,13 +142,11 @@ def import_(args: Namespace) -> int:
     from remanence.admin.import_file import Importer, is_export
     from remanence.admin.imports.detection import open_source
     from remanence.admin.imports.importing import check_owners
-    from remanence.admin.jsonlines import JsonLinesReader
 
     path = Path(args.source).expanduser()
     progress = output.stdout_is_terminal()
     if is_export(path):
-        with JsonLinesReader(path) as file:
-            Importer(path, file)  # refuses a damaged file before a folder is created for it
+        Importer(path)  # refuses a file that is no export before a folder is created for it
         with open_space(args, create=True) as space:
             print(remanence.import_(path, into=space, progress=progress))
         return 0
@@ -204,10 +202,10 @@ def rebuild(args: Namespace) -> None:
 @command("eval", "eval ./my-sets --json", "paths --weights --limit --apart --signals --reader --json")
 def evaluate(args: Namespace) -> None:
     """Measure recall on your own questions."""
-    from remanence.testing import datasets, evaluation
+    from remanence.testing import datasets, recall_evaluation
 
     system = partial(
-        evaluation.RemanenceSystem,
+        recall_evaluation.RemanenceSystem,
         embedder=args.embedder,
         reader=reader_option(args),
         weights=_parse_weights(args.weights),
@@ -218,10 +216,10 @@ def evaluate(args: Namespace) -> None:
         dataset = datasets.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
         if not dataset.conversations:
             raise InvalidInput(f"{questions} has no question that names its evidence: there is nothing to measure.")
-        report = evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
+        report = recall_evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
         reports.append(report)
         if not args.json:
-            print(evaluation.report_as_markdown(report))
+            print(recall_evaluation.report_as_markdown(report))
     if args.json:
         output.print_json(reports)
 

@@ -24,8 +24,8 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-from remanence._version import __version__
 from remanence.cli.locations import open_space, open_view
+from remanence.schema.version import __version__
 
 Run = Callable[[Namespace], "int | None"]
 RunOpened = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from remanence._version import __version__
 from remanence.core.housekeeping import Housekeeper
-from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts
+from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts, well_formed
 from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
@@ -34,6 +33,7 @@ from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
+from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
 from remanence.signals.stores.exact import ExactStore
@@ -174,9 +174,8 @@ class Engine:
     def index_imported_entries(self, space: str, progress: Progress | None = None) -> None:
         """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
         with self.open_index(space) as index:
-            with self.transaction() as transaction:
-                transaction.use_vectors(space, index.embedded_text_hashes())
-                if not index.dimension_unknown:
+            if not index.dimension_unknown:
+                with self.transaction() as transaction:
                     self._sign(transaction)
             self._report_unfinished_jobs(index)
         self.embed_missing(space, progress)
@@ -308,8 +307,7 @@ class Engine:
         """Store the vectors of texts of a space, of which the ledger does not have those that were `made`."""
         if vectors:
             self._sign(transaction)
-            transaction.put_vectors(self.embedder.fingerprint, made)
-            transaction.use_vectors(space, vectors)
+            transaction.put_vectors(space, self.embedder.fingerprint, made)
 
     def _sign(self, transaction: Transaction) -> None:
         if not self._signed:
@@ -317,13 +315,15 @@ class Engine:
                 transaction.put_meta("embedder", json.dumps(self._signature()))
             self._signed = True
 
-    def embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
-        """Vectors for these texts by hash: all of them, and those that the ledger did not have yet. If the embedder is
+    def embed(self, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+        """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
         down, texts are stored without a vector, which is made later."""
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
-        found = self.ledger.vectors(self.embedder.fingerprint, list(wanted))
+        found = well_formed(
+            self.ledger.vectors(space, self.embedder.fingerprint, list(wanted)), self.embedder.dimension
+        )
         missing = [(key, text) for key, text in wanted.items() if key not in found]
         if not missing:
             return found, {}
@@ -359,11 +359,11 @@ class Engine:
                 index.fill_missing_vectors()
 
     def _make_vectors(self, space: str, texts: Sequence[str]) -> bool:
-        """Embed those of these texts that the ledger has no vector for, and store the vectors; False for none."""
-        vectors, made = self.embed(texts)
+        """Embed those of these texts that the space has no vector for, and store the vectors; False for none."""
+        _, made = self.embed(space, texts)
         if made:
             with self.transaction() as transaction:
-                self.store_vectors(transaction, space, vectors, made)
+                self.store_vectors(transaction, space, made, made)
         return bool(made)
 
     def _is_outdated(self, index: Index) -> bool:
@@ -374,7 +374,9 @@ class Engine:
         self.housekeeper.watch()  # first: what is erased while the index is read is noticed then
         dimension = self._dimension()
         if dimension is None:
-            index = Index(space, self.ledger, "", lambda _: ExactStore(1), None, self._extra_signals, self.day_first)
+            index = Index(
+                space, self.ledger, "", None, lambda _: ExactStore(1), None, self._extra_signals, self.day_first
+            )
             index.dimension_unknown = True
             index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
             return index
@@ -398,8 +400,8 @@ class Engine:
             return self._stores
 
     def _index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
-        model = self.embedder.fingerprint
-        return Index(space, self.ledger, model, open_store, file, self._extra_signals, self.day_first)
+        model, dimension = self.embedder.fingerprint, self.embedder.dimension
+        return Index(space, self.ledger, model, dimension, open_store, file, self._extra_signals, self.day_first)
 
     def _dimension(self) -> int | None:
         """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""

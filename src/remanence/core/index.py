@@ -56,6 +56,7 @@ _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 _MAX_RECALLED_TEXTS = 512
+_LENGTH_TOLERANCE = 0.01
 
 
 # What `refresh` replaces: all that `_reset` makes, except the vectors.
@@ -77,6 +78,7 @@ class Index:
         space: str,
         ledger: Ledger,
         model: str,
+        dimension: int | None,
         open_store: OpenStore,
         index_path: Path | None,
         extra_signals: Sequence[Signal] = (),
@@ -93,7 +95,7 @@ class Index:
         """True while this index has words and names of memories that were erased since. Recall does not see them, and
         they are not saved; `refresh` removes them."""
         self._ledger = ledger
-        self._model = model
+        self._model, self._dimension = model, dimension
         self._extra_signals = extra_signals
         self._index_file = None if index_path is None else IndexFile(index_path)
         self._is_copy = self._is_emptied = False
@@ -463,7 +465,10 @@ class Index:
         new = self._new_vectors
         found = {key: new[key] for key in hashes if key in new}
         missing = [key for key in hashes if key not in found]
-        return found | self._ledger.vectors(self._model, missing) if missing else found
+        if not missing:
+            return found
+        stored = self._ledger.vectors(self.space, self._model, missing, inherited=True)
+        return found | well_formed(stored, self._dimension)
 
     def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
         try:
@@ -642,6 +647,17 @@ class Index:
 def embeddable_texts(version: Remembered) -> list[str]:
     """All texts of a version that may have a vector: its passages, and the names in it."""
     return passage_texts(version) + [name for name, _ in names_in(version)]
+
+
+def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
+    """Those of these vectors that the embedder could have made: of its dimension, and of unit length or all zeros. A
+    ledger that was changed from outside, or imported by an earlier release, may have others; they are made again."""
+    sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
+    if not sized:
+        return {}
+    lengths = np.linalg.norm(np.array(list(sized.values())), axis=1)
+    valid = (np.abs(lengths - 1) < _LENGTH_TOLERANCE) | (lengths == 0)
+    return sized if valid.all() else {key: sized[key] for key, good in zip(sized, valid.tolist(), strict=True) if good}
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:

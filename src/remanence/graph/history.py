@@ -19,11 +19,11 @@ from remanence.events import Extracted, Invalidated, Linked, Merged, Registered,
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
-from remanence.notebook import data_frame, html_table
+from remanence.read.recall_tables import TIMES
 from remanence.read.receipts import Receipt
 from remanence.read.supersession import replacement_row
-from remanence.read.tables import TIMES
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
+from remanence.schema.display import data_frame, html_table
 from remanence.state.predicates import normalize_predicate, resulting_states
 
 if TYPE_CHECKING:

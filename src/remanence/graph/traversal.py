@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
 from remanence.language.text import truncate
-from remanence.notebook import data_frame
-from remanence.read.tables import TIMES
+from remanence.read.recall_tables import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
+from remanence.schema.display import data_frame
 from remanence.state.relations import Direction
 
 if TYPE_CHECKING:

@@ -162,14 +162,16 @@ def decode_entry(position: int, at: int, space: str, kind: str, subject: str, bo
         ) from error
 
 
-def verify(entries: Iterable[StoredEntry], recorded_head: ChainHead | None) -> ChainHead:
-    """The end of the chain, if every entry is as it was written.
+def verify(
+    entries: Iterable[StoredEntry], recorded_head: ChainHead | None, space: str | None = None
+) -> tuple[int, bytes]:
+    """How many entries there are and the last digest, of one space or of all, if every entry is as it was written.
 
     LedgerTampered names the first entry that is not. LedgerTooNew: none was changed, but an erasure by a
     later release cannot be read. Whoever can rewrite the whole file can also rewrite the whole chain:
     compare the digest with one that is stored elsewhere.
     """
-    head = EMPTY_HEAD
+    head, counted = EMPTY_HEAD, EMPTY_HEAD
     fault: tuple[int, str] | None = None
     # Entries without text that no later entry has recorded as erased yet, each with its space.
     unexplained: dict[int, object] = {}
@@ -177,6 +179,8 @@ def verify(entries: Iterable[StoredEntry], recorded_head: ChainHead | None) -> C
     for entry in entries:
         fault = fault or _entry_fault(entry, head)
         head = ChainHead(entry.position, entry.digest)
+        if space is None or entry.space == space:
+            counted = ChainHead(counted.position + 1, entry.digest)
         if entry.body is None:
             unexplained[entry.position] = entry.space
         elif entry.kind in ("erased", "emptied"):
@@ -201,7 +205,7 @@ def verify(entries: Iterable[StoredEntry], recorded_head: ChainHead | None) -> C
         )
     if unreadable is not None:
         raise unreadable
-    return head
+    return counted
 
 
 def _entry_fault(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -40,8 +40,7 @@ class InMemoryLedger:
         self._lock = threading.RLock()  # held only to read or to commit, so no reader waits for a writer
         self._writing = self._closed = False
         self._entries: list[StoredEntry] = []
-        self._vectors: dict[bytes, dict[str, Vector]] = {}
-        self._spaces_of: dict[bytes, set[str]] = {}  # by the hash of a text
+        self._vectors: dict[tuple[str, bytes], dict[str, Vector]] = {}  # by space and hash of the text
         self._last_erasure = 0
         self._meta: dict[str, str] = {}
 
@@ -89,9 +88,11 @@ class InMemoryLedger:
         with self._check_open():
             return sum(each.space == space and (up_to is None or each.position <= up_to) for each in self._entries)
 
-    def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    def vectors(
+        self, space: str, model: str, hashes: Sequence[bytes], *, inherited: bool = False
+    ) -> dict[bytes, Vector]:
         with self._check_open():
-            return {h: self._vectors[h][model] for h in hashes if model in self._vectors.get(h, ())}
+            return {h: self._vectors[space, h][model] for h in hashes if model in self._vectors.get((space, h), ())}
 
     def last_erasure(self) -> int:
         with self._check_open():
@@ -106,10 +107,10 @@ class InMemoryLedger:
         with self._check_open():
             return self._meta.get(name)
 
-    def verify(self) -> tuple[int, bytes]:
+    def verify(self, space: str | None = None) -> tuple[int, bytes]:
         with self._check_open():
             entries = list(self._entries)
-        return chain.verify(entries, _head_of(entries))
+        return chain.verify(entries, _head_of(entries), space)
 
     def compact(self) -> None:
         """Nothing to do: unused data is not stored."""
@@ -136,14 +137,10 @@ class InMemoryLedger:
                     self._entries[position - 1] = entry._replace(body=None, salt=None)
             if transaction.erased_positions:
                 self._last_erasure = len(self._entries)
-            for space, text_hash in transaction.used_vectors:
-                self._spaces_of.setdefault(text_hash, set()).add(space)
-            for space, text_hash in transaction.unused_vectors:
-                self._spaces_of.get(text_hash, set()).discard(space)
-            for text_hash in transaction.dropped_vectors:
-                self._vectors.pop(text_hash, None)
-            for text_hash, by_model in transaction.vectors.items():
-                self._vectors[text_hash] = {**by_model, **self._vectors.get(text_hash, {})}
+            for key in transaction.dropped_vectors:
+                self._vectors.pop(key, None)
+            for key, by_model in transaction.vectors.items():
+                self._vectors[key] = {**by_model, **self._vectors.get(key, {})}
             self._meta.update(transaction.meta)
 
 
@@ -155,53 +152,38 @@ class InMemoryTransaction(ChainedTransaction):
         self._ledger = ledger
         self.entries: list[StoredEntry] = []
         self.erased_positions: set[int] = set()
-        self.dropped_vectors: set[bytes] = set()
-        self.used_vectors: set[tuple[str, bytes]] = set()
-        self.unused_vectors: set[tuple[str, bytes]] = set()
-        self.vectors: dict[bytes, dict[str, Vector]] = {}
+        # by space and hash of the text
+        self.dropped_vectors: set[tuple[str, bytes]] = set()
+        self.vectors: dict[tuple[str, bytes], dict[str, Vector]] = {}
         self.meta: dict[str, str] = {}
 
-    def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
+    def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         self._check_open()
-        _check_unicode(model)
+        _check_unicode(space, model)
         for text_hash, vector in vectors.items():
             copy = np.array(vector, dtype=np.float32)
             copy.flags.writeable = False
-            self.vectors.setdefault(text_hash, {}).setdefault(model, copy)
+            self.vectors.setdefault((space, text_hash), {}).setdefault(model, copy)
 
-    def use_vectors(self, space: str, hashes: Iterable[bytes]) -> None:
+    def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
         self._check_open()
-        used = {(space, text_hash) for text_hash in hashes}
-        self.used_vectors |= used
-        self.unused_vectors -= used
-
-    def drop_vectors(self, space: str, hashes: Sequence[bytes]) -> int:
-        self._check_open()
-        dropped = {(space, text_hash) for text_hash in hashes}
-        self.used_vectors -= dropped
-        self.unused_vectors |= dropped
-        unused = [text_hash for text_hash in dict.fromkeys(hashes) if not self._is_used(text_hash)]
-        known = sum(len(self._ledger._vectors.get(each, ())) for each in unused)
-        self.erase([], unused)
-        return known
-
-    def _is_used(self, text_hash: bytes) -> bool:
-        """Whether a space uses this embedding after the changes of this transaction."""
-        before = {(space, text_hash) for space in self._ledger._spaces_of.get(text_hash, ())}
-        after = (before | {use for use in self.used_vectors if use[1] == text_hash}) - self.unused_vectors
-        return bool(after)
-
-    def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
-        self._check_open()
-        self.erased_positions.update(p for p in positions if 1 <= p <= self.head)
-        self.dropped_vectors.update(vector_hashes)
-        for text_hash in vector_hashes:
-            self.vectors.pop(text_hash, None)
+        known = [p for p in positions if 1 <= p <= self.head]
+        self.erased_positions.update(p for p in known if self._entry_at(p).space == space)
+        keys = {(space, text_hash) for text_hash in vector_hashes}
+        count = sum(len(self._ledger._vectors.get(key, {}).keys() | self.vectors.get(key, {})) for key in keys)
+        self.dropped_vectors |= keys
+        for key in keys:
+            self.vectors.pop(key, None)
+        return count
 
     def put_meta(self, name: str, value: str) -> None:
         self._check_open()
         _check_unicode(name, value)
         self.meta[name] = value
+
+    def _entry_at(self, position: int) -> StoredEntry:
+        committed = self._ledger._entries
+        return committed[position - 1] if position <= len(committed) else self.entries[position - len(committed) - 1]
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
         self.entries += entries

@@ -225,26 +225,32 @@ class SqlLedger:
     def count(self, space: str, *, up_to: int | None = None) -> int:
         return int(self._value(tables.COUNT, (space, OPEN_END if up_to is None else up_to)))
 
-    def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+    def vectors(
+        self, space: str, model: str, hashes: Sequence[bytes], *, inherited: bool = False
+    ) -> dict[bytes, Vector]:
         self._check_open()
         found: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
-            for text_hash, blob in self._rows(tables.VECTORS + _placeholders(batch), (model, *batch)):
-                found[text_hash] = np.frombuffer(blob, VECTOR_DTYPE)
+            rows = self._rows(tables.VECTORS + _placeholders(batch), (space, model, *batch))
+            if inherited and len(rows) < len(batch):
+                known = {text_hash for text_hash, _ in rows}
+                older = [text_hash for text_hash in batch if text_hash not in known]
+                rows += self._rows(tables.SHARED_VECTORS + _placeholders(older), (model, *older))
+            found |= {text_hash: np.frombuffer(blob, VECTOR_DTYPE) for text_hash, blob in rows}
         return found
 
     def get_meta(self, name: str) -> str | None:
         value: str | None = self._value(tables.GET_META, (name,))
         return value
 
-    def verify(self) -> tuple[int, bytes]:
+    def verify(self, space: str | None = None) -> tuple[int, bytes]:
         self._check_open()
         with self._errors, self._reader() as reader:
             self._check_head_record(reader)
             reader.execute("BEGIN")  # one snapshot: entries and recorded head of the same moment
             try:
                 entries = map(StoredEntry._make, reader.execute(tables.READ_STORED))
-                return chain.verify(entries, self._recorded_head(reader))
+                return chain.verify(entries, self._recorded_head(reader), space)
             finally:
                 reader.execute("ROLLBACK")
 
@@ -341,22 +347,16 @@ class SqlTransaction(ChainedTransaction):
         self._errors = errors
         self.erased = False
 
-    def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        rows = ((model, bytearray(h), bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
+    def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
+        rows = ((space, bytearray(h), model, bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
         self._write(tables.INSERT_VECTOR, rows)
 
-    def use_vectors(self, space: str, hashes: Iterable[bytes]) -> None:
-        self._write(tables.INSERT_USE, ((bytearray(h), space) for h in hashes))
-
-    def drop_vectors(self, space: str, hashes: Sequence[bytes]) -> int:
-        self._write(tables.DELETE_USE, ((h, space) for h in hashes))
-        return self._write(tables.DELETE_UNUSED_VECTORS, ((h,) for h in hashes))
-
-    def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
+    def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
         self._check_open()
         self.erased = True
-        self._write(tables.ERASE_ENTRY, ((p,) for p in positions if 0 < p <= OPEN_END))
-        self._write(tables.DELETE_VECTORS, ((h,) for h in vector_hashes))
+        self._write(tables.ERASE_ENTRY, ((p, space) for p in positions if 0 < p <= OPEN_END))
+        self._write(tables.DELETE_SHARED_VECTORS, ((h,) for h in vector_hashes))
+        return self._write(tables.DELETE_VECTORS, ((space, h) for h in vector_hashes))
 
     def put_meta(self, name: str, value: str) -> None:
         if name.startswith(tables.RESERVED_PREFIX):

@@ -17,15 +17,18 @@ ERASED_KEY = "ledger:erased"  # the position of the last entry that records an e
 CLEANED_KEY = "ledger:cleaned"  # up to which of these the write-ahead log has no erased text any more
 EMPTIED_KEY = "ledger:emptied:"  # followed by the name of a space: the position at which it was emptied
 RESERVED_PREFIX = "ledger:"
-UNRECORDED_EMBEDDINGS = "embeddings without a space"
-"""The name in `meta` that says whether embeddings of an older release have no entry in `embedding_space` yet."""
+SHARED_EMBEDDINGS = "embeddings without a space"
+"""The name in `meta` that says whether spaces may still use embeddings that an older release stored for all of them."""
 
 _ENTRY = """position INTEGER NOT NULL|at BIGINT NOT NULL|space TEXT NOT NULL|kind TEXT NOT NULL|subject TEXT NOT NULL|\
 body TEXT|salt BLOB|content BLOB NOT NULL|digest BLOB NOT NULL|PRIMARY KEY (position)"""
-# hash first: `erase` deletes a text's vectors of every model
+# Vectors of all spaces together, as the first schema had them: read where a space has none of its own, never written.
 _EMBEDDING = "model TEXT NOT NULL|hash BLOB NOT NULL|vector BLOB NOT NULL|PRIMARY KEY (hash, model)"
-# Which spaces have a text with this embedding, so that it can be deleted with the last of them.
+# Which spaces have a text with which embedding, as the second schema recorded it.
 _EMBEDDING_SPACE = "hash BLOB NOT NULL|space TEXT NOT NULL|PRIMARY KEY (hash, space)"
+# hash before model: `erase` deletes a text's vectors of every model
+_SPACE_EMBEDDING = """space TEXT NOT NULL|hash BLOB NOT NULL|model TEXT NOT NULL|vector BLOB NOT NULL|\
+PRIMARY KEY (space, hash, model)"""
 _META = "name TEXT NOT NULL|value TEXT NOT NULL|PRIMARY KEY (name)"
 _UNCHANGED = " AND ".join(f"NEW.{name} IS OLD.{name}" for name in StoredEntry._fields if name not in ("body", "salt"))
 
@@ -34,8 +37,8 @@ def _create_table(name: str, columns: str) -> str:
     return f"CREATE TABLE {name} (\n\t" + columns.replace("|", ", \n\t") + "\n)"
 
 
-_CREATE_EMBEDDING_SPACE = f"{_create_table('embedding_space', _EMBEDDING_SPACE)} WITHOUT ROWID"
-
+_CREATE_EMBEDDING = _create_table("embedding", _EMBEDDING)
+_CREATE_SPACE_EMBEDDING = _create_table("space_embedding", _SPACE_EMBEDDING)
 
 SCHEMA = (
     _create_table("entry", _ENTRY),
@@ -46,21 +49,34 @@ BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END""",
     f"""CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry
 WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND OLD.kind <> 'erased' AND {_UNCHANGED})
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END""",
-    _create_table("embedding", _EMBEDDING),
-    _CREATE_EMBEDDING_SPACE,
+    _CREATE_EMBEDDING,
+    _CREATE_SPACE_EMBEDDING,
     _create_table("meta", _META),
 )
 
 
 def _add_embedding_space(connection: sqlite3.Connection) -> None:
-    connection.execute(_CREATE_EMBEDDING_SPACE)
+    connection.execute(f"{_create_table('embedding_space', _EMBEDDING_SPACE)} WITHOUT ROWID")
     if connection.execute("SELECT 1 FROM embedding LIMIT 1").fetchone():
-        # Filled in before the first erasure, as it takes a reading of every text.
-        connection.execute(PUT_META, (UNRECORDED_EMBEDDINGS, "1"))
+        connection.execute(PUT_META, (SHARED_EMBEDDINGS, "1"))
     connection.execute(PUT_META, (ERASED_KEY, "1"))  # the log of an older release may have erased text
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_add_embedding_space]
+def _scope_embeddings_to_spaces(connection: sqlite3.Connection) -> None:
+    """Embeddings belong to a space: nobody can read or replace those of another one. Each space gets those that it is
+    recorded to use. Those of the first schema stay where they are: which space uses them takes a reading of every
+    text, which is done before the first erasure."""
+    connection.execute(_CREATE_SPACE_EMBEDDING)
+    connection.execute("""INSERT INTO space_embedding (space, hash, model, vector)
+SELECT used.space, used.hash, shared.model, shared.vector FROM embedding_space AS used JOIN embedding AS shared
+ON shared.hash = used.hash ORDER BY used.space""")
+    connection.execute("DROP TABLE embedding_space")
+    if not any(value for (value,) in connection.execute(GET_META, (SHARED_EMBEDDINGS,))):
+        connection.execute("DROP TABLE embedding")
+        connection.execute(_CREATE_EMBEDDING)
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_add_embedding_space, _scope_embeddings_to_spaces]
 """From version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
 
 _COLUMNS = "position, at, space, kind, subject, body, digest"
@@ -68,14 +84,11 @@ _ALL_COLUMNS = ", ".join(StoredEntry._fields)
 INSERT_ENTRY = f"INSERT INTO entry ({_ALL_COLUMNS}) VALUES ({', '.join('?' * len(StoredEntry._fields))})"
 # These entries contain no text, and explain entries without text.
 _EXPLAINS = "kind IN ('erased', 'emptied')"
-ERASE_ENTRY = f"UPDATE entry SET body = NULL, salt = NULL WHERE position = ? AND NOT {_EXPLAINS}"
+ERASE_ENTRY = f"UPDATE entry SET body = NULL, salt = NULL WHERE position = ? AND space = ? AND NOT {_EXPLAINS}"
 ERASE_SPACE = f"UPDATE entry SET body = NULL, salt = NULL WHERE space = ? AND body IS NOT NULL AND NOT {_EXPLAINS}"
-INSERT_VECTOR = "INSERT INTO embedding (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-DELETE_VECTORS = "DELETE FROM embedding WHERE hash = ?"
-INSERT_USE = "INSERT INTO embedding_space (hash, space) VALUES (?, ?) ON CONFLICT DO NOTHING"
-DELETE_USE = "DELETE FROM embedding_space WHERE hash = ? AND space = ?"
-DELETE_UNUSED_VECTORS = """DELETE FROM embedding
-WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM embedding_space AS used WHERE used.hash = embedding.hash)"""
+INSERT_VECTOR = "INSERT INTO space_embedding (space, hash, model, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+DELETE_VECTORS = "DELETE FROM space_embedding WHERE space = ? AND hash = ?"
+DELETE_SHARED_VECTORS = "DELETE FROM embedding WHERE hash = ?"
 PUT_META = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 GET_META = "SELECT value FROM meta WHERE name = ?"
 READ_SPACE = f"SELECT {_COLUMNS} FROM entry WHERE space = ? AND position > ? ORDER BY position LIMIT {CHUNK}"
@@ -96,7 +109,8 @@ EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta WHERE name >= 
 AND CAST(value AS INTEGER) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
 ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position IN "
-VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash IN "
+VECTORS = "SELECT hash, vector FROM space_embedding WHERE space = ? AND model = ? AND hash IN "
+SHARED_VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash IN "
 
 
 def create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -11,8 +11,8 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import truncate
+from remanence.read.recall_tables import hits_to_df
 from remanence.read.receipts import Receipt
-from remanence.read.tables import hits_to_df
 from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_moment
 
 if TYPE_CHECKING:

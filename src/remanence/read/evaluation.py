@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, overload
 from remanence.core import inputs
 from remanence.errors import InvalidInput
 from remanence.language.text import normalize_text, pluralize, truncate
-from remanence.notebook import Markup, data_frame, html_bar, html_table
 from remanence.ports import Progress
 from remanence.read.answer import Recall
 from remanence.read.measures import mean_scores, recall_at, reciprocal_rank
 from remanence.schema import Memory
+from remanence.schema.display import Markup, data_frame, html_bar, html_table
 
 if TYPE_CHECKING:
     import pandas

@@ -16,10 +16,10 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.rules.third_person import conjugate
-from remanence.notebook import html_table
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Link, Memory, Snapshot
+from remanence.schema.display import html_table
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3

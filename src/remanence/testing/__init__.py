@@ -12,7 +12,8 @@ Fakes:
     ScriptedModel    a language model that returns prepared replies
     HungModel        a language model that never answers
 
-`remanence.testing.evaluation` measures recall on questions of your own. Each name is loaded when it is first used.
+`remanence.testing.recall_evaluation` measures recall on questions of your own. Each name is loaded when it is first
+used.
 """
 
 from __future__ import annotations

@@ -111,12 +111,12 @@ class LedgerContract:
         append_events(ledger, remembered_event("kept"))
         with suppress(ZeroDivisionError), ledger.transaction() as transaction:
             transaction.append("home", [remembered_event("lost")], at=TUESDAY)
-            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            transaction.put_vectors("home", "m", {b"h": np.ones(2, dtype=np.float32)})
             transaction.put_meta("name", "lost")
-            transaction.erase([1], [])
+            transaction.erase("home", [1], [])
             raise ZeroDivisionError
         assert [e.event for e in ledger.read("home")] == [remembered_event("kept")]
-        assert ledger.vectors("m", [b"h"]) == {}
+        assert ledger.vectors("home", "m", [b"h"]) == {}
         assert ledger.get_meta("name") is None
         assert [e.position for e in append_events(ledger, remembered_event("next"))] == [2]
         assert [e.at for e in ledger.read("home")] == [MONDAY, MONDAY]
@@ -158,8 +158,8 @@ class LedgerContract:
         uses: list[Callable[[], object]] = [
             lambda: transaction.append("home", [remembered_event("late")], at=MONDAY),
             lambda: transaction.append_erased("home", "remembered", "m1", at=MONDAY),
-            lambda: transaction.put_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
-            lambda: transaction.erase([1], []),
+            lambda: transaction.put_vectors("home", "m", {b"h": np.ones(1, dtype=np.float32)}),
+            lambda: transaction.erase("home", [1], []),
             lambda: transaction.put_meta("a", "b"),
         ]
         for use in uses:
@@ -196,21 +196,6 @@ class LedgerContract:
         assert {p: e.event for p, e in found.items()} == {3: remembered_event("c"), 1: remembered_event("a")}
         assert found[3].space == "work"
         assert ledger.entries_at([]) == {}
-
-    def test_an_embedding_stays_until_no_space_uses_it(self, ledger: Ledger) -> None:
-        """Two spaces have the same text: the embedding goes with the second one."""
-        with ledger.transaction() as transaction:
-            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32), b"i": np.ones(2, dtype=np.float32)})
-            transaction.use_vectors("home", [b"h", b"i", b"h"])
-            transaction.use_vectors("work", [b"h"])
-        with ledger.transaction() as transaction:
-            assert transaction.drop_vectors("home", [b"h", b"i", b"unknown"]) == 1
-        assert list(ledger.vectors("m", [b"h", b"i"])) == [b"h"]
-        with ledger.transaction() as transaction:
-            transaction.use_vectors("home", [b"h"])
-            assert transaction.drop_vectors("work", [b"h"]) == 0
-            assert transaction.drop_vectors("home", [b"h"]) == 1
-        assert ledger.vectors("m", [b"h"]) == {}
 
     def test_an_emptied_space_has_no_text_and_is_not_listed(self, ledger: Ledger) -> None:
         """Other spaces keep theirs; what is appended later lists it again; `verify` passes throughout."""
@@ -262,18 +247,20 @@ class LedgerContract:
         """The entry keeps its position; its event is None; `verify` still passes."""
         append_events(ledger, remembered_event("secret"), remembered_event("public", "m2"))
         with ledger.transaction() as transaction:
-            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            transaction.put_vectors("n", {b"h": np.ones(3, dtype=np.float32), b"i": np.ones(3, dtype=np.float32)})
+            transaction.put_vectors("home", "m", {b"h": np.ones(2, dtype=np.float32)})
+            transaction.put_vectors(
+                "home", "n", {b"h": np.ones(3, dtype=np.float32), b"i": np.ones(3, dtype=np.float32)}
+            )
         before = list(ledger.read("home"))
         with ledger.transaction() as transaction:
-            transaction.erase([1, 77], [b"h", b"unknown"])
+            transaction.erase("home", [1, 77], [b"h", b"unknown"])
             transaction.append("home", [Erased("m1", (1,))], at=TUESDAY)
         after = list(ledger.read("home"))
         assert [e.event for e in after] == [None, remembered_event("public", "m2"), Erased("m1", (1,))]
         assert [e.digest for e in after[:2]] == [e.digest for e in before]
         assert ledger.entries_at([1])[1].event is None
-        assert ledger.vectors("m", [b"h"]) == {}
-        assert list(ledger.vectors("n", [b"h", b"i"])) == [b"i"]
+        assert ledger.vectors("home", "m", [b"h"]) == {}
+        assert list(ledger.vectors("home", "n", [b"h", b"i"])) == [b"i"]
         assert ledger.verify()[0] == 3
 
     def test_an_entry_that_records_an_erasure_stays(self, ledger: Ledger) -> None:
@@ -281,7 +268,7 @@ class LedgerContract:
         append_events(ledger, remembered_event("secret"))
         for position in (1, 2):
             with ledger.transaction() as transaction:
-                transaction.erase([position], [])
+                transaction.erase("home", [position], [])
                 transaction.append("home", [Erased("m1", (position,))], at=MONDAY)
         assert [e.event for e in ledger.read("home")] == [None, Erased("m1", (1,)), Erased("m1", (2,))]
         assert ledger.verify()[0] == 3
@@ -314,14 +301,14 @@ class LedgerContract:
         """Entries, erased ones too, vectors and meta values are as before."""
         append_events(ledger, *(remembered_event(f"{n} " * 500) for n in range(50)))
         with ledger.transaction() as transaction:
-            transaction.erase(range(1, 40), [])
+            transaction.erase("home", range(1, 40), [])
             transaction.append("home", [Erased("m1", tuple(range(1, 40)))], at=TUESDAY)
-            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            transaction.put_vectors("home", "m", {b"h": np.ones(2, dtype=np.float32)})
             transaction.put_meta("name", "kept")
         before = list(ledger.read("home"))
         ledger.compact()
         assert list(ledger.read("home")) == before
-        assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
+        assert ledger.vectors("home", "m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
         assert ledger.get_meta("name") == "kept"
         assert ledger.verify()[0] == 51
         assert append_events(ledger, remembered_event("next"))[0].position == 52
@@ -331,22 +318,42 @@ class LedgerContract:
         rng = np.random.default_rng(7)
         kept = {bytes([n, 0, 255]): rng.random(256).astype(np.float32) for n in range(200)}
         with ledger.transaction() as transaction:
-            transaction.put_vectors("a", kept)
-            transaction.put_vectors("a", {})
-        found = ledger.vectors("a", [*kept, b"unknown"])
+            transaction.put_vectors("home", "a", kept)
+            transaction.put_vectors("home", "a", {})
+        found = ledger.vectors("home", "a", [*kept, b"unknown"])
         assert found.keys() == kept.keys()
         assert all(found[h].dtype == np.float32 and np.array_equal(found[h], kept[h]) for h in kept)
-        assert ledger.vectors("b", list(kept)) == {}
-        assert ledger.vectors("a", []) == {}
+        assert ledger.vectors("home", "b", list(kept)) == {}
+        assert ledger.vectors("home", "a", []) == {}
+
+    def test_vectors_belong_to_a_space(self, ledger: Ledger) -> None:
+        """One space neither sees, replaces nor erases the vectors and the entries of another."""
+        append_events(ledger, remembered_event("a"), space="work")
+        for space, value in (("home", 1.0), ("work", 2.0)):
+            with ledger.transaction() as transaction:
+                transaction.put_vectors(space, "m", {b"h": np.full(2, value, dtype=np.float32)})
+        with ledger.transaction() as transaction:
+            assert transaction.erase("home", [1], [b"h", b"h", b"unknown"]) == 1
+        assert ledger.vectors("home", "m", [b"h"]) == {}
+        assert ledger.vectors("work", "m", [b"h"])[b"h"].tolist() == [2.0, 2.0]
+        assert ledger.entries_at([1])[1].event == remembered_event("a")
+
+    def test_a_space_is_verified_by_its_own_entries(self, ledger: Ledger) -> None:
+        """All entries are checked; those of the space are counted, and its last digest is given."""
+        [first] = append_events(ledger, remembered_event("a"))
+        append_events(ledger, remembered_event("b"), space="work")
+        assert ledger.verify("home") == (1, first.digest)
+        assert ledger.verify()[0] == 2
+        assert ledger.verify("nowhere")[0] == 0
 
     def test_a_known_vector_stays_as_it_is(self, ledger: Ledger) -> None:
         """A stored vector is not replaced, and not changed by later edits of the caller's array."""
         vector = np.ones(2, dtype=np.float32)
         for _ in range(2):
             with ledger.transaction() as transaction:
-                transaction.put_vectors("m", {b"h": vector})
+                transaction.put_vectors("home", "m", {b"h": vector})
             vector *= 2
-        assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
+        assert ledger.vectors("home", "m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
 
     def test_meta_values_are_stored_and_replaced(self, ledger: Ledger) -> None:
         """`put_meta` stores the last value."""
@@ -418,7 +425,7 @@ class LedgerContract:
             ledger.spaces,
             lambda: ledger.count("home"),
             ledger.compact,
-            lambda: ledger.vectors("m", []),
+            lambda: ledger.vectors("home", "m", []),
             lambda: ledger.get_meta("x"),
             ledger.verify,
         ]

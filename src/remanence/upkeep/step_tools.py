@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import truncate
-from remanence.notebook import data_frame, html_table
 from remanence.ports import Progress
 from remanence.read import supersession
 from remanence.schema import Snapshot
+from remanence.schema.display import data_frame, html_table
 
 if TYPE_CHECKING:
     import pandas

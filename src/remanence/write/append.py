@@ -58,7 +58,7 @@ def _append_chunk(
 ) -> list[Memory]:
     with engine.open_index(space, to_write=True) as index:
         # Before the write lock is taken: this may call an embedding model.
-        vectors, new_vectors = engine.embed(index.texts_to_embed([p.version for p in prepared]))
+        vectors, new_vectors = engine.embed(space, index.texts_to_embed([p.version for p in prepared]))
         entries: list[Entry] = []
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)

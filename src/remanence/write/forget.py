@@ -13,11 +13,11 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index, embeddable_texts
 from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
-from remanence.ledger.tables import UNRECORDED_EMBEDDINGS
+from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory
 from remanence.state.names import names_in
 
-_BATCH = 10_000
+_BATCH = 2_000
 
 
 def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None) -> int:
@@ -56,7 +56,7 @@ class Erasure:
 
 def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
     """Delete the text of these memories and of what was derived from them alone, in every version, permanently."""
-    _record_texts_of_older_releases(engine)
+    _copy_shared_vectors(engine)
     with engine.open_index(space, to_write=True) as index:
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
@@ -68,8 +68,7 @@ def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
             entries = list(engine.ledger.entries_at(positions).values())
-            transaction.erase(positions, ())
-            vectors = transaction.drop_vectors(space, _hashes_without_other_use(index, entries, rows))
+            vectors = transaction.erase(space, positions, _hashes_without_other_use(index, entries, rows))
             erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
             written = transaction.append(space, erased, at=engine.now()) if erased else []
         index.apply_written(written)
@@ -82,7 +81,7 @@ def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
 
 def erase_space(engine: Engine, space: str) -> Erasure:
     """Delete the text of everything in a space, permanently. The space is no longer listed."""
-    _record_texts_of_older_releases(engine)
+    _copy_shared_vectors(engine)
     with engine.open_index(space) as index:
         known = index.catalog.position
         # Before other writers have to wait: it takes most of the time.
@@ -94,7 +93,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
                 catalog = index.catalog
                 ids = [each for number, each in enumerate(catalog.ids) if not catalog.is_erased(number)]
                 hashes = index.embedded_text_hashes()
-            vectors = transaction.drop_vectors(space, hashes)
+            vectors = transaction.erase(space, (), hashes)
             # One for each memory, for whoever follows the changes; which entries are empty says the last one.
             written = transaction.append(space, [Erased(each, ()) for each in ids], at=engine.now()) if ids else []
             written.append(transaction.erase_space(space, at=engine.now()))
@@ -126,18 +125,21 @@ def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[
     return sorted(hashes - used)
 
 
-def _record_texts_of_older_releases(engine: Engine) -> None:
-    """Record which space uses which embedding, in a ledger of a release that did not. This opens every space, once."""
-    if not engine.ledger.get_meta(UNRECORDED_EMBEDDINGS):
+def _copy_shared_vectors(engine: Engine) -> None:
+    """Give each space a copy of the vectors that an older release stored for all spaces together, since an erasure
+    deletes them there. This opens every space, once."""
+    if not engine.ledger.get_meta(SHARED_EMBEDDINGS):
         return
+    model = engine.embedder.fingerprint
     for space in engine.ledger.spaces():
         with engine.open_index(space) as index:
             hashes = index.embedded_text_hashes()
         for begin in range(0, len(hashes), _BATCH):
+            vectors = engine.ledger.vectors(space, model, hashes[begin : begin + _BATCH], inherited=True)
             with engine.transaction() as transaction:
-                transaction.use_vectors(space, hashes[begin : begin + _BATCH])
+                transaction.put_vectors(space, model, vectors)
     with engine.transaction() as transaction:
-        transaction.put_meta(UNRECORDED_EMBEDDINGS, "")
+        transaction.put_meta(SHARED_EMBEDDINGS, "")
 
 
 def sweep(engine: Engine, space: str) -> list[Memory]:

@@ -158,7 +158,7 @@ def store_facts(
     with engine.open_index(space) as index:
         prepared = [_prepare(index, fact, reading, now) for fact in facts]
         snapshot = index.snapshot(index.catalog.position, now)
-        vectors, _ = engine.embed([p.version.text for p in prepared])
+        vectors, _ = engine.embed(space, [p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
         sources = {source.id for source in reading.sources}
         ended = [fact.ended_claims for fact in facts]

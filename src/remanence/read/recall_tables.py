@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from remanence.notebook import data_frame, html_table
 from remanence.schema import Hit, HitUsage, Memory, Relation
+from remanence.schema.display import data_frame, html_table
 
 if TYPE_CHECKING:
     import pandas

@@ -1,0 +1,116 @@
+"""What the ledger contains and what became of a memory: entries, changes, certificates of erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from remanence.schema.nouns import Memory
+
+if TYPE_CHECKING:
+    from remanence.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One ledger entry.
+
+    `kind` is the name of its event, `subject` the id of what it is about. `event` is None once the text of
+    the entry was erased. `digest` chains it to all earlier entries.
+    """
+
+    position: int
+    at: datetime
+    space: str
+    kind: str
+    subject: str
+    event: Event | None
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingErasure:
+    """Where text of erased memories may still be: what it is, where, and when it will be gone."""
+
+    what: str
+    where: str
+    until: str
+
+    def __str__(self) -> str:
+        return f"{self.what} in {self.where}, until {self.until}"
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureCertificate:
+    """What an erasure removed. Its length and its items are those of all memories that were erased.
+
+    Attributes:
+        space: The space that it was asked for in.
+        at: When.
+        memories: The ids of the memories that were asked for.
+        derived: The ids of those that went with them: facts that were found in them alone.
+        spaces: The spaces in which something was erased.
+        blanked: How many ledger entries lost their text, by kind: versions ("remembered"), links ("linked"),
+            extractions, assertions ("related"), recorded recalls ("served") and others.
+        vectors: How many embeddings were deleted. One that another memory or space needs too stays.
+        notes: The notes that were deleted from a vault, or written again without the text.
+        kept: What this library does not delete, in words: notes that a person has edited.
+        pending: What was not gone yet when the call returned, and when it will be. See `space.audit.pending()`.
+        position: The ledger position of the last entry that records the erasure; 0 if there was nothing to erase.
+        digest: The digest of that entry, for comparison with the ledger later.
+    """
+
+    space: str
+    at: datetime
+    memories: tuple[str, ...]
+    derived: tuple[str, ...] = ()
+    spaces: tuple[str, ...] = ()
+    blanked: Mapping[str, int] | None = None
+    vectors: int = 0
+    notes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    pending: tuple[PendingErasure, ...] = ()
+    position: int = 0
+    digest: str = ""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.memories, *self.derived))
+
+    def __len__(self) -> int:
+        return len(self.memories) + len(self.derived)
+
+    def __contains__(self, memory_id: object) -> bool:
+        return memory_id in self.memories or memory_id in self.derived
+
+    def __str__(self) -> str:
+        entries = ", ".join(f"{count:,} {kind}" for kind, count in sorted((self.blanked or {}).items()))
+        lines = [
+            f"erased {len(self.memories):,} of the memories of space {self.space!r}",
+            f"  with them, as they were found in them alone: {len(self.derived):,}",
+            f"  ledger entries without text now: {entries or 'none'}",
+            f"  embeddings deleted: {self.vectors:,}",
+        ]
+        lines += [f"  note removed or rewritten: {note}" for note in self.notes]
+        lines += [f"  kept: {each}" for each in self.kept]
+        lines += [f"  pending: {each}" for each in self.pending]
+        if self.position:
+            lines.append(f"  recorded in ledger entry {self.position}, digest {self.digest}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one ledger entry did to a memory.
+
+    `kind` is "remembered" (`memory` is the new memory or version), "forgotten", "restored" or "erased". `position`
+    is that of the entry, `at` when it was written, `why` the reason.
+    """
+
+    position: int
+    at: datetime
+    kind: str
+    memory_id: str
+    memory: Memory | None = None
+    why: str | None = None

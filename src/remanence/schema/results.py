@@ -1,0 +1,184 @@
+"""A question made exact, what the signals answer to it, and the hits of a recall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from remanence.schema.moments import Window
+from remanence.schema.nouns import Memory
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a view sees: the ledger up to `position`, at moment `now`.
+
+    `row_mask` marks the versions that are neither hidden nor replaced there; `memory_mask` marks the
+    memories, by number, that have such a version.
+    """
+
+    position: int
+    now: datetime
+    row_mask: NDArray[np.bool_]
+    memory_mask: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with everything that the signals need to rank rows for it.
+
+    `visible` marks the rows of this view (word statistics are taken over them); `allowed` marks those among
+    them that may be returned, after the filters for kind, tag, time, expiry and supersession. `position` is
+    the last ledger position of this view. `terms` are the words to search for, if not all of `text`, in the
+    forms of `language`; `terms_in` gives them in the forms of another one.
+    Similarities up to `similarity_floor` count as none. `candidate_rows` are rows that another signal
+    returned and for which a score is wanted too; `candidate_scores` has the best of those with their
+    combined score for meaning and words. `time_mask` marks the rows from the requested time, if they are
+    few: a signal also returns its best among those. `same_entity` gives the names, by number, of one
+    entity, `related_names` the names related to a name, each with the predicate. `next_turns` gives for
+    each row the turn that followed it, or -1.
+    """
+
+    text: str
+    visible: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    position: int = 0
+    times: tuple[Window, ...] = ()
+    entity_names: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    language: str = "en"
+    terms_in: Callable[[str], Sequence[str]] = lambda language: ()
+    vector: NDArray[np.float32] | None = None
+    similarity_floor: float = 0.0
+    candidate_rows: Sequence[int] = ()
+    candidate_scores: Mapping[int, float] = field(default_factory=dict)
+    time_mask: NDArray[np.bool_] | None = None
+    same_entity: Callable[[int], Sequence[int]] = lambda name: (name,)
+    related_names: Callable[[int], Sequence[tuple[int, str]]] = lambda name: ()
+    next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The result of one signal: rows, best first, with raw scores, or the reason why there are none.
+
+    A score of `floor` or less counts as zero; a score of `ceiling` (without one: the best score) counts
+    as the full weight of the signal. `has_searched` tells a signal that searched and found nothing from
+    one that does not apply to the question. `missing_reason` is set if the signal could not be used.
+    """
+
+    signal: str
+    rows: Sequence[int] = ()
+    scores: Sequence[float] = ()
+    floor: float = 0.0
+    ceiling: float | None = None
+    exponent: float = 1.0
+    """The power that scaled scores are raised to: 2 makes only high scores count."""
+    explain_rows: Callable[[Sequence[int]], Sequence[str]] | None = None
+    """Gives for each of these rows the reason why it was returned."""
+    abstention_reason: str | None = None
+    has_searched: bool = True
+    missing_reason: str | None = None
+
+    @classmethod
+    def abstain(cls, signal: str, reason: str) -> Ranking:
+        """The ranking of a signal that does not apply to the question."""
+        return cls(signal, abstention_reason=reason, has_searched=False)
+
+    @classmethod
+    def empty(cls, signal: str, reason: str) -> Ranking:
+        """The ranking of a signal that searched and found nothing."""
+        return cls(signal, abstention_reason=reason)
+
+    @classmethod
+    def unavailable(cls, signal: str, reason: str) -> Ranking:
+        """The ranking of a signal that could not be used."""
+        return cls(signal, missing_reason=reason, has_searched=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The result of one signal for one memory.
+
+    `signal` is its name, `rank` the place of the memory in its ranking (1 is first), `share` its part of the fused
+    score, `raw` the score of the signal, `note` the reason in words.
+    """
+
+    signal: str
+    rank: int
+    share: float
+    raw: float
+    note: str
+
+
+DisagreementKind = Literal["succession", "correction", "conflict", "coexistence"]
+DISAGREEMENT_KINDS: tuple[DisagreementKind, ...] = get_args(DisagreementKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A memory that disagrees with another one, how, and about which topic.
+
+    A *succession* (one of them began later), a *correction*, a *conflict* (neither wins), or a
+    *coexistence* (both hold, each in its own time).
+    """
+
+    kind: DisagreementKind
+    topic: str
+    other: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class HitUsage:
+    """How a memory was used: its `decay` score, which falls with the time since `last_used` and rises with `uses`.
+
+    `strength` is that of the memory with what uses have added, from 1 to 2. `review` is how much a reminder would help,
+    from 0 to 1: most in the middle of the zone in which a memory is about to fade.
+    """
+
+    decay: float
+    uses: int
+    last_used: datetime
+    age_days: float
+    strength: float = 1.0
+    review: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory, its score from 0 to 1, and the evidence for it.
+
+    `current` is False if another memory (`superseded_by`) replaced it, or if it has expired or is
+    archived. `disagreements` are the memories that disagree with it. `score` is how well it answers; `usage` has how
+    much it was used and how far it has decayed, which does not count for the score. A view of the past has none.
+    """
+
+    memory: Memory
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+    current: bool = True
+    superseded_by: Memory | None = None
+    disagreements: tuple[Disagreement, ...] = ()
+    usage: HitUsage | None = field(default=None, compare=False)
+
+    @property
+    def contradicted_by(self) -> tuple[Memory, ...]:
+        """The memories in open conflict with this one."""
+        return tuple(found.other for found in self.disagreements if found.kind == "conflict")
+
+    @property
+    def answers(self) -> float | None:
+        """The reader's probability that it answers the question; None if it was not read."""
+        return next((evidence.raw for evidence in self.evidence if evidence.signal == "reader"), None)
+
+    @property
+    def because(self) -> str:
+        """The reasons in one line, the largest share first."""
+        ranked = sorted(self.evidence, key=lambda e: -e.share)
+        return "; ".join(f"{e.signal} #{e.rank}: {e.note}" for e in ranked)
