@@ -5,8 +5,8 @@
     python benchmarks/scale.py --sizes 10000,100000,300000,1000000    an hour, and 4 GB of memory
 
 One space is filled up to each size in turn and measured there. Times are CPU milliseconds of this process, medians over
-the questions, without a reader. Vectors are looked up (see `world.py`), so that the embedder costs nothing. A bare numpy
-product over the same vectors is timed beside: the ratio to it tells more than times on a busy machine do.
+the questions, without a reader. Vectors are looked up (see `world.py`), so that the embedder costs nothing. A bare
+numpy product over the same vectors is timed beside: the ratio to it tells more than times on a busy machine do.
 """
 
 from __future__ import annotations
