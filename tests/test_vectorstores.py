@@ -171,6 +171,20 @@ time.sleep(60)
 """
 
 
+def test_a_shard_that_is_only_read_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """However often it is opened and closed, it is not made again."""
+    vectors = unit_vectors(100, 8)
+    store = EdgeStore(tmp_path / "a", 8)
+    store.upsert(list(range(100)), vectors)
+    store.close()
+    for _ in range(4):
+        store = EdgeStore(tmp_path / "a", 8)
+        assert store.search(vectors[7], 1)[0] == [7]
+        store.close()
+        assert (tmp_path / "a.sums").exists()
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("harm", ["garbage", "cut short", "emptied"])
 @pytest.mark.parametrize(
     "name", ["edge_config.json", "segment.json", "mutable_id_tracker.mappings", "chunk_0.mmap", "status.dat"]
