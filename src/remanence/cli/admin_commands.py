@@ -243,7 +243,7 @@ def models_list(args: Namespace) -> None:
     """List the embedders and readers that are known by name."""
     from remanence.models import catalogue
 
-    print("wordllama-256             embedder  comes with remanence; the default")
+    print("remanence-256             embedder  comes with remanence; the default")
     for model in catalogue.MODELS.values():
         folder = catalogue.installed_folder(model.name)
         found = f"in {folder}" if folder else f"remanence models get {model.name}"
