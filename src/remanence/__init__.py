@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Window,
     )
     from remanence.schema.version import __version__ as __version__
+    from remanence.signals.stores.settings import QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
     from remanence.write.message_analysis import analyze_for_recall, analyze_message
@@ -104,6 +105,7 @@ _NAMES = {
         "Window",
     ),
     "schema.version": ("__version__",),
+    "signals.stores.settings": ("QdrantSettings",),
     "upkeep.settings": ("UpkeepSettings",),
     "write.jobs": ("Job",),
     "write.message_analysis": ("analyze_for_recall", "analyze_message"),
@@ -136,6 +138,7 @@ __all__ = [
     "NotFound",
     "Profile",
     "ProjectionError",
+    "QdrantSettings",
     "Recall",
     "Receipt",
     "Relation",

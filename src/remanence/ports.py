@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,10 @@ __all__ = [
     "Relation",
     "RelationReader",
     "Remembered",
+    "SharedVectorStore",
     "Signal",
     "Stage",
+    "StoredPoints",
     "TextWriter",
     "Transaction",
     "Utterance",
@@ -356,6 +358,37 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Release files and connections."""
+        ...
+
+
+class StoredPoints(NamedTuple):
+    """What a shared store has of a space: for each point its number, the ledger position of the version that it was
+    made from, and the hash of its text."""
+
+    numbers: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    hashes: Sequence[bytes]
+
+
+@runtime_checkable
+class SharedVectorStore(VectorStore, Protocol):
+    """The vectors of one space in a place that other processes write to as well. It is never cleared: each process
+    writes the points of its own entries, and those of others that are missing."""
+
+    def write(self, ids: Sequence[int], vectors: Vector, positions: Sequence[int], hashes: Sequence[bytes]) -> None:
+        """Store these vectors under these numbers, with where they come from."""
+        ...
+
+    def stored(self, ids: Sequence[int] | None = None) -> StoredPoints:
+        """What is stored under these numbers; under all if None."""
+        ...
+
+    def count(self, up_to: int) -> int:
+        """How many points come from a ledger position up to this one."""
+        ...
+
+    def delete(self, ids: Sequence[int], up_to: int | None = None) -> None:
+        """Remove these points; with `up_to`, only those that come from a position up to this one."""
         ...
 
 

@@ -73,6 +73,23 @@ class Admin(AdminView):
 
     acheck = in_thread(check)
 
+    def rebuild_collection(self) -> str:
+        """Make the collection of a shared Qdrant again, with the settings that this space was opened with.
+
+        All points are copied, those of other spaces and ledgers too, while everybody reads and writes; then the new
+        collection takes the place of the old one in one step.
+
+        Returns:
+            The name of the new collection, which is behind the same alias as the old one.
+
+        Raises:
+            InvalidInput: The vectors are not on a Qdrant server.
+            ProjectionError: The server failed. The old collection stays in use.
+        """
+        return self._engine.rebuild_collection()
+
+    arebuild_collection = in_thread(rebuild_collection)
+
     def compact(self, *, progress: bool | Progress = False) -> CompactionReport:
         """Free disk space. Ledger entries and answers stay the same.
 

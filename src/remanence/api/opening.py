@@ -27,6 +27,8 @@ from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
+from remanence.signals.stores import SharedStores
+from remanence.signals.stores.settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def open(
     embedder: Any = None,
     extractor: Any = None,
     qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
     clock: Clock | None = None,
     reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
@@ -69,7 +73,10 @@ def open(
             `Embedder`. Left out: a small static one that comes with the package.
         extractor: Finds names and facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out:
             rules.
-        qdrant: The URL of a Qdrant server, or a `QdrantClient`, in place of the embedded engine.
+        qdrant: The URL of a Qdrant server, a list of URLs of one cluster, or a `QdrantClient`, in place of the embedded
+            engine. Several processes and several ledgers may use the same server.
+        api_key: The key of the Qdrant server; that in QDRANT_API_KEY if left out.
+        qdrant_settings: How collections on the Qdrant server are made, and how long one call may take.
         clock: A function that returns the present moment, for tests.
         reader: Reads the first hits together with the question: the name of a model, a folder with one, a
             function of a question and texts that returns a probability for each, or a `Reader`. Left out: a small
@@ -108,6 +115,8 @@ def open(
         embedder=embedder,
         extractor=extractor,
         qdrant=qdrant,
+        api_key=api_key,
+        qdrant_settings=qdrant_settings,
         clock=clock,
         reader=reader,
         ledger=ledger,
@@ -176,14 +185,23 @@ aopen = _in_thread(open)
 
 
 def reembed(
-    location: str | Path, *, embedder: Any = None, qdrant: Any = None, progress: bool | Progress = False
+    location: str | Path,
+    *,
+    embedder: Any = None,
+    qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
+    progress: bool | Progress = False,
 ) -> None:
     """Embed everything in a folder again with another embedder. Afterwards it opens with that one.
 
     Args:
         location: The folder.
         embedder: The new embedder, as for `open`.
-        qdrant: The Qdrant server with the vectors, as for `open`.
+        qdrant: The Qdrant server with the vectors, as for `open`. They are written to the collection of the new
+            embedder, and then removed from that of the old one.
+        api_key: The key of the Qdrant server, as for `open`.
+        qdrant_settings: How its collection is made, as for `open`.
         progress: True shows a progress bar; a function is called with (done, total).
 
     Raises:
@@ -192,7 +210,14 @@ def reembed(
     """
     if not (inputs.path(location, "location") / "ledger.db").exists():
         raise InvalidInput(f"{str(location)!r} contains no memories to embed again. Name a folder that was opened.")
-    engine = _engine(location, embedder=embedder, qdrant=qdrant, replace_embedder=True)
+    engine = _engine(
+        location,
+        embedder=embedder,
+        qdrant=qdrant,
+        api_key=api_key,
+        qdrant_settings=qdrant_settings,
+        replace_embedder=True,
+    )
     try:
         with progress_bar(progress, "embedding") as shown:
             engine.reembed(shown)
@@ -255,6 +280,8 @@ def _engine(
     embedder: Any = None,
     extractor: Any = None,
     qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
     clock: Clock | None = None,
     reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
@@ -280,6 +307,7 @@ def _engine(
     _check_part("ledger", ledger, Ledger)
     if vectors is not None and qdrant is not None:
         raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
+    shared = _shared_stores(qdrant, api_key, qdrant_settings)
     resolved = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
     checked, rules = _signals(signals), trust_rules(trust)
     if not isinstance(redact, bool) and not callable(redact):
@@ -297,7 +325,7 @@ def _engine(
             reader=resolved[2],
             signals=checked,
             stores=vectors,
-            qdrant=qdrant,
+            qdrant=shared,
             day_first=day_first,
             trust=rules,
             redactor=redactor,
@@ -309,6 +337,21 @@ def _engine(
     except BaseException:
         opened.close()
         raise
+
+
+def _shared_stores(
+    qdrant: Any, api_key: object, settings: object
+) -> Callable[[Callable[[], str]], SharedStores] | None:
+    """Makes the vector stores on a Qdrant server from what returns the id of the ledger; None without a server."""
+    if settings is not None and not isinstance(settings, QdrantSettings):
+        raise InvalidInput(f"qdrant_settings={settings!r} is no QdrantSettings. Give remanence.QdrantSettings(...).")
+    if api_key is not None and not isinstance(api_key, str):
+        raise InvalidInput(f"api_key= is {type(api_key).__name__}, not text.")
+    if qdrant is None:
+        if settings is not None or api_key is not None:
+            raise InvalidInput("api_key= and qdrant_settings= are for a Qdrant server: give qdrant= too.")
+        return None
+    return lambda ledger: SharedStores(qdrant, ledger, api_key, settings)
 
 
 def _check_part(name: str, part: object, port: type) -> None:

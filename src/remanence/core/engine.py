@@ -20,7 +20,14 @@ from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
 from remanence.core.signing import Signer, signer_of
 from remanence.core.trust import NO_RULES, TrustRules
-from remanence.errors import EmbedderDown, LedgerTampered, LedgerUnavailable, ProjectionError, ProjectionStale
+from remanence.errors import (
+    EmbedderDown,
+    InvalidInput,
+    LedgerTampered,
+    LedgerUnavailable,
+    ProjectionError,
+    ProjectionStale,
+)
 from remanence.events import Event, Remembered
 from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
@@ -29,7 +36,7 @@ from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, 
 from remanence.schema import Change, Entry, Memory
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
-from remanence.signals.stores import QdrantStores
+from remanence.signals.stores import LocalStores, SharedStores
 from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
@@ -58,7 +65,7 @@ class Engine:
         reader: Reader | None = None,
         signals: Sequence[Signal] = (),
         stores: VectorStores | None = None,
-        qdrant: Any = None,
+        qdrant: Callable[[Callable[[], str]], SharedStores] | None = None,
         trust: TrustRules = NO_RULES,
         redactor: Redactor | None = None,
         signer: Signer | None = None,
@@ -79,8 +86,7 @@ class Engine:
         if signer is not None:
             self._signers.setdefault(signer.public_key, "this writer")
         self._extra_signals = signals
-        self._stores = stores
-        self._qdrant = qdrant
+        self._stores = stores if qdrant is None else qdrant(self.ledger_id)
         self._clock = clock
         self.write_lock = threading.RLock()
         self.indexes = OpenIndexes(self._open, self._is_outdated, cache_size)
@@ -239,10 +245,23 @@ class Engine:
         """Record the given embedder as that of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # if it is down, this raises before anything is changed
+        before = json.loads(self.ledger.get_meta("embedder") or "null")
         with self.transaction() as transaction:
             transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
+        is_other = before is not None and before["fingerprint"] != self.embedder.fingerprint
+        if is_other and isinstance(self._stores, SharedStores):
+            self._stores.delete_ledger(before["fingerprint"], before["dimension"])
+
+    def rebuild_collection(self) -> str:
+        """Make the collection of a shared Qdrant again with the present settings. Returns its name."""
+        dimension = self._dimension()
+        if not isinstance(self._stores, SharedStores) or dimension is None:
+            raise InvalidInput(
+                "the vectors of this space are not on a Qdrant server: open it with qdrant='http://...'."
+            )
+        return self._stores.collection(self.embedder.fingerprint, dimension).rebuild()
 
     def replace_former_default(self) -> None:
         """Embed everything again if this ledger was written with the default embedder of an earlier release."""
@@ -280,6 +299,11 @@ class Engine:
                 self._stores.close()
         finally:
             self.ledger.close()
+
+    @property
+    def has_server(self) -> bool:
+        """Whether the vectors are on a server, which may be down for a while."""
+        return isinstance(self._stores, SharedStores)
 
     @property
     def was_forked(self) -> bool:
@@ -373,8 +397,10 @@ class Engine:
             return index
         file = None if self.folder is None else index_path(self.folder, space)
         stores = self._vector_stores()
-        if isinstance(stores, QdrantStores):
+        if isinstance(stores, LocalStores):
             index = self._index(space, lambda points: stores.open(space, dimension, points), file)
+        elif isinstance(stores, SharedStores):
+            index = self._index(space, lambda _: stores.open(space, dimension, self.embedder.fingerprint), file)
         else:
             index = self._index(space, lambda _: stores.open(space, dimension), file)
         self._report_unfinished_jobs(index)
@@ -382,21 +408,15 @@ class Engine:
 
     def _vector_stores(self) -> VectorStores:
         with self._stores_lock:
-            if self._stores is None:
+            if self._stores is None or isinstance(self._stores, SharedStores):
                 self._match_embedder()
-                folder = None if self.folder is None else self.folder / "vectors"
-                collection = self._collection() if self._qdrant is not None else ""
-                self._stores = QdrantStores(folder, self._qdrant, collection)
+            if self._stores is None:
+                self._stores = LocalStores(None if self.folder is None else self.folder / "vectors")
             return self._stores
 
     def _index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
         model, dimension = self.embedder.fingerprint, self.embedder.dimension
         return Index(space, self.ledger, model, dimension, open_store, file, self._extra_signals, self.day_first)
-
-    def _collection(self) -> str:
-        """The collection for this ledger's vectors, on a server that may hold those of others and other models."""
-        model = text_hash(self.embedder.fingerprint).hex()[:8]
-        return f"remanence-{self.ledger_id()[:12]}-{model}"
 
     def _dimension(self) -> int | None:
         """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""

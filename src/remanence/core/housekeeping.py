@@ -4,7 +4,7 @@ What was erased may stay for a while in four places: in the write-ahead log, if 
 erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
 that does not answer; and in the index of another process, until that process looks at the ledger again. One thread of
 each process looks after all four. Each process has a lock file that says up to which erasure its indexes are up to
-date, for `pending`.
+date, for `pending`. The same thread writes to a vector server what it missed or has lost.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Housekeeper:
 
     def watch(self) -> None:
         """Look after the erasures of other processes from now on, for a ledger that other processes may open."""
-        if self._folder is not None and self._thread is None:
+        engine = self._engine()
+        if self._thread is None and (self._folder is not None or (engine is not None and engine.has_server)):
             self._start()
 
     def notify(self) -> None:
@@ -93,11 +94,11 @@ class Housekeeper:
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
-        undeleted = [space for space, index in engine.open_indexes() if index.vectors.has_undeleted]
-        for space in undeleted:
-            with engine.open_index(space) as index, index.lock:
-                index.vectors.retry()
-        return not is_clean or bool(undeleted or _stale_spaces(engine))
+        unmended = [space for space, index in engine.open_indexes() if index.vectors.needs_mending]
+        for space in unmended:
+            with engine.open_index(space) as index:
+                index.vectors.mend(index.lock)
+        return not is_clean or bool(unmended or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""
