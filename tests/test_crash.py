@@ -31,7 +31,7 @@ from remanence.api import opening, space
 from remanence.core import engine
 from remanence.models import extractors
 from remanence.models.embedders import checked
-from remanence.ledger import sql
+from remanence.ledger import sqlite_ledger
 from remanence.testing import fakes
 from remanence.signals.stores import edge, exact
 from test_crash import live

@@ -3,7 +3,8 @@
 codec       events as JSON
 chain       entries chained by digest, and `verify`
 in_memory   a ledger in plain Python, the reference
-sql         a ledger in SQLite, with `tables` and `sqlite`
+sql         what ledgers in SQL databases share, with `tables`
+sqlite_ledger, sqlite       a ledger in a folder
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ def open_ledger(location: str | Path | None) -> Ledger:
         raise InvalidInput(f"{str(location)!r} is not a folder name. Give a path such as './memory'.")
     if str(location) == ":memory:":
         raise InvalidInput("':memory:' would be a folder of that name. Give None to store nothing on disk.")
-    from remanence.ledger.sql import SqlLedger
+    from remanence.ledger.sqlite_ledger import SqliteLedger
 
     try:
         folder = Path(location).expanduser()
     except RuntimeError:
         raise InvalidInput(f"{str(location)!r} is in the home of an unknown user. Give the full path.") from None
-    return SqlLedger(folder)
+    return SqliteLedger(folder)
