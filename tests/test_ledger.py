@@ -600,7 +600,7 @@ def test_another_programs_database_is_not_touched(tmp_path: Path, journal: str) 
 # Folders that will not do
 
 
-@pytest.mark.parametrize("location", ["postgresql://ann:pw@host/db", "a\0b", "", "  "])
+@pytest.mark.parametrize("location", ["mysql://ann:pw@host/db", "a\0b", "", "  "])
 def test_no_folder_name(location: str) -> None:
     """Refused before anything is made; a password in it is not shown."""
     with pytest.raises(errors.InvalidInput) as caught:

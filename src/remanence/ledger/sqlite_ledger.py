@@ -14,6 +14,7 @@ from remanence.errors import LedgerTampered, LedgerUnavailable
 from remanence.ledger import sqlite, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.head_record import HeadRecord
+from remanence.ledger.locks import FolderLocks
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
@@ -63,6 +64,9 @@ class SqliteLedger(SqlLedger):
             except BaseException:
                 self._disconnect()
                 raise
+
+    def locks(self) -> FolderLocks:
+        return FolderLocks(self.path.parent)
 
     # Writing
 

@@ -105,8 +105,9 @@ SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?2) FR
 SELECT space FROM name WHERE space IS NOT NULL"""
 LAST_KIND = "SELECT kind FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 # A space is no longer listed while the entry that emptied it is its last one. Of the names in meta from ?2 to ?3.
-EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta WHERE name >= ?1 || ?2 AND name < ?1 || ?3
-AND CAST(value AS INTEGER) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
+EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta
+WHERE name >= CAST(?1 AS TEXT) || CAST(?2 AS TEXT) AND name < CAST(?1 AS TEXT) || CAST(?3 AS TEXT)
+AND CAST(value AS BIGINT) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
 ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position"
 VECTORS = "SELECT hash, vector FROM space_embedding WHERE space = ? AND model = ? AND hash"
