@@ -81,7 +81,8 @@ def worker_id() -> str:
 def database(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a ledger of its own, not made yet, with its files in the folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return postgres.url(f"test_{uuid4().hex}")
+    schema = f"test_{uuid4().hex}"
+    return f"{postgres.url(schema)}&application_name={schema}"
 
 
 @pytest.fixture(params=["folder", "postgres"])

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from remanence.errors import Closed
+from remanence.errors import Closed, LedgerUnavailable
 from remanence.schema import PendingErasure
 
 if TYPE_CHECKING:
@@ -155,6 +155,9 @@ def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
             pause = _RETRY_SECONDS if housekeeper.work() else POLL_SECONDS
         except Closed:
             return
+        except LedgerUnavailable as error:
+            log.warning("erasures could not be finished; trying again: %s", error)
+            pause = POLL_SECONDS
         except Exception:
             # Whatever failed (a full disk, a locked folder) may pass, and nothing else notices it here.
             log.exception("erasures could not be finished; trying again")

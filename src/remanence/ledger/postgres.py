@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -71,8 +71,8 @@ def parse_address(url: str) -> Address:
     schema = dict(query).get("schema", DEFAULT_SCHEMA)
     if not _SCHEMA_NAME.fullmatch(schema):
         raise InvalidInput(f"schema={schema!r} is not a name of lower-case letters, digits and '_'. {example}.")
-    shown = urlencode([(key, value) for key, value in query if key not in _SECRET], safe="/")
-    conninfo = urlencode([(key, value) for key, value in query if key != "schema"])
+    shown = urlencode([(key, value) for key, value in query if key not in _SECRET], safe="/", quote_via=quote)
+    conninfo = urlencode([(key, value) for key, value in query if key != "schema"], quote_via=quote)
     address = Address(
         urlunsplit(parts._replace(query=conninfo)), schema, urlunsplit(parts._replace(netloc=netloc, query=shown))
     )
@@ -100,6 +100,15 @@ def connect(address: Address) -> Connection:
         )
     except psycopg.Error as error:
         raise _connection_error(error, address) from error
+
+
+def connect_to_write(address: Address) -> Connection:
+    """A connection whose commits are not lost if the server crashes, also where that is the default."""
+    connection = connect(address)
+    [(setting,)] = connection.execute("SHOW synchronous_commit").fetchall()
+    if setting == "off":
+        connection.execute("SET synchronous_commit = on")
+    return connection
 
 
 def _connection_error(error: Exception, address: Address) -> LedgerUnavailable:

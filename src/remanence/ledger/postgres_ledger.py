@@ -46,7 +46,7 @@ class PostgresLedger(SqlLedger):
         )
         self._readers: deque[Connection] = deque()
         self._free_readers = threading.BoundedSemaphore(MAX_READERS)
-        self._writer = postgres.connect(self._address)
+        self._writer = postgres.connect_to_write(self._address)
         try:
             with self._errors:
                 postgres_tables.create_or_check(self._writer, self._address, self._key)
@@ -61,7 +61,7 @@ class PostgresLedger(SqlLedger):
 
     def _begin(self) -> ChainHead:
         if is_lost(self._writer):
-            self._writer = postgres.connect(self._address)
+            self._writer = postgres.connect_to_write(self._address)
         try:
             with self._errors:
                 return self._lock_and_find_head()
@@ -72,7 +72,7 @@ class PostgresLedger(SqlLedger):
         except BaseException:
             self._roll_back()
             raise
-        self._writer = postgres.connect(self._address)  # the server was restarted since the last write
+        self._writer = postgres.connect_to_write(self._address)  # the server was restarted since the last write
         with self._errors:
             return self._lock_and_find_head()
 
@@ -125,7 +125,7 @@ class PostgresLedger(SqlLedger):
         deadline = time.monotonic() + RECONNECT_SECONDS
         while True:
             try:
-                self._writer = postgres.connect(self._address)
+                self._writer = postgres.connect_to_write(self._address)
                 break
             except LedgerUnavailable:
                 if time.monotonic() > deadline:
