@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 from remanence.admin.export_file import TransferReport
 from remanence.admin.import_file import Importer
+from remanence.admin.migration import MigrationReport
+from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
 from remanence.core.cache_folder import cache_folder
@@ -25,6 +27,7 @@ from remanence.errors import InvalidInput
 from remanence.language.redaction import Redactor
 from remanence.language.redaction import redact as redact_secrets
 from remanence.ledger import is_address, ledger_exists, shown_location
+from remanence.ledger.copying import check_complete
 from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
@@ -249,6 +252,25 @@ def import_(
         return found.write_to(space._engine, lambda below: _below(space, below), shown)
 
 
+def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress = False) -> MigrationReport:
+    """Copy a ledger whole from a folder into a PostgreSQL database, or back: every entry, vector and setting.
+
+    The chain is checked on both sides. If the copy is interrupted, the same call continues it; until then the target
+    does not open. The source is not changed. Stop all writers before.
+
+    Args:
+        source: The folder or the address to copy from.
+        target: The folder or the address to copy to. There must be nothing in it.
+        progress: True shows a progress bar; a function is called with (done, total).
+
+    Raises:
+        InvalidInput: There is nothing at the source, or something else at the target.
+        LedgerTampered: An entry was changed, or somebody has written meanwhile.
+    """
+    with progress_bar(progress, "copying") as shown:
+        return copy_ledger(source, target, shown)
+
+
 def _below(space: Space, relative: str) -> str:
     """The name of a space below this one, as `spaces` shows it."""
     parts = (part if part == "%vault" else part_of_name(unquote(part)) for part in relative.split("/") if relative)
@@ -295,6 +317,7 @@ def _engine(
     signer, known = None if signing_key is None else Signer(signing_key), public_keys(signers)
     opened = open_ledger(location) if ledger is None else ledger
     try:
+        check_complete(opened)
         where, folder = _places(location, cache, opened)
         return Engine(
             opened,

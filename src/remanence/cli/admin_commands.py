@@ -164,6 +164,12 @@ def import_(args: Namespace) -> int:
     return 0 if report.complete else 1
 
 
+@command("migrate", "migrate ./memory postgresql://user@db.example/memory", "source target")
+def migrate(args: Namespace) -> None:
+    """Copy everything from a folder into an empty PostgreSQL database, or back."""
+    print(remanence.migrate(args.source, args.target, progress=output.stdout_is_terminal()))
+
+
 @space_command("verify", "verify ./memory", "folder")
 def verify(space: Space, args: Namespace) -> None:
     """Check that no ledger entry was tampered with."""
