@@ -212,6 +212,15 @@ class TestLettingGo:
         assert run("count") == "0"
         assert "2 ledger entries" in run("verify")
 
+    def test_a_space_is_erased_with_those_below_it(self, run: Run) -> None:
+        """Everything of one user goes in one command, and nothing of another."""
+        for name in ("users/bob", "users/bob/window", "users/ana"):
+            run("add", f"A text of {name}.", "--space", name)
+
+        assert "--yes" in run("erase-space", "--space", "users/bob", code=2)
+        run("erase-space", "--space", "users/bob", "--yes")
+        assert run("spaces").split() == ["users/ana"]
+
     @pytest.mark.parametrize(("said", "left"), [("n", "1"), ("", "1"), ("y", "0")])
     def test_erasing_asks_at_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str) -> None:
         """Only a yes erases, and the words are shown before."""

@@ -19,8 +19,17 @@ from langchain_remanence.messages import (
     placeholder_text,
     speaker_fields,
 )
-from remanence import Change, InvalidInput, Memory, Space, View
-from remanence.adapters import ChangeFollower, ChatSession, check_rename, check_ttl, now_of, require_space, require_view
+from remanence import Change, Memory, Space, View
+from remanence.adapters import (
+    ChangeFollower,
+    ChatSession,
+    check_rename,
+    check_session_id,
+    check_ttl,
+    now_of,
+    require_space,
+    require_view,
+)
 
 if TYPE_CHECKING:
     from remanence.adapters import ErasureCertificate
@@ -60,7 +69,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 
     def __init__(self, space: View, session_id: str = "default", *, ttl: float | timedelta | None = None) -> None:
         self.space = require_view(space)
-        self.session_id = _checked_name(session_id, "session_id")
+        self.session_id = check_session_id(session_id)
         self.ttl = check_ttl(ttl)
 
     @property
@@ -95,7 +104,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         """
         space, table = require_space(self.space), _messages_of(self.space)
         ids = table.ids(space, name)
-        check_rename(name, _checked_name(new_name, "new_name"), {each.name for each in table.sessions(space)})
+        check_rename(name, check_session_id(new_name, "new_name"), {each.name for each in table.sessions(space)})
         memories = [memory for memory_id in ids if (memory := space.get(memory_id)) is not None]
         space.add_turns([self._turn(as_message(memory)) | _same_message(memory, new_name) for memory in memories])
         if self.session_id == name:
@@ -168,12 +177,6 @@ def _same_message(memory: Memory, session: str) -> dict[str, Any]:
     """The fields that make a turn a new version of this memory, in another session."""
     at = None if memory.turn is None else memory.turn.at
     return {"key": memory.key, "conversation": session, "time": at, "expires_at": memory.expires_at}
-
-
-def _checked_name(name: object, argument: str) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidInput(f"{argument}={name!r} is blank. Give it a visible character.")
-    return name
 
 
 class _Message(NamedTuple):

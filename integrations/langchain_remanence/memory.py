@@ -19,6 +19,7 @@ from remanence import InvalidInput, Memory, Space
 from remanence.adapters import (
     PromptMemories,
     check_keep,
+    check_session_id,
     log_and_continue,
     quoted_hits,
     recall_for_prompt,
@@ -72,7 +73,7 @@ class RemanenceMemory(BaseMemory):
     model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
 
     space: Annotated[Space, SkipValidation, BeforeValidator(require_space)]
-    session_id: str = "default"
+    session_id: Annotated[str, AfterValidator(check_session_id)] = "default"
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None

@@ -17,7 +17,7 @@ from llama_index_remanence.long_term_memory import RecallAdapter, store_turns
 from llama_index_remanence.messages import RoleAndText, roles_and_texts
 from llama_index_remanence.transcript import Transcript
 from remanence import Space
-from remanence.adapters import PromptMemories, log_and_continue, prompt_budget
+from remanence.adapters import PromptMemories, check_session_id, check_ttl, in_thread, log_and_continue, prompt_budget
 
 _WINDOW = "window"
 
@@ -37,6 +37,8 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         location: Where to open the space, in place of `space`; it is opened again after a restart.
         path: The names of the child to use.
         session_id: The name of the session; a random one by default.
+        ttl: Erase the window of a session so many seconds after its last message, when it is next used or by
+            `sweep_ttl`. The memories stay.
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
         max_tokens: The token budget of the recalled memories. They never take more than a quarter of the window.
         limit: How many memories to recall at most.
@@ -54,7 +56,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
     Raises:
-        InvalidInput: Neither a space nor a location was given.
+        InvalidInput: Neither a space nor a location was given, or `session_id` is blank.
 
     Example:
         >>> import remanence
@@ -68,6 +70,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     """
 
     session_id: str
+    ttl: float | None = Field(default=None, gt=0, description="Seconds after its last message that a window is kept.")
     token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
     place: Literal["system", "message", "tool"] = Field(default="system", description="Where memories are quoted.")
     extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
@@ -76,7 +79,8 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     _last_recall: tuple[Any, PromptMemories] | None = PrivateAttr(default=None)
 
     def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
-        super().__init__(space, session_id=session_id or uuid4().hex, **settings)
+        name = uuid4().hex if session_id is None else check_session_id(session_id)
+        super().__init__(space, session_id=name, **settings)
 
     def _reset_state(self) -> None:
         super()._reset_state()
@@ -160,6 +164,12 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         self._transcript.delete_session(self.session_id)
         self._discard_question()
 
+    def sweep_ttl(self) -> int:
+        """Erase the windows of all sessions that have expired. Returns how many there were."""
+        return self._transcript.sweep_ttl()
+
+    asweep_ttl = in_thread(sweep_ttl)
+
     def fork(self, session_id: str | None = None) -> RemanenceMemory:
         """Return a memory whose session begins with a copy of this window.
 
@@ -185,7 +195,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     @property
     def _transcript(self) -> Transcript:
         if self._cached_transcript is None:
-            self._cached_transcript = Transcript(self.space.child(_WINDOW))
+            self._cached_transcript = Transcript(self.space.child(_WINDOW), check_ttl(self.ttl))
         return self._cached_transcript
 
     def _discard_question(self) -> None:

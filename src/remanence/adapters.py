@@ -73,6 +73,7 @@ __all__ = [
     "check_keep",
     "check_max_tokens",
     "check_rename",
+    "check_session_id",
     "check_ttl",
     "document_row",
     "embed_query",
@@ -217,6 +218,17 @@ def check_rename(name: str, new_name: str, known: Collection[str]) -> None:
         raise NotFound(f"there is no chat session {name!r}. `sessions()` lists those that have messages.")
     if new_name in known:
         raise InvalidInput(f"there is a chat session {new_name!r} already, and two cannot be one. Choose another name.")
+
+
+def check_session_id(name: object, argument: str = "session_id") -> str:
+    """Return the name of a session if it is valid: a text that is not blank.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    if isinstance(name, str) and name.strip():
+        return name
+    raise InvalidInput(f"{argument}={name!r} is no name of a session. Give a text with a visible character.")
 
 
 def check_ttl(ttl: object) -> timedelta | None:

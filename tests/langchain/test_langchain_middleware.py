@@ -364,6 +364,7 @@ def test_two_of_them_need_two_names(space: Space) -> None:
         {"extract": True, "keep": None},
         {"keep": "some"},
         {"place": "top"},
+        {"count_tokens": "gpt-4"},
         {"space": "./memory"},
         {"space": Space},
         {"space": remanence.open(None).as_of("2026-01-01")},

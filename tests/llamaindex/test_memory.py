@@ -15,6 +15,7 @@ from llama_index_remanence.messages import role_and_text
 from llamaindex.scripted import Counting, assistant, broken, calling, texts, user
 from remanence.core.inputs import MAX_TEXT_LENGTH
 from remanence.language.framing import OPEN_TAG
+from remanence.testing import FakeClock
 
 
 def words(messages: list[ChatMessage]) -> str:
@@ -31,6 +32,26 @@ def test_what_one_session_heard_another_recalls(space: remanence.Space) -> None:
     assert "allergic to hazelnuts" in words(got)
     assert "monday" in words(got), "with its source"
     assert "2026-05-04" in words(got), "and its date"
+
+
+def test_a_window_is_erased_some_time_after_its_last_message(space: remanence.Space, clock: FakeClock) -> None:
+    """The memories stay: only the messages of the session go."""
+    memory = RemanenceMemory(space, session_id="monday", ttl=100)
+    memory.put(user("I am allergic to hazelnuts."))
+    clock.advance(seconds=99)
+    assert memory.sweep_ttl() == 0
+    clock.advance(seconds=1)
+
+    assert RemanenceMemory(space, session_id="tuesday").sweep_ttl() == 1
+    assert memory.get_all() == []
+    assert "hazelnuts" in words(memory.get(input="What am I allergic to?"))
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_session_has_a_name(space: remanence.Space, name: str) -> None:
+    """A blank one would be everybody's."""
+    with pytest.raises(remanence.InvalidInput, match="no name of a session"):
+        RemanenceMemory(space, session_id=name)
 
 
 def test_the_question_is_the_input_or_the_user_message_without_an_answer(

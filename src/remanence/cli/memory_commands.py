@@ -14,7 +14,10 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.ledger.codec import json_objects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from remanence import Space, View
+    from remanence.schema import ErasureCertificate
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
 _ADD_FIELDS = "key kind valid_from valid_until importance confidence strength tags source observed_by expires_at now"
@@ -110,16 +113,34 @@ def unforget(space: Space, args: Namespace) -> None:
 @space_command("erase", f"erase {_SOME_ID}", "id --yes")
 def erase(space: Space, args: Namespace) -> int:
     """Delete the text of a memory permanently, in every version."""
+
+    def described() -> str:
+        memory = space.get(args.id)
+        return "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
+
+    return _erase(args, described, lambda: space.erase(args.id))
+
+
+@space_command("erase-space", "erase-space --space users/bob --yes", "--yes")
+def erase_space(space: Space, args: Namespace) -> int:
+    """Delete everything in a space and in the spaces below it permanently."""
+
+    def described() -> str:
+        below = sum(name != space.name for name in space.spaces())
+        return f"all of {space.name!r} ({space.count():,} memories) and of {below:,} spaces below it"
+
+    return _erase(args, described, space.erase_space)
+
+
+def _erase(args: Namespace, described: Callable[[], str], erase: Callable[[], ErasureCertificate]) -> int:
     if not args.yes:
         if not sys.stdin.isatty():
             print("error: erasing cannot be undone. Give --yes, as there is no terminal to ask at.", file=sys.stderr)
             return 2
-        memory = space.get(args.id)
-        described = "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
-        if not _confirm(f"Erase {described} permanently? [y/N] "):
+        if not _confirm(f"Erase {described()} permanently? [y/N] "):
             print("nothing was erased")
             return 1
-    print(space.erase(args.id))
+    print(erase())
     return 0
 
 
