@@ -60,6 +60,7 @@ class FolderLocks:
         self._threads = ThreadLocks()
         self._own: IO[str] | None = None
         self._made_folders: list[Path] = []
+        self._closed = False
 
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
@@ -86,6 +87,8 @@ class FolderLocks:
         """The position is written into a file that this process keeps locked."""
         import fcntl
 
+        if self._closed:  # a thread that was not waited for
+            return
         if self._own is None:
             self._made_folders = [each for each in (self._folder, self._processes) if not each.exists()]
             self._own = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
@@ -113,6 +116,7 @@ class FolderLocks:
         return out
 
     def close(self) -> None:
+        self._closed = True
         own, self._own = self._own, None
         if own is not None:
             Path(own.name).unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 import psycopg
 
+from remanence.errors import Closed
 from remanence.ledger import postgres
 from remanence.ledger.locks import ThreadLocks
 from remanence.ledger.postgres import Address, Connection, is_lost
@@ -42,6 +43,7 @@ class PostgresLocks:
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         self._announced: str | None = None
+        self._closed = False
         self._prefix = f"remanence {blake2b(address.schema.encode(), digest_size=4).hexdigest()} "
 
     @contextmanager
@@ -76,6 +78,7 @@ class PostgresLocks:
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -85,6 +88,8 @@ class PostgresLocks:
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._lock, self._errors:
+            if self._closed:
+                raise Closed(f"the locks of {self._address.shown} were closed; open the space again.")
             if self._connection is not None and not is_lost(self._connection):
                 try:
                     return self._connection.execute(sql, values).fetchall()
