@@ -30,6 +30,8 @@ from remanence.errors import (
 
 if TYPE_CHECKING:
     from remanence.admin.overview import Stats
+    from remanence.api.file_memory.file_store import FileStore, StoredFile
+    from remanence.api.file_memory.memory_files import MemoryFiles
     from remanence.api.opening import aopen, import_, migrate, open, reembed
     from remanence.api.space import Space
     from remanence.api.view import View
@@ -72,6 +74,8 @@ _NAMES = {
     "api.space": ("Space",),
     "api.view": ("View",),
     "core.trust": ("TrustRules",),
+    "api.file_memory.file_store": ("FileStore", "StoredFile"),
+    "api.file_memory.memory_files": ("MemoryFiles",),
     "graph.diff": ("Diff",),
     "graph.history": ("HistoryEvent",),
     "graph.traversal": ("Subgraph",),
@@ -116,6 +120,7 @@ __all__ = [
     "Extraction",
     "ExtractionResult",
     "Fact",
+    "FileStore",
     "HistoryEvent",
     "Hit",
     "InvalidInput",
@@ -125,6 +130,7 @@ __all__ = [
     "LedgerError",
     "Link",
     "Memory",
+    "MemoryFiles",
     "Mention",
     "MissingExtra",
     "NotFound",
@@ -136,6 +142,7 @@ __all__ = [
     "RemanenceError",
     "Space",
     "Stats",
+    "StoredFile",
     "Subgraph",
     "Triple",
     "TrustRules",

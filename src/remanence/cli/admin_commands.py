@@ -41,7 +41,9 @@ def stats(view: View, args: Namespace) -> None:
     """Count everything in a space."""
     numbers = view.admin.stats()
     if args.json:
-        output.print_json(numbers.to_dict())
+        from remanence.service.answers import StatsAnswer
+
+        output.print_json(StatsAnswer.of(numbers).model_dump())
     else:
         print(numbers)
 
@@ -249,7 +251,7 @@ def models_list(args: Namespace) -> None:
     """List the embedders and readers that are known by name."""
     from remanence.models import catalogue
 
-    print("wordllama-256             embedder  comes with remanence; the default")
+    print("remanence-256             embedder  comes with remanence; the default")
     for model in catalogue.MODELS.values():
         folder = catalogue.installed_folder(model.name)
         found = f"in {folder}" if folder else f"remanence models get {model.name}"
