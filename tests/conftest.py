@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import hypothesis
 import pytest
 
 import remanence
+from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
 
 # Tests of the signals and of the rules ask without a reader; those of the reader name one.
@@ -74,6 +76,34 @@ def nuts(space: remanence.Space) -> remanence.Memory:
 def home(tmp_path: Path) -> Path:
     """A folder for a space, not made yet."""
     return tmp_path / "memory"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Server]:
+    """A PostgreSQL server that all tests share; it is stopped with the last of them."""
+    base = tmp_path_factory.getbasetemp()
+    with shared_server(base if worker_id == "master" else base.parent) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def worker_id() -> str:
+    """Which process of the test session this is. pytest-xdist has this fixture too."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "master")
+
+
+@pytest.fixture
+def database(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a ledger of its own, not made yet, with its files in the folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    schema = f"test_{uuid4().hex}"
+    return f"{postgres.url(schema)}&application_name={schema}"
+
+
+@pytest.fixture(params=["folder", "postgres"])
+def location(request: pytest.FixtureRequest) -> str:
+    """Where a ledger can be: in a folder or a database, not made yet."""
+    return str(request.getfixturevalue("home" if request.param == "folder" else "database"))
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from remanence.admin.overview import Stats
     from remanence.api.file_memory.file_store import FileStore, StoredFile
     from remanence.api.file_memory.memory_files import MemoryFiles
-    from remanence.api.opening import aopen, import_, open, reembed
+    from remanence.api.opening import aopen, import_, migrate, open, reembed
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.core.trust import TrustRules
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "admin.overview": ("Stats",),
-    "api.opening": ("aopen", "import_", "open", "reembed"),
+    "api.opening": ("aopen", "import_", "migrate", "open", "reembed"),
     "api.space": ("Space",),
     "api.view": ("View",),
     "core.trust": ("TrustRules",),
@@ -161,6 +161,7 @@ __all__ = [
     "frame",
     "import_",
     "memories_used",
+    "migrate",
     "open",
     "reembed",
 ]

@@ -28,6 +28,8 @@ __all__ = [
     "Extractor",
     "FactExtractor",
     "Ledger",
+    "LockingLedger",
+    "Locks",
     "Memory",
     "ProfileWriter",
     "Progress",
@@ -186,6 +188,47 @@ class Ledger(Protocol):
 
     def close(self) -> None:
         """Release files and connections. Closing twice is fine."""
+        ...
+
+
+class Locks(Protocol):
+    """Locks by name that the threads and processes which use a ledger have in common, and what these processes say of
+    themselves. Whatever a process holds is released when it ends, however it ends."""
+
+    is_shared: bool
+    """Whether other processes may use the ledger."""
+
+    def hold(self, name: str) -> AbstractContextManager[bool]:
+        """Hold a lock during a block; False if somebody else holds it."""
+        ...
+
+    def is_held(self, name: str) -> bool:
+        """Whether anybody holds a lock."""
+        ...
+
+    def discard(self, name: str) -> None:
+        """Delete what is stored for a lock that nobody will use again."""
+        ...
+
+    def announce(self, position: int) -> None:
+        """Tell the others up to which erasure the indexes of this process are up to date."""
+        ...
+
+    def others(self) -> list[tuple[str, int]]:
+        """The other processes that have announced something, and what."""
+        ...
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""
+        ...
+
+
+@runtime_checkable
+class LockingLedger(Protocol):
+    """What a ledger may also do: provide locks between those who use it. Otherwise there are files in the folder."""
+
+    def locks(self) -> Locks:
+        """Locks for one opened space, which closes them."""
         ...
 
 

@@ -28,9 +28,9 @@ class AdminView(Facet):
 
     @property
     def location(self) -> str | None:
-        """The folder that this space is stored in; None if it is in memory only."""
-        folder = self._engine.folder
-        return None if folder is None else str(folder)
+        """The folder that this space is stored in, or the address of its database, without the password; None if it is
+        in memory only."""
+        return self._engine.location
 
     def stats(self) -> Stats:
         """This space in numbers: memories by status and kind, entities, relations, links, entries, disk use.

@@ -32,7 +32,7 @@ from remanence.events import Event, Remembered
 from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
-from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Locks, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
@@ -61,6 +61,8 @@ class Engine:
         extractor: Extractor,
         *,
         clock: Clock,
+        locks: Locks,
+        location: str | None = None,
         folder: Path | None = None,
         reader: Reader | None = None,
         signals: Sequence[Signal] = (),
@@ -78,7 +80,11 @@ class Engine:
         self.ledger = ledger
         self.embedder = embedder
         self.extractor = extractor
+        self.locks = locks
+        self.location = location
+        """The folder or the address of the ledger; None if it is in memory only."""
         self.folder = folder
+        """Where index and vector files are; None for none. They may be lost at any time."""
         self.reader = reader
         self.day_first = day_first
         self.trust, self.redactor = trust, redactor
@@ -91,7 +97,6 @@ class Engine:
         self.write_lock = threading.RLock()
         self.indexes = OpenIndexes(self._open, self._is_outdated, cache_size)
         self._stores_lock = threading.Lock()
-        self.named_locks: dict[str, threading.Lock] = {}
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
         """Called with the name of a space that is opened with unfinished jobs."""
@@ -144,8 +149,8 @@ class Engine:
         which nobody will release there."""
         if self.was_forked:
             raise LedgerUnavailable(
-                f"{self.folder} was open in process {self._pid} when it forked this one ({os.getpid()}); using it here "
-                "would hang or lose entries. Start processes by 'spawn', or open after the fork."
+                f"{self.location} was open in process {self._pid} when it forked this one ({os.getpid()}); using it "
+                "here would hang or lose entries. Start processes by 'spawn', or open after the fork."
             )
 
     def open_indexes(self) -> list[tuple[str, Index]]:
@@ -298,6 +303,7 @@ class Engine:
             if self._stores is not None:
                 self._stores.close()
         finally:
+            self.locks.close()
             self.ledger.close()
 
     @property
@@ -308,7 +314,7 @@ class Engine:
     @property
     def was_forked(self) -> bool:
         """Whether this process was forked while the engine was open. What is in memory only may be used there."""
-        return os.getpid() != self._pid and self.folder is not None
+        return os.getpid() != self._pid and self.locks.is_shared
 
     # Helpers
 
@@ -451,7 +457,7 @@ class Engine:
             raise self._stale(recorded, self.embedder.fingerprint)
 
     def _stale(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
-        where = self.folder or "the space"
+        where = self.location or "the space"
         return ProjectionStale(
             f"the vectors of {where} were made with {recorded['name']!r} ({recorded['fingerprint']}), but it is "
             f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the two. Open it with "
