@@ -4,7 +4,7 @@
     ├── InvalidInput          an argument cannot be used (also a ValueError)
     ├── NotFound              no such memory in this space (also a LookupError)
     ├── Closed                the space was closed
-    ├── JobFailed             a background job was given up after several tries
+    ├── JobFailed             a background job was given up after several tries, or cancelled
     ├── LedgerError
     │   ├── LedgerUnavailable     the folder is read-only, full, locked, or belongs to another program
     │   ├── LedgerCorrupt         the file is damaged, or is not a ledger
@@ -42,7 +42,7 @@ class Closed(RemanenceError):
 
 
 class JobFailed(RemanenceError):
-    """A background job was given up after several tries."""
+    """A background job was given up after several tries, or cancelled."""
 
 
 class LedgerError(RemanenceError):

@@ -213,10 +213,10 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """The result of a job: "waiting" (it failed and is retried from `until` on), "done" or "given up"."""
+    """The result of a job: "waiting" (it failed and is retried from `until` on), "done", "given up" or "cancelled"."""
 
     job: str
-    status: Literal["waiting", "done", "given up"]
+    status: Literal["waiting", "done", "given up", "cancelled"]
     until: datetime | None = None
     problem: str | None = None
     memories: tuple[str, ...] = ()

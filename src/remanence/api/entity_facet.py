@@ -163,13 +163,18 @@ class EntitiesView(Facet):
         if kind is not None:
             kind = _name(kind, "kind")
         first = (inputs.positive_int(page, "page") - 1) * inputs.positive_int(page_size, "page_size", MAX_PAGE_SIZE)
-        with self._known() as known:
-            numbers = known.list_name_numbers(kind)
-            ids = [known.registry.entity_of(n, known.position) for n in numbers[first : first + page_size]]
-            entities = [entity for id_ in ids if (entity := known.get(id_)) is not None]
-        return Page(tuple(entities), page, page_size, len(numbers))
+        entities, total = self._slice(kind, first, first + page_size)
+        return Page(entities, page, page_size, total)
 
     alist = in_thread(list)
+
+    def _slice(self, kind: str | None, start: int, end: int) -> tuple[tuple[Entity, ...], int]:
+        """The entities of a kind from one place up to another in the order of `list`, and how many there are."""
+        with self._known() as known:
+            numbers = known.list_name_numbers(kind)
+            ids = [known.registry.entity_of(number, known.position) for number in numbers[start:end]]
+            entities = [entity for id_ in ids if (entity := known.get(id_)) is not None]
+        return tuple(entities), len(numbers)
 
     def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
         """Entities with a name like this one, most similar first, for a person to check and `merge`.

@@ -10,7 +10,7 @@ from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.write.jobs import Job, run_due_jobs
 
-_STATUSES = ("queued", "running", "waiting", "done", "given up")
+_STATUSES = ("queued", "running", "waiting", "done", "given up", "cancelled")
 
 
 class Jobs(Facet):
@@ -33,7 +33,8 @@ class Jobs(Facet):
         """The jobs of this space, oldest first.
 
         Args:
-            status: Only jobs of this status: "queued", "running", "waiting" (for another try), "done" or "given up".
+            status: Only jobs of this status: "queued", "running", "waiting" (for another try), "done", "given up" or
+                "cancelled".
 
         Raises:
             InvalidInput: There is no such status.

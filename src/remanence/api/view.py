@@ -472,13 +472,33 @@ class View(Facet):
 
     def _iterate(self, status: Listed | None, filters: RowFilter) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:
-            if status is None:
-                rows = index.current_rows(self._position(index))
-            else:
-                rows = self._overview(lambda overview: _rows(overview, status))
-            rows = filters.among(index, rows, self._position(index))
+            rows = self._listed_rows(index, status, filters)
             for begin in range(0, len(rows), 500):
                 yield from index.readable_memories(rows[begin : begin + 500])
+
+    def _page_of_memories(
+        self, status: Listed | None, after: int, limit: int, **filters: Any
+    ) -> list[tuple[int, Memory]]:
+        """Some of what `memories` lists: those with the rows after this one, each with its row."""
+        wanted = row_filter(**filters, now=self._now())
+        with self._engine.open_index(self.name) as index:
+            rows = sorted(row for row in self._listed_rows(index, status, wanted) if row > after)
+            found: list[tuple[int, Memory]] = []
+            while rows and len(found) < limit:
+                batch, rows = rows[: limit - len(found)], rows[limit - len(found) :]
+                memories = index.readable_memories(batch)
+                if len(memories) < len(batch):  # one was erased meanwhile
+                    batch = [row for row in batch if index.readable_memories([row])]
+                    memories = index.readable_memories(batch)
+                found += zip(batch, memories, strict=False)
+            return found
+
+    def _listed_rows(self, index: Index, status: Listed | None, filters: RowFilter) -> Sequence[int]:
+        if status is None:
+            rows: Sequence[int] = index.current_rows(self._position(index))
+        else:
+            rows = self._overview(lambda overview: _rows(overview, status))
+        return filters.among(index, rows, self._position(index))
 
     def _window(self, during: Window | Moment | tuple[Any, Any], now: datetime) -> Window:
         parts = during if isinstance(during, tuple) else (during,)

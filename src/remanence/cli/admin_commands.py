@@ -41,7 +41,9 @@ def stats(view: View, args: Namespace) -> None:
     """Count everything in a space."""
     numbers = view.admin.stats()
     if args.json:
-        output.print_json(numbers.to_dict())
+        from remanence.service.answers import StatsAnswer
+
+        output.print_json(StatsAnswer.of(numbers).model_dump())
     else:
         print(numbers)
 

@@ -59,8 +59,9 @@ def entities_list(view: View, args: Namespace) -> None:
     """List the entities."""
     for entity in view.entities.list(args.kind, page=args.page, page_size=args.page_size):
         if args.json:
-            fields = {"id": entity.id, "name": entity.name, "kind": entity.kind, "names": entity.names}
-            print(json.dumps(fields, ensure_ascii=False))
+            from remanence.service.nouns import EntityAnswer
+
+            print(json.dumps(EntityAnswer.of(entity).model_dump(), ensure_ascii=False))
         else:
             _print_entity(entity)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import pluralize
-from remanence.read.answer import memory_dict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +60,7 @@ def console() -> Console:
 def print_added(memory: Memory, *, as_json: bool) -> None:
     """A memory that was just added: its id, and at a terminal also what was extracted from it."""
     if as_json:
-        print_json(memory_dict(memory))
+        print_json(_fields(memory))
     elif stdout_is_terminal():
         extracted = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
         extracted += [str(memory.valid)] if memory.valid.has_bound else []
@@ -72,7 +71,7 @@ def print_added(memory: Memory, *, as_json: bool) -> None:
 
 def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
     if as_json:
-        print_json([memory_dict(memory) for memory in memories])
+        print_json([_fields(memory) for memory in memories])
     else:
         print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
 
@@ -80,7 +79,9 @@ def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
     if as_json:
-        print_json(recall.to_dicts())
+        from remanence.service.answers import hit_answers
+
+        print_json([hit.model_dump() for hit in hit_answers(recall)])
     elif explain:
         print(recall.explain())
         return
@@ -97,7 +98,7 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
 
 
 def print_memory(memory: Memory, *, as_json: bool) -> None:
-    fields = memory_dict(memory)
+    fields = _fields(memory)
     if as_json:
         print_json(fields)
     else:
@@ -108,13 +109,20 @@ def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
     """Many memories, one a line. With JSON each line is an object, so that a reader can start early."""
     for memory in memories:
         if as_json:
-            print(json.dumps(memory_dict(memory), ensure_ascii=False))
+            print(json.dumps(_fields(memory), ensure_ascii=False))
         else:
             print(f"{memory.id}\t{memory.revised_at.date()}\t{_one_line(memory.text)}")
 
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _fields(memory: Memory) -> dict[str, Any]:
+    """A memory as every interface shows it."""
+    from remanence.service.nouns import MemoryAnswer
+
+    return MemoryAnswer.of(memory).model_dump()
 
 
 def _one_line(text: str) -> str:

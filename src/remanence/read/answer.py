@@ -127,7 +127,7 @@ class Recall(Sequence[Hit]):
         return [
             {
                 "score": round(hit.score, 6),
-                "usage": None if hit.usage is None else _usage_dict(hit.usage),
+                "usage": None if hit.usage is None else usage_dict(hit.usage),
                 "current": hit.current,
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
                 "memory": memory_dict(hit.memory),
@@ -215,6 +215,7 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "valid_until": _iso(memory.valid.end),
         "recorded_at": _iso(memory.recorded_at),
         "revised_at": _iso(memory.revised_at),
+        "told_at": _iso(memory.told_at),
         "importance": memory.importance,
         "confidence": memory.confidence,
         "strength": memory.strength,
@@ -224,11 +225,16 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "trust": memory.trust,
         "expires_at": _iso(memory.expires_at),
         "entities": [m.name for m in memory.mentions],
+        "mentions": [{"name": m.name, "kind": m.kind} for m in memory.mentions],
         "triples": [[t.subject, t.predicate, t.object] for t in memory.triples],
         "conversation": turn.conversation if turn else None,
         "speaker": turn.speaker if turn else None,
+        "turn": None if turn is None else {**{name: getattr(turn, name) for name in _TURN_FIELDS}, "at": _iso(turn.at)},
         "meta": dict(memory.meta),
     }
+
+
+_TURN_FIELDS = ("conversation", "number", "speaker")
 
 
 def _iso(moment: datetime | None) -> str | None:
@@ -244,7 +250,8 @@ def _label(hit: Hit) -> str:
     return "  (archived)" if archived else "  (expired)"
 
 
-def _usage_dict(usage: HitUsage) -> dict[str, Any]:
+def usage_dict(usage: HitUsage) -> dict[str, Any]:
+    """How a memory was used, as a dict of JSON types."""
     return {
         "decay": round(usage.decay, 3),
         "uses": usage.uses,

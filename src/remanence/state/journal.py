@@ -28,7 +28,7 @@ from remanence.events import (
 from remanence.schema import Entry, micros
 from remanence.state.columns import JSON, Codec, SavedPart, pack, records, to_tuples, unpack
 
-Status = Literal["queued", "waiting", "done", "given up"]
+Status = Literal["queued", "waiting", "done", "given up", "cancelled"]
 MAX_TRACKED_USES = 64
 """How many uses of a memory are stored with their time, the latest: enough to count those of two weeks."""
 
@@ -61,7 +61,7 @@ class JobState(NamedTuple):
 
     @property
     def is_finished(self) -> bool:
-        return self.status in ("done", "given up")
+        return self.status in ("done", "given up", "cancelled")
 
     def is_due(self, now: datetime) -> bool:
         return not self.is_finished and self.until <= micros(now)
@@ -197,7 +197,7 @@ class Journal(SavedPart):
         return [position for positions in sources for position in positions.get(memory, ())]
 
     def unfinished_jobs(self) -> list[JobState]:
-        """The jobs that are neither done nor given up, oldest first."""
+        """The jobs that are neither done nor given up nor cancelled, oldest first."""
         return [job for job in list(self.jobs.values()) if not job.is_finished]
 
 

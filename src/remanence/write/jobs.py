@@ -51,7 +51,7 @@ class Job:
 
     @property
     def status(self) -> str:
-        """One of "queued", "running", "waiting" (for another try), "done" and "given up"."""
+        """One of "queued", "running", "waiting" (for another try), "done", "given up" and "cancelled"."""
         state = self._state()
         running = state.status in ("queued", "waiting") and is_locked(self._engine, self.id)
         return "running" if running else state.status
@@ -69,7 +69,7 @@ class Job:
 
         Raises:
             TimeoutError: The job is not finished in time. It continues.
-            JobFailed: The job was given up.
+            JobFailed: The job was given up, or cancelled.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not (state := self._state()).is_finished:
@@ -79,6 +79,10 @@ class Job:
                     "call result() again later, or see space.jobs.list()."
                 )
             time.sleep(_POLL_SECONDS)
+        if state.status == "cancelled":
+            raise JobFailed(
+                f"job {self.id} was cancelled. The source is stored; `space.admin.reextract()` reads it after all."
+            )
         if state.status == "given up":
             raise JobFailed(
                 f"job {self.id} was given up after {state.tries} tries: {state.problem}. "
@@ -89,6 +93,34 @@ class Job:
     async def aresult(self, timeout: float | None = None) -> list[Memory]:
         """`result` in a worker thread, for use with asyncio."""
         return await asyncio.to_thread(self.result, timeout)
+
+    def cancel(self) -> bool:
+        """Give this job up. Its source stays stored; what a running job finds is not written.
+
+        Returns:
+            Whether it was cancelled; False if it was finished already.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None, worker=False) as space:
+            ...     job = space.remember("I live in Porto.", wait=False)
+            ...     job.cancel(), job.status, job.cancel()
+            (True, 'cancelled', False)
+        """
+        cancelled: list[bool] = []
+
+        def decide(index: Index) -> list[Event]:
+            state = index.journal.jobs.get(self.id)
+            cancelled[:] = [state is not None and not state.is_finished]
+            return [Worked(self.id, "cancelled")] if cancelled[0] else []
+
+        self._state()  # raises an error if there is no such job
+        self._engine.write(self.space, decide)
+        return cancelled[0]
+
+    async def acancel(self) -> bool:
+        """`cancel` in a worker thread, for use with asyncio."""
+        return await asyncio.to_thread(self.cancel)
 
     def _state(self) -> JobState:
         with self._engine.open_index(self.space) as index:
@@ -140,7 +172,8 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
                 return True
 
             def finish(index: Index, facts: Sequence[str]) -> list[Event]:
-                if index.journal.jobs[job.id].is_finished:
+                state = index.journal.jobs.get(job.id)  # None: everything in the space was erased meanwhile
+                if state is None or state.is_finished:
                     raise _AlreadyFinished
                 return [Worked(job.id, "done", problem=reading.result.problem, memories=tuple(facts))]
 
@@ -159,12 +192,22 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
 def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
     """Try again later, each time after four times the delay; give up after the last try."""
     if job.tries + 1 >= _MAX_TRIES:
-        engine.write(space, lambda _: [Worked(job.id, "given up", problem=problem)])
+        _write_unless_finished(engine, space, Worked(job.id, "given up", problem=problem))
         remove_lock_file(engine, job.id)
         return
     until = engine.now() + _FIRST_DELAY * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
-    engine.write(space, lambda _: [Worked(job.id, "waiting", until=until, problem=problem)])
+    _write_unless_finished(engine, space, Worked(job.id, "waiting", until=until, problem=problem))
+
+
+def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
+    """Write the result of a try, unless the job was cancelled or finished meanwhile."""
+
+    def decide(index: Index) -> list[Event]:
+        state = index.journal.jobs.get(event.job)
+        return [] if state is None or state.is_finished else [event]
+
+    engine.write(space, decide)
 
 
 class _AlreadyFinished(Exception):

@@ -240,7 +240,7 @@ def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) 
 
 
 def _sources_of_abandoned_jobs(engine: Engine, index: Index) -> list[str]:
-    positions = [job.position for job in index.journal.jobs.values() if job.status == "given up"]
+    positions = [job.position for job in index.journal.jobs.values() if job.status in ("given up", "cancelled")]
     events = (entry.event for entry in engine.ledger.entries_at(positions).values())
     return [source for event in events if isinstance(event, Queued) for source in event.given["memories"]]
 

@@ -1,0 +1,156 @@
+"""The operations on a whole space: numbers, what changed, checks, compaction, export and import."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+from remanence.admin.compaction import CompactionReport
+from remanence.admin.export_file import TransferReport
+from remanence.api.space import Space, VerificationReport
+from remanence.read.receipts import Exposure
+from remanence.schema import PendingErasure, Relation
+from remanence.service import requests
+from remanence.service.answers import ChangeAnswer, ChangesPage, EdgesAnswer, HistoryEventAnswer, StatsAnswer
+from remanence.service.memory_operations import Done, MemoriesAnswer
+from remanence.service.nouns import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, Time
+from remanence.service.operation import operation, view_of
+
+
+class DiffAnswer(Answer):
+    """What was learned between two moments."""
+
+    learned: list[MemoryAnswer]
+    revised: list[MemoryAnswer]
+    superseded: list[MemoryAnswer]
+    forgotten: list[MemoryAnswer]
+    restored: list[MemoryAnswer]
+    expired: list[MemoryAnswer]
+    erased: list[str]
+    related: list[RelationAnswer]
+    linked: list[LinkAnswer]
+    invalidated: EdgesAnswer
+    entity_events: list[HistoryEventAnswer]
+
+
+class ExposureAnswer(Answer):
+    """A recorded recall that returned a memory which was replaced or forgotten since."""
+
+    receipt: dict[str, object]
+    at: Time
+    memory: MemoryAnswer
+    superseded_by: MemoryAnswer | None
+
+    @classmethod
+    def of(cls, found: Exposure) -> ExposureAnswer:
+        return cls(
+            receipt=found.receipt.to_dict(),
+            at=found.at.isoformat(),
+            memory=MemoryAnswer.of(found.memory),
+            superseded_by=None if found.superseded_by is None else MemoryAnswer.of(found.superseded_by),
+        )
+
+
+class ExposuresAnswer(Answer):
+    """Recorded recalls that returned a memory."""
+
+    items: list[ExposureAnswer]
+
+
+class PendingAnswer(Answer):
+    """What is left of erased memories for now."""
+
+    items: list[PendingErasure]
+
+
+class CheckAnswer(Answer):
+    """The indexes that differ from a fresh build, and how."""
+
+    differences: dict[str, str]
+
+
+@operation("GET", "/stats")
+def stats(space: Space, request: requests.ReadRequest) -> StatsAnswer:
+    """Count everything in a space."""
+    return StatsAnswer.of(view_of(space, request).admin.stats())
+
+
+@operation("GET", "/changes")
+def changes(space: Space, request: requests.ChangesRequest) -> ChangesPage:
+    """List what happened to memories after a ledger position, a page at a time."""
+    view = view_of(space, request)
+    with view._engine.open_index(view.name) as index:
+        position = view._position(index)
+    found = list(islice(view._engine.changes(view.name, request.after, position), request.limit + 1))
+    more = len(found) > request.limit
+    kept = found[: request.limit]
+    last = kept[-1].position if more else max(position, request.after)
+    return ChangesPage(items=[ChangeAnswer.of(change) for change in kept], position=last, more=more)
+
+
+@operation("GET", "/diff")
+def diff(space: Space, request: requests.DiffRequest) -> DiffAnswer:
+    """List what was learned between two moments."""
+    found = view_of(space, request).audit.diff(request.since, request.until)
+    names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
+    return DiffAnswer(
+        **{name: [MemoryAnswer.of(memory) for memory in getattr(found, name)] for name in names},
+        erased=list(found.erased),
+        related=[RelationAnswer.of(each) for each in found.related],
+        linked=[LinkAnswer.of(each) for each in found.linked],
+        invalidated=EdgesAnswer(
+            relations=[RelationAnswer.of(each) for each in found.invalidated if isinstance(each, Relation)],
+            links=[LinkAnswer.of(each) for each in found.invalidated if not isinstance(each, Relation)],
+        ),
+        entity_events=[HistoryEventAnswer.of(event) for event in found.entity_events],
+    )
+
+
+@operation("GET", "/memories/{id}/exposures")
+def exposures(space: Space, request: requests.MemoryReadRequest) -> ExposuresAnswer:
+    """List the recorded recalls that returned a memory which was replaced or forgotten since."""
+    found = view_of(space, request).audit.exposures(request.id)
+    return ExposuresAnswer(items=[ExposureAnswer.of(each) for each in found])
+
+
+@operation("GET", "/erasures/pending")
+def pending(space: Space, request: requests.Empty) -> PendingAnswer:
+    """List what is left of erased memories for now."""
+    return PendingAnswer(items=space.audit.pending())
+
+
+@operation("GET", "/verify", slow=True)
+def verify(space: Space, request: requests.Empty) -> VerificationReport:
+    """Check that no ledger entry was tampered with."""
+    return space.verify()
+
+
+@operation("GET", "/check", "admin", slow=True)
+def check(space: Space, request: requests.Empty) -> CheckAnswer:
+    """Compare each index with a fresh build."""
+    return CheckAnswer(differences=space.admin.check())
+
+
+@operation("POST", "/compact", "admin", slow=True)
+def compact(space: Space, request: requests.Empty) -> CompactionReport:
+    """Rebuild indexes and free disk space; ledger entries stay."""
+    return space.admin.compact()
+
+
+@operation("POST", "/rebuild", "admin", slow=True)
+def rebuild(space: Space, request: requests.Empty) -> Done:
+    """Rebuild the indexes from the ledger."""
+    space.rebuild()
+    return Done(done=True)
+
+
+@operation("POST", "/reextract", "admin", slow=True)
+def reextract(space: Space, request: requests.ReextractRequest) -> MemoriesAnswer:
+    """Extract facts again from what was remembered."""
+    found = space.admin.reextract(request.id, now=request.now)
+    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in found])
+
+
+def export_file(space: Space, path: Path, request: requests.ExportRequest) -> TransferReport:
+    """Write a space to a file of JSON lines; compressed if it ends in .gz."""
+    return space.admin.export(path, children=request.children, vectors=request.vectors)

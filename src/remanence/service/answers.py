@@ -1,0 +1,604 @@
+"""What the operations on memories, entities and the graph return. See `nouns` for what they consist of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Literal
+
+from remanence.admin.overview import GraphPage, MemoryBatch, MemoryDetails, Stats, Status
+from remanence.api.entity_facet import Candidate, Page, Registration, Revision
+from remanence.events import Extracted
+from remanence.graph.history import EventKind, HistoryEvent
+from remanence.graph.traversal import Edge, Node, Path, Subgraph
+from remanence.read.answer import Recall
+from remanence.read.profile import Profile, Statement
+from remanence.read.receipts import Receipt
+from remanence.schema import (
+    Change,
+    Disagreement,
+    DisagreementKind,
+    Entity,
+    ErasureCertificate,
+    Evidence,
+    Hit,
+    Link,
+    Memory,
+    PendingErasure,
+    Relation,
+)
+from remanence.service.nouns import (
+    Answer,
+    EntityAnswer,
+    LinkAnswer,
+    MemoryAnswer,
+    RelationAnswer,
+    Time,
+    UsageAnswer,
+    WindowAnswer,
+    iso,
+    moment_of,
+    window_of,
+)
+
+
+class EvidenceAnswer(Answer):
+    """What one signal contributed to a hit: its `share` of the score, and the reason in words (`note`)."""
+
+    signal: str
+    rank: int
+    share: float
+    raw: float | None
+    note: str
+
+
+class DisagreementAnswer(Answer):
+    """A memory that disagrees with another one, how, and about which topic."""
+
+    kind: DisagreementKind
+    topic: str
+    other: MemoryAnswer
+
+    @classmethod
+    def of(cls, found: Disagreement) -> DisagreementAnswer:
+        return cls(kind=found.kind, topic=found.topic, other=MemoryAnswer.of(found.other))
+
+    def to_disagreement(self) -> Disagreement:
+        return Disagreement(self.kind, self.topic, self.other.to_memory())
+
+
+class HitAnswer(Answer):
+    """A memory that answers a question, its score, and why. `superseded_by` is the text of what replaced it,
+    `replacement` that memory, `because` the reasons in one line, `answers` the reader's probability."""
+
+    score: float
+    current: bool
+    superseded_by: str | None
+    because: str
+    answers: float | None
+    memory: MemoryAnswer
+    evidence: list[EvidenceAnswer]
+    usage: UsageAnswer | None
+    replacement: MemoryAnswer | None
+    disagreements: list[DisagreementAnswer]
+
+    def to_hit(self) -> Hit:
+        nan = float("nan")  # JSON has no such number
+        evidence = (Evidence(e.signal, e.rank, e.share, nan if e.raw is None else e.raw, e.note) for e in self.evidence)
+        return Hit(
+            memory=self.memory.to_memory(),
+            score=self.score,
+            evidence=tuple(evidence),
+            current=self.current,
+            superseded_by=None if self.replacement is None else self.replacement.to_memory(),
+            disagreements=tuple(each.to_disagreement() for each in self.disagreements),
+            usage=None if self.usage is None else self.usage.to_usage(),
+        )
+
+
+def hit_answers(recall: Recall) -> list[HitAnswer]:
+    """The hits of a recall, with all that `Recall.to_dicts` has."""
+    return [
+        HitAnswer.model_validate(
+            fields
+            | {
+                "because": hit.because,
+                "answers": hit.answers,
+                "replacement": None if hit.superseded_by is None else MemoryAnswer.of(hit.superseded_by),
+                "disagreements": [DisagreementAnswer.of(each) for each in hit.disagreements],
+            }
+        )
+        for hit, fields in zip(recall.hits, recall.to_dicts(), strict=True)
+    ]
+
+
+class RecallAnswer(Answer):
+    """The hits for a question, best first. `abstained` and `missing` say why a signal did not take part; `receipt` is
+    for `replay`; `explanation` is the text of `explain()`, if it was asked for."""
+
+    question: str
+    hits: list[HitAnswer]
+    abstained: dict[str, str]
+    missing: dict[str, str]
+    times: list[WindowAnswer]
+    history: bool
+    position: int
+    confidence: float | None
+    confident: bool
+    as_of: Time | None
+    receipt: dict[str, Any] | None
+    explanation: str | None
+
+    @classmethod
+    def of(cls, recall: Recall, *, explain: bool = False) -> RecallAnswer:
+        return cls(
+            question=recall.question,
+            hits=hit_answers(recall),
+            abstained=recall.abstained,
+            missing=recall.missing,
+            times=[WindowAnswer.of(window) for window in recall.times],
+            history=recall.history,
+            position=recall.position,
+            confidence=recall.confidence,
+            confident=recall.confident,
+            as_of=iso(recall.as_of),
+            receipt=None if recall.receipt is None else recall.receipt.to_dict(),
+            explanation=recall.explain() if explain else None,
+        )
+
+    def to_recall(self) -> Recall:
+        return Recall(
+            question=self.question,
+            hits=tuple(hit.to_hit() for hit in self.hits),
+            abstained=self.abstained,
+            missing=self.missing,
+            times=tuple(window.to_window() for window in self.times),
+            history=self.history,
+            position=self.position,
+            confidence=self.confidence,
+            as_of=moment_of(self.as_of),
+            receipt=None if self.receipt is None else Receipt.from_dict(self.receipt),
+        )
+
+
+class MemoryPage(Answer):
+    """Some memories, in the order in which they were learned. `next_cursor` is None on the last page."""
+
+    items: list[MemoryAnswer]
+    next_cursor: str | None
+
+
+class MemoryDetailsAnswer(Answer):
+    """A memory with its status and what it is connected to; `memory` is None if its text was erased."""
+
+    id: str
+    status: Status
+    memory: MemoryAnswer | None
+    versions: int
+    superseded_by: str | None
+    relations: list[RelationAnswer]
+    links_out: list[LinkAnswer]
+    links_in: list[LinkAnswer]
+    promoted_at: Time | None
+    note: str | None
+    usage: UsageAnswer | None
+
+    @classmethod
+    def of(cls, details: MemoryDetails) -> MemoryDetailsAnswer:
+        return cls(
+            id=details.id,
+            status=details.status,
+            memory=None if details.memory is None else MemoryAnswer.of(details.memory),
+            versions=details.versions,
+            superseded_by=details.superseded_by,
+            relations=[RelationAnswer.of(each) for each in details.relations],
+            links_out=[LinkAnswer.of(each) for each in details.links_out],
+            links_in=[LinkAnswer.of(each) for each in details.links_in],
+            promoted_at=iso(details.promoted_at),
+            note=details.note,
+            usage=None if details.usage is None else UsageAnswer.of(details.usage),
+        )
+
+    def to_details(self) -> MemoryDetails:
+        return MemoryDetails(
+            id=self.id,
+            status=self.status,
+            memory=None if self.memory is None else self.memory.to_memory(),
+            versions=self.versions,
+            superseded_by=self.superseded_by,
+            relations=tuple(each.to_relation() for each in self.relations),
+            links_out=tuple(each.to_link() for each in self.links_out),
+            links_in=tuple(each.to_link() for each in self.links_in),
+            promoted_at=moment_of(self.promoted_at),
+            note=self.note,
+            usage=None if self.usage is None else self.usage.to_usage(),
+        )
+
+
+class MemoryDetailsPage(Answer):
+    """One page of the memories of a status, with their details; there are `total` in all."""
+
+    items: list[MemoryDetailsAnswer]
+    page: int
+    page_size: int
+    total: int
+
+    @classmethod
+    def of(cls, page: GraphPage) -> MemoryDetailsPage:
+        items = [MemoryDetailsAnswer.of(each) for each in page]
+        return cls(items=items, page=page.page, page_size=page.page_size, total=page.total)
+
+    def to_page(self) -> GraphPage:
+        return GraphPage(tuple(each.to_details() for each in self.items), self.page, self.page_size, self.total)
+
+
+class MemoryBatchAnswer(Answer):
+    """Memories with their details, and why others that were asked for are not shown."""
+
+    items: list[MemoryDetailsAnswer]
+    missing: dict[str, str]
+
+    @classmethod
+    def of(cls, batch: MemoryBatch) -> MemoryBatchAnswer:
+        return cls(items=[MemoryDetailsAnswer.of(each) for each in batch], missing=dict(batch.missing))
+
+    def to_batch(self) -> MemoryBatch:
+        return MemoryBatch(tuple(each.to_details() for each in self.items), self.missing)
+
+
+class JobAnswer(Answer):
+    """A job: "queued", "running", "waiting" (for another try), "done", "given up" or "cancelled". `memories` are the
+    ids of what it wrote, once it is done."""
+
+    id: str
+    space: str
+    status: Literal["queued", "running", "waiting", "done", "given up", "cancelled"]
+    problem: str | None
+    tries: int
+    memories: list[str]
+
+
+class JobPage(Answer):
+    """Some jobs, oldest first. `next_cursor` is None on the last page."""
+
+    items: list[JobAnswer]
+    next_cursor: str | None
+
+
+class EntityPage(Answer):
+    """Some entities, in the order in which they were learned. `next_cursor` is None on the last page."""
+
+    items: list[EntityAnswer]
+    total: int
+    next_cursor: str | None
+
+    def to_page(self, page: int, page_size: int) -> Page:
+        return Page(tuple(each.to_entity() for each in self.items), page, page_size, self.total)
+
+
+class RegistrationAnswer(Answer):
+    """A registered entity: whether it is new, which aliases were added, and the ledger position for `undo`."""
+
+    entity: EntityAnswer
+    created: bool
+    added: list[str]
+    position: int | None
+
+    @classmethod
+    def of(cls, made: Registration) -> RegistrationAnswer:
+        entity = EntityAnswer.of(made.entity)
+        return cls(entity=entity, created=made.created, added=list(made.added), position=made.position)
+
+    def to_registration(self) -> Registration:
+        return Registration(self.entity.to_entity(), self.created, tuple(self.added), self.position)
+
+
+class RevisionAnswer(Answer):
+    """The result of a rename, merge, split or undo, and the ledger position for `undo`."""
+
+    kind: str
+    entity: EntityAnswer | None
+    position: int | None
+
+    @classmethod
+    def of(cls, made: Revision) -> RevisionAnswer:
+        return cls(
+            kind=made.kind, entity=None if made.entity is None else EntityAnswer.of(made.entity), position=made.position
+        )
+
+    def to_revision(self) -> Revision:
+        return Revision(self.kind, None if self.entity is None else self.entity.to_entity(), self.position)
+
+
+class CandidateAnswer(Answer):
+    """An entity with a similar name: which name, how similar (0 to 1), and why."""
+
+    entity: EntityAnswer
+    name: str
+    score: float
+    reason: str
+
+    @classmethod
+    def of(cls, found: Candidate) -> CandidateAnswer:
+        return cls(entity=EntityAnswer.of(found.entity), name=found.name, score=found.score, reason=found.reason)
+
+    def to_candidate(self) -> Candidate:
+        return Candidate(self.entity.to_entity(), self.name, self.score, self.reason)
+
+
+class ExtractionAnswer(Answer):
+    """Which extractor read a memory, and the ids of the facts that it found."""
+
+    memory: str
+    by: str
+    model: str | None
+    prompt: str | None
+    problem: str | None
+    facts: list[str]
+
+
+class HistoryEventAnswer(Answer):
+    """One event in the history of a memory or an entity. `text` is a sentence; one of `memory`, `entity`, `relation`,
+    `link`, `receipt` and `extraction` is what it is about."""
+
+    recorded_at: Time
+    position: int
+    kind: EventKind
+    description: str
+    actor: str | None
+    why: str | None
+    edge_name: str | None
+    text: str
+    memory: MemoryAnswer | None = None
+    entity: EntityAnswer | None = None
+    relation: RelationAnswer | None = None
+    link: LinkAnswer | None = None
+    receipt: dict[str, Any] | None = None
+    extraction: ExtractionAnswer | None = None
+
+    @classmethod
+    def of(cls, event: HistoryEvent) -> HistoryEventAnswer:
+        names = ("position", "kind", "description", "actor", "why", "edge_name")
+        same = {name: getattr(event, name) for name in names}
+        about = _event_value(event.value)
+        return cls(**same, recorded_at=event.recorded_at.isoformat(), text=str(event), **about)
+
+    def to_event(self) -> HistoryEvent:
+        value: Memory | Entity | Relation | Link | Receipt | Extracted | None = None
+        if self.memory is not None:
+            value = self.memory.to_memory()
+        elif self.entity is not None:
+            value = self.entity.to_entity()
+        elif self.relation is not None:
+            value = self.relation.to_relation()
+        elif self.link is not None:
+            value = self.link.to_link()
+        elif self.receipt is not None:
+            value = Receipt.from_dict(self.receipt)
+        elif self.extraction is not None:
+            value = Extracted(**self.extraction.model_dump() | {"facts": tuple(self.extraction.facts)})
+        at = datetime.fromisoformat(self.recorded_at)
+        return HistoryEvent(at, self.position, self.kind, self.description, self.actor, self.why, value, self.edge_name)
+
+
+def _event_value(value: Memory | Entity | Relation | Link | Receipt | Extracted | None) -> dict[str, Any]:
+    if isinstance(value, Memory):
+        return {"memory": MemoryAnswer.of(value)}
+    if isinstance(value, Entity):
+        return {"entity": EntityAnswer.of(value)}
+    if isinstance(value, Relation):
+        return {"relation": RelationAnswer.of(value)}
+    if isinstance(value, Link):
+        return {"link": LinkAnswer.of(value)}
+    if isinstance(value, Receipt):
+        return {"receipt": value.to_dict()}
+    return {} if value is None else {"extraction": ExtractionAnswer(**asdict(value))}
+
+
+class EdgeAnswer(Answer):
+    """An edge between two nodes, by their ids: a relation, a link, or "mentions"."""
+
+    source: str
+    target: str
+    name: str
+    valid_from: Time | None
+    valid_until: Time | None
+    recorded_at: Time
+    confidence: float
+    evidence: list[str]
+    id: str
+    observed_by: str | None
+
+    @classmethod
+    def of(cls, edge: Edge) -> EdgeAnswer:
+        return cls(
+            **{name: getattr(edge, name) for name in _EDGE_FIELDS},
+            valid_from=iso(edge.valid.start),
+            valid_until=iso(edge.valid.end),
+            recorded_at=edge.recorded_at.isoformat(),
+            evidence=list(edge.evidence),
+        )
+
+    def to_edge(self) -> Edge:
+        return Edge(
+            **{name: getattr(self, name) for name in _EDGE_FIELDS},
+            valid=window_of(self.valid_from, self.valid_until),
+            recorded_at=datetime.fromisoformat(self.recorded_at),
+            evidence=tuple(self.evidence),
+        )
+
+
+_EDGE_FIELDS = ("source", "target", "name", "confidence", "id", "observed_by")
+
+
+class SubgraphAnswer(Answer):
+    """Nodes, nearest first, and the edges between them; `truncated` says that something was left out."""
+
+    nodes: list[Node]
+    edges: list[EdgeAnswer]
+    depth_reached: int
+    edges_walked: int
+    truncated: bool
+
+    @classmethod
+    def of(cls, found: Subgraph) -> SubgraphAnswer:
+        numbers = {name: getattr(found, name) for name in ("depth_reached", "edges_walked", "truncated")}
+        return cls(nodes=list(found.nodes), edges=[EdgeAnswer.of(edge) for edge in found.edges], **numbers)
+
+    def to_subgraph(self) -> Subgraph:
+        edges = tuple(edge.to_edge() for edge in self.edges)
+        return Subgraph(tuple(self.nodes), edges, self.depth_reached, self.edges_walked, self.truncated)
+
+
+class PathAnswer(Answer):
+    """How two nodes are connected. Both lists are empty if no path was found; `text` is the path in one line."""
+
+    nodes: list[Node]
+    steps: list[EdgeAnswer]
+    text: str | None
+
+    @classmethod
+    def of(cls, path: Path | None) -> PathAnswer:
+        if path is None:
+            return cls(nodes=[], steps=[], text=None)
+        return cls(nodes=list(path.nodes), steps=[EdgeAnswer.of(edge) for edge in path.steps], text=str(path))
+
+    def to_path(self) -> Path | None:
+        return Path(tuple(self.nodes), tuple(edge.to_edge() for edge in self.steps)) if self.nodes else None
+
+
+class EdgesAnswer(Answer):
+    """Relations and links as they hold from now on."""
+
+    relations: list[RelationAnswer]
+    links: list[LinkAnswer]
+
+
+class DisagreeingPair(Answer):
+    """Two memories that disagree."""
+
+    memory: MemoryAnswer
+    disagreement: DisagreementAnswer
+
+
+class OverlapAnswer(Answer):
+    """Two relations, and the time that both share, if any."""
+
+    left: RelationAnswer
+    right: RelationAnswer
+    overlap: WindowAnswer | None
+
+
+class ProfileAnswer(Answer):
+    """Sentences about the person that a space is about, each with the ids of the memories behind it."""
+
+    text: str
+    statements: list[Statement]
+    position: int
+    by: str
+    since: Time | None
+    until: Time | None
+
+    @classmethod
+    def of(cls, profile: Profile) -> ProfileAnswer:
+        return cls(
+            text=profile.text,
+            statements=list(profile.statements),
+            position=profile.position,
+            by=profile.by,
+            since=iso(profile.since),
+            until=iso(profile.until),
+        )
+
+    def to_profile(self) -> Profile:
+        since, until = moment_of(self.since), moment_of(self.until)
+        return Profile(tuple(self.statements), self.position, self.by, since, until)
+
+
+class ErasureAnswer(Answer):
+    """What an erasure removed: see `ErasureCertificate`."""
+
+    space: str
+    at: Time
+    memories: list[str]
+    derived: list[str]
+    spaces: list[str]
+    blanked: dict[str, int] | None
+    vectors: int
+    notes: list[str]
+    kept: list[str]
+    pending: list[PendingErasure]
+    position: int
+    digest: str
+
+    @classmethod
+    def of(cls, certificate: ErasureCertificate) -> ErasureAnswer:
+        return cls.model_validate(asdict(certificate) | {"at": certificate.at.isoformat()})
+
+    def to_certificate(self) -> ErasureCertificate:
+        fields = dict(self)
+        tuples = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+        return ErasureCertificate(**fields | tuples | {"at": datetime.fromisoformat(self.at)})
+
+
+class StatsAnswer(Answer):
+    """A space in numbers: see `Stats`."""
+
+    space: str
+    memories: dict[str, int]
+    kinds: dict[str, int]
+    versions: int
+    entities: int
+    relations: int
+    links: int
+    jobs: dict[str, int]
+    entries: int
+    oldest: Time | None
+    newest: Time | None
+    embedder: str
+    dimension: int | None
+    unembedded: int
+    broken: dict[str, str]
+    children: int
+    location: str | None
+    disk: dict[str, int]
+    total: int
+
+    @classmethod
+    def of(cls, stats: Stats) -> StatsAnswer:
+        return cls.model_validate(stats.to_dict())
+
+    def to_stats(self) -> Stats:
+        fields = self.model_dump(exclude={"total"})
+        return Stats(**fields | {"oldest": moment_of(self.oldest), "newest": moment_of(self.newest)})
+
+
+class ChangeAnswer(Answer):
+    """What one ledger entry did to a memory: "remembered", "forgotten", "restored" or "erased"."""
+
+    position: int
+    at: Time
+    kind: str
+    memory_id: str
+    memory: MemoryAnswer | None
+    why: str | None
+
+    @classmethod
+    def of(cls, change: Change) -> ChangeAnswer:
+        memory = None if change.memory is None else MemoryAnswer.of(change.memory)
+        same = {name: getattr(change, name) for name in ("position", "kind", "memory_id", "why")}
+        return cls(**same, at=change.at.isoformat(), memory=memory)
+
+    def to_change(self) -> Change:
+        at = datetime.fromisoformat(self.at)
+        memory = None if self.memory is None else self.memory.to_memory()
+        return Change(self.position, at, self.kind, self.memory_id, memory, self.why)
+
+
+class ChangesPage(Answer):
+    """What happened to memories after a ledger position, in order. `position` is the `after` of the next page; `more`
+    says whether there is one already."""
+
+    items: list[ChangeAnswer]
+    position: int
+    more: bool

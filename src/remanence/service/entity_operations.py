@@ -1,0 +1,130 @@
+"""The operations on entities: list, resolve, register, rename, merge, split, and what may be merged."""
+
+from __future__ import annotations
+
+from remanence.api.entity_facet import EntitiesView
+from remanence.api.space import Space
+from remanence.errors import NotFound
+from remanence.schema import Entity
+from remanence.service import requests
+from remanence.service.answers import CandidateAnswer, EntityPage, RegistrationAnswer, RevisionAnswer
+from remanence.service.cursors import make_cursor, read_cursor
+from remanence.service.nouns import Answer, EntityAnswer
+from remanence.service.operation import operation, view_of
+from remanence.service.upkeep_answers import MergeProposal
+
+_BATCH = 500
+_SIMILAR = 5
+"""How many similar names of each entity are looked at."""
+
+
+class CandidatesAnswer(Answer):
+    """Entities with similar names, the most similar first."""
+
+    items: list[CandidateAnswer]
+
+
+class ProposalsAnswer(Answer):
+    """Pairs of entities that may be one, the most similar first."""
+
+    items: list[MergeProposal]
+
+
+@operation("GET", "/entities")
+def list_entities(space: Space, request: requests.EntitiesRequest) -> EntityPage:
+    """List entities in the order in which they were learned, a page at a time."""
+    facet = view_of(space, request).entities
+    start = read_cursor("entities", request.cursor, 0)
+    found, total = facet._slice(request.kind, start, start + request.limit)
+    more = start + request.limit < total
+    next_cursor = make_cursor("entities", start + request.limit) if more else None
+    return EntityPage(items=[EntityAnswer.of(entity) for entity in found], total=total, next_cursor=next_cursor)
+
+
+@operation("GET", "/entities/resolve")
+def resolve(space: Space, request: requests.ResolveRequest) -> EntityAnswer:
+    """Find the entity that has a name, now or at a moment."""
+    entity = view_of(space, request).entities.resolve(request.alias, at=request.at)
+    if entity is None:
+        raise NotFound(f"no entity is named {request.alias!r}. `propose` lists similar names.")
+    return EntityAnswer.of(entity)
+
+
+@operation("GET", "/entities/propose")
+def propose(space: Space, request: requests.ProposeRequest) -> CandidatesAnswer:
+    """List entities with a name like this one."""
+    found = view_of(space, request).entities.propose(request.name, request.limit)
+    return CandidatesAnswer(items=[CandidateAnswer.of(each) for each in found])
+
+
+@operation("GET", "/entities/proposals", slow=True)
+def merge_proposals(space: Space, request: requests.ProposalsRequest) -> ProposalsAnswer:
+    """List pairs of entities with similar names, for a person to check and merge."""
+    facet = view_of(space, request).entities
+    pairs: dict[frozenset[str], MergeProposal] = {}
+    for entity in _all_entities(facet):
+        for found in facet.propose(entity.name, _SIMILAR):
+            if found.entity.id != entity.id:
+                proposal = MergeProposal(
+                    entity=entity.id,
+                    name=entity.name,
+                    other=found.entity.id,
+                    other_name=found.entity.name,
+                    score=found.score,
+                    reason=found.reason,
+                )
+                pairs.setdefault(frozenset((entity.id, found.entity.id)), proposal)
+    ordered = sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
+    return ProposalsAnswer(items=ordered[: request.limit])
+
+
+@operation("GET", "/entities/{id}")
+def get_entity(space: Space, request: requests.EntityRequest) -> EntityAnswer:
+    """Show one entity."""
+    entity = view_of(space, request).entities.get(request.id)
+    if entity is None:
+        raise NotFound(f"space {space.name!r} has no entity {request.id!r}. `resolve` finds one by its name.")
+    return EntityAnswer.of(entity)
+
+
+@operation("POST", "/entities", "write", status=201)
+def register(space: Space, request: requests.RegisterRequest) -> RegistrationAnswer:
+    """Register an entity under a name, with aliases and a kind."""
+    aliases = [each if isinstance(each, str) else each.model_dump() for each in request.aliases]
+    made = space.entities.register(request.name, aliases, **request.given("name", "aliases"))
+    return RegistrationAnswer.of(made)
+
+
+@operation("POST", "/entities/rename", "write")
+def rename(space: Space, request: requests.RenameRequest) -> RevisionAnswer:
+    """Change the name of an entity."""
+    return RevisionAnswer.of(space.entities.rename(**request.given()))
+
+
+@operation("POST", "/entities/merge", "write")
+def merge(space: Space, request: requests.MergeRequest) -> RevisionAnswer:
+    """Merge one entity into another."""
+    return RevisionAnswer.of(space.entities.merge(**request.given()))
+
+
+@operation("POST", "/entities/split", "write")
+def split(space: Space, request: requests.SplitRequest) -> RevisionAnswer:
+    """Move some names of an entity to a new one."""
+    return RevisionAnswer.of(space.entities.split(**request.given()))
+
+
+@operation("POST", "/entities/undo", "write")
+def undo_revision(space: Space, request: requests.UndoRevisionRequest) -> RevisionAnswer:
+    """Undo a registration, rename, merge or split."""
+    return RevisionAnswer.of(space.entities.undo(request.position, **request.given("position")))
+
+
+def _all_entities(facet: EntitiesView) -> list[Entity]:
+    found: list[Entity] = []
+    total = 1
+    start = 0
+    while start < total:
+        batch, total = facet._slice(None, start, start + _BATCH)
+        found += batch
+        start += _BATCH
+    return found

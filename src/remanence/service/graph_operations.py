@@ -1,0 +1,150 @@
+"""The operations on the graph: query, path, when, timeline, relate, link, invalidate, conflicts."""
+
+from __future__ import annotations
+
+from remanence.api.space import Space
+from remanence.schema import Relation
+from remanence.service import requests
+from remanence.service.answers import (
+    DisagreeingPair,
+    DisagreementAnswer,
+    EdgesAnswer,
+    HistoryEventAnswer,
+    MemoryDetailsPage,
+    OverlapAnswer,
+    PathAnswer,
+    SubgraphAnswer,
+)
+from remanence.service.memory_operations import Done, HistoryAnswer
+from remanence.service.nouns import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
+from remanence.service.operation import operation, view_of
+
+
+class RelationsAnswer(Answer):
+    """Relations; `total` counts those that the limit left out, too."""
+
+    items: list[RelationAnswer]
+    total: int
+
+
+class DisagreementsAnswer(Answer):
+    """Pairs of memories that disagree, each once."""
+
+    items: list[DisagreeingPair]
+
+
+class OverlapsAnswer(Answer):
+    """Pairs of relations that meet a condition on their windows."""
+
+    items: list[OverlapAnswer]
+
+
+@operation("GET", "/graph")
+def graph(space: Space, request: requests.GraphRequest) -> SubgraphAnswer:
+    """Return a part of the graph, or all of it up to a limit, with what has ended."""
+    found = view_of(space, request).graph._subgraph(
+        request.start, request.relations, request.depth, request.at, request.limit
+    )
+    return SubgraphAnswer.of(found)
+
+
+@operation("GET", "/graph/query")
+def query(space: Space, request: requests.GraphQueryRequest) -> SubgraphAnswer:
+    """Return everything within some steps of a node, nearest first."""
+    return SubgraphAnswer.of(view_of(space, request).graph.query(**request.given("as_of")))
+
+
+@operation("GET", "/graph/path")
+def path(space: Space, request: requests.PathRequest) -> PathAnswer:
+    """Show how two nodes are connected, in the fewest steps."""
+    return PathAnswer.of(view_of(space, request).graph.path(**request.given("as_of")))
+
+
+@operation("GET", "/graph/when")
+def when(space: Space, request: requests.WhenRequest) -> RelationsAnswer:
+    """List from when to when a relation held."""
+    return _relations(view_of(space, request).graph.when(**request.given("as_of")))
+
+
+@operation("GET", "/graph/timeline")
+def timeline(space: Space, request: requests.TimelineRequest) -> HistoryAnswer:
+    """List what was learned of a node, in order."""
+    found = view_of(space, request).graph.timeline(**request.given("as_of"))
+    return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
+
+
+@operation("GET", "/graph/relations")
+def list_relations(space: Space, request: requests.RelationsRequest) -> RelationsAnswer:
+    """List the relations of an entity, or of the whole space; the last learned at the end."""
+    facet = view_of(space, request).graph
+    return _relations(
+        facet._all_relations() if request.node is None else facet._relations_of(request.node), request.limit
+    )
+
+
+@operation("GET", "/graph/disagreements")
+def disagreements(space: Space, request: requests.DisagreementsRequest) -> DisagreementsAnswer:
+    """List memories that disagree with each other."""
+    pairs = view_of(space, request).graph.disagreements(request.kinds)
+    return DisagreementsAnswer(
+        items=[
+            DisagreeingPair(memory=MemoryAnswer.of(memory), disagreement=DisagreementAnswer.of(found))
+            for memory, found in pairs
+        ]
+    )
+
+
+@operation("POST", "/graph/join")
+def join(space: Space, request: requests.JoinRequest) -> OverlapsAnswer:
+    """List pairs of relations that meet a condition on their windows."""
+    found = view_of(space, request).graph.join(request.left, request.how, request.right)
+    return OverlapsAnswer(
+        items=[
+            OverlapAnswer(
+                left=RelationAnswer.of(left),
+                right=RelationAnswer.of(right),
+                overlap=None if overlap is None else WindowAnswer.of(overlap),
+            )
+            for left, right, overlap in found
+        ]
+    )
+
+
+@operation("GET", "/graph/memories")
+def read_graph(space: Space, request: requests.ReadGraphRequest) -> MemoryDetailsPage:
+    """List the memories of a status with their relations, links and use."""
+    return MemoryDetailsPage.of(view_of(space, request).graph.read_graph(**request.given("as_of")))
+
+
+@operation("POST", "/graph/relate", "write", status=201)
+def relate(space: Space, request: requests.RelateRequest) -> RelationAnswer:
+    """State that two entities are related."""
+    return RelationAnswer.of(space.graph.relate(**request.given()))
+
+
+@operation("POST", "/graph/link", "write", status=201)
+def link(space: Space, request: requests.LinkRequest) -> LinkAnswer:
+    """Link one memory to another."""
+    return LinkAnswer.of(space.graph.link(request.a, request.kind, request.b, **request.given("a", "kind", "b")))
+
+
+@operation("POST", "/graph/declare", "write")
+def declare(space: Space, request: requests.DeclareRequest) -> Done:
+    """Declare how a predicate behaves from now on."""
+    space.graph.declare(**request.given())
+    return Done(done=True)
+
+
+@operation("POST", "/graph/invalidate", "write")
+def invalidate(space: Space, request: requests.InvalidateRequest) -> EdgesAnswer:
+    """End a relation or a link. Views of the past still show it."""
+    edges = space.graph.invalidate(**request.given())
+    return EdgesAnswer(
+        relations=[RelationAnswer.of(edge) for edge in edges if isinstance(edge, Relation)],
+        links=[LinkAnswer.of(edge) for edge in edges if not isinstance(edge, Relation)],
+    )
+
+
+def _relations(found: list[Relation], limit: int | None = None) -> RelationsAnswer:
+    kept = found if limit is None else found[-limit:]
+    return RelationsAnswer(items=[RelationAnswer.of(each) for each in kept], total=len(found))

@@ -1,0 +1,273 @@
+"""Memories, entities, relations and links as answers, and back.
+
+An answer has only JSON types, so that the command line, the REST server and the MCP server give the same; times are
+ISO text in UTC.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
+
+from remanence.read.answer import memory_dict, usage_dict
+from remanence.schema import (
+    Alias,
+    Entity,
+    HitUsage,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryKind,
+    Mention,
+    Relation,
+    Triple,
+    Turn,
+    Window,
+)
+
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+"""A moment as ISO text in UTC."""
+
+
+class Answer(BaseModel):
+    """What an operation returns. Fields that a later release adds are ignored when an answer is read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null")
+
+
+def iso(moment: datetime | None) -> str | None:
+    """A moment as text."""
+    return None if moment is None else moment.isoformat()
+
+
+def moment_of(text: str | None) -> datetime | None:
+    """The moment that `iso` wrote."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def window_of(start: str | None, end: str | None) -> Window:
+    """The window between two moments as text."""
+    return Window(moment_of(start), moment_of(end))
+
+
+class WindowAnswer(Answer):
+    """A period of time; None leaves that end open."""
+
+    start: Time | None
+    end: Time | None
+
+    @classmethod
+    def of(cls, window: Window) -> WindowAnswer:
+        return cls(start=iso(window.start), end=iso(window.end))
+
+    def to_window(self) -> Window:
+        return window_of(self.start, self.end)
+
+
+class MentionAnswer(Answer):
+    """A name in a memory, and what kind of thing it names."""
+
+    name: str
+    kind: str
+
+
+class TurnAnswer(Answer):
+    """Where in a conversation a memory was said."""
+
+    conversation: str
+    number: int
+    speaker: str | None
+    at: Time | None
+
+
+class MemoryAnswer(Answer):
+    """One memory, in one version."""
+
+    id: str
+    key: str | None
+    space: str
+    text: str
+    kind: MemoryKind
+    valid_from: Time | None
+    valid_until: Time | None
+    recorded_at: Time
+    revised_at: Time
+    told_at: Time
+    importance: float
+    confidence: float
+    strength: float
+    tags: list[str]
+    source: str | None
+    observed_by: str | None
+    trust: float
+    expires_at: Time | None
+    entities: list[str]
+    mentions: list[MentionAnswer]
+    triples: list[tuple[str, str, str]]
+    conversation: str | None
+    speaker: str | None
+    turn: TurnAnswer | None
+    meta: dict[str, Any]
+
+    @classmethod
+    def of(cls, memory: Memory) -> MemoryAnswer:
+        return cls.model_validate(memory_dict(memory))
+
+    def to_memory(self) -> Memory:
+        turn = self.turn
+        return Memory(
+            id=self.id,
+            space=self.space,
+            text=self.text,
+            key=self.key,
+            kind=self.kind,
+            valid=window_of(self.valid_from, self.valid_until),
+            recorded_at=datetime.fromisoformat(self.recorded_at),
+            revised_at=datetime.fromisoformat(self.revised_at),
+            told_at=datetime.fromisoformat(self.told_at),
+            importance=self.importance,
+            confidence=self.confidence,
+            strength=self.strength,
+            tags=tuple(self.tags),
+            source=self.source,
+            observed_by=self.observed_by,
+            expires_at=moment_of(self.expires_at),
+            mentions=tuple(Mention(each.name, each.kind) for each in self.mentions),
+            triples=tuple(Triple(*each) for each in self.triples),
+            turn=None if turn is None else Turn(turn.conversation, turn.number, turn.speaker, moment_of(turn.at)),
+            meta=self.meta,
+            trust=self.trust,
+        )
+
+
+class AliasAnswer(Answer):
+    """Another name of an entity, and when it is used."""
+
+    name: str
+    valid_from: Time | None
+    valid_until: Time | None
+
+
+class EntityAnswer(Answer):
+    """Someone or something that memories are about. `names` are all its names, the main one first."""
+
+    id: str
+    name: str
+    kind: str
+    names: list[str]
+    aliases: list[AliasAnswer]
+
+    @classmethod
+    def of(cls, entity: Entity) -> EntityAnswer:
+        aliases = [
+            AliasAnswer(name=each.name, valid_from=iso(each.valid.start), valid_until=iso(each.valid.end))
+            for each in entity.aliases
+        ]
+        return cls(id=entity.id, name=entity.name, kind=entity.kind, names=list(entity.names), aliases=aliases)
+
+    def to_entity(self) -> Entity:
+        aliases = (Alias(each.name, window_of(each.valid_from, each.valid_until)) for each in self.aliases)
+        return Entity(self.id, self.name, self.kind, tuple(aliases))
+
+
+class RelationAnswer(Answer):
+    """A claim about two entities. `claimed_from` and `claimed_until` are its time as stated, `valid_from` and
+    `valid_until` after later claims have ended it. `evidence` are the ids of the memories that state it."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    valid_from: Time | None
+    valid_until: Time | None
+    claimed_from: Time | None
+    claimed_until: Time | None
+    recorded_at: Time
+    confidence: float
+    observed_by: str | None
+    evidence: list[str]
+    replaced_by: str | None
+    text: str
+
+    @classmethod
+    def of(cls, relation: Relation) -> RelationAnswer:
+        return cls(
+            **{name: getattr(relation, name) for name in _RELATION_FIELDS},
+            valid_from=iso(relation.valid.start),
+            valid_until=iso(relation.valid.end),
+            claimed_from=iso(relation.claimed_window.start),
+            claimed_until=iso(relation.claimed_window.end),
+            recorded_at=relation.recorded_at.isoformat(),
+            evidence=list(relation.evidence),
+            text=str(relation),
+        )
+
+    def to_relation(self) -> Relation:
+        return Relation(
+            **{name: getattr(self, name) for name in _RELATION_FIELDS},
+            valid=window_of(self.valid_from, self.valid_until),
+            claimed_window=window_of(self.claimed_from, self.claimed_until),
+            recorded_at=datetime.fromisoformat(self.recorded_at),
+            evidence=tuple(self.evidence),
+        )
+
+
+_RELATION_FIELDS = ("id", "subject", "predicate", "object", "confidence", "observed_by", "replaced_by")
+
+
+class LinkAnswer(Answer):
+    """A link from one memory to another; `source` and `target` are their ids."""
+
+    id: str
+    source: str
+    kind: LinkKind
+    target: str
+    valid_from: Time | None
+    valid_until: Time | None
+    recorded_at: Time
+    confidence: float
+    observed_by: str | None
+    why: str | None
+    corroborated_by: list[str]
+
+    @classmethod
+    def of(cls, link: Link) -> LinkAnswer:
+        return cls(
+            **{name: getattr(link, name) for name in _LINK_FIELDS},
+            valid_from=iso(link.valid.start),
+            valid_until=iso(link.valid.end),
+            recorded_at=link.recorded_at.isoformat(),
+            corroborated_by=list(link.corroborated_by),
+        )
+
+    def to_link(self) -> Link:
+        return Link(
+            **{name: getattr(self, name) for name in _LINK_FIELDS},
+            valid=window_of(self.valid_from, self.valid_until),
+            recorded_at=datetime.fromisoformat(self.recorded_at),
+            corroborated_by=tuple(self.corroborated_by),
+        )
+
+
+_LINK_FIELDS = ("id", "source", "kind", "target", "confidence", "observed_by", "why")
+
+
+class UsageAnswer(Answer):
+    """How a memory was used, how far it has decayed, and how much a reminder would help (`review`)."""
+
+    decay: float
+    uses: int
+    last_used: Time
+    age_days: float
+    strength: float
+    review: float
+
+    @classmethod
+    def of(cls, usage: HitUsage) -> UsageAnswer:
+        return cls.model_validate(usage_dict(usage))
+
+    def to_usage(self) -> HitUsage:
+        last_used = datetime.fromisoformat(self.last_used)
+        return HitUsage(self.decay, self.uses, last_used, self.age_days, self.strength, self.review)

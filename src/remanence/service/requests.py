@@ -1,0 +1,559 @@
+"""What the operations take. Each field is an argument of the method of the same name of a space or its facets.
+
+Moments are text: "2026-05-01", "2026-05-01T09:00:00+00:00" or "last May". A field that is left out has the default of
+the method. What a value has to be beyond its type is checked by the method, whose message names it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from remanence.schema import DisagreementKind, MemoryKind
+
+Weight = Annotated[float, Field(ge=0, le=1)]
+Name = Annotated[str, Field(min_length=1, max_length=512)]
+PageSize = Annotated[int, Field(ge=1, le=1_000)]
+Names = list[str]
+
+
+class Request(BaseModel):
+    """The arguments of an operation. A field that does not exist is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def given(self, *without: str) -> dict[str, Any]:
+        """The fields that were given, by name, for the method of a space."""
+        return {name: getattr(self, name) for name in self.model_fields_set if name not in without}
+
+
+class ReadRequest(Request):
+    """The arguments of an operation that reads."""
+
+    as_of: str | None = Field(None, description="Answer as the space was known at this moment.")
+
+
+class Empty(Request):
+    """An operation without arguments."""
+
+
+class MemoryRequest(Request):
+    """One memory."""
+
+    id: Name = Field(description="The id of a memory.")
+
+
+# Writing memories
+
+
+class AddRequest(Request):
+    """A text to store, as for `Space.add`."""
+
+    text: str
+    key: str | None = None
+    kind: MemoryKind | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    importance: Weight | None = None
+    confidence: Weight | None = None
+    tags: Names | None = None
+    source: str | None = None
+    observed_by: str | None = None
+    expires_at: str | None = None
+    entities: list[str | tuple[str, str]] | None = None
+    triples: list[tuple[str, str, str]] | None = None
+    meta: dict[str, Any] | None = None
+    now: str | None = None
+    passages: list[tuple[int, int]] | None = None
+    strength: Annotated[float, Field(ge=1, le=2)] | None = None
+    trust: str | float | None = None
+
+
+class AddManyRequest(Request):
+    """Texts to store. All are checked before any is stored."""
+
+    rows: list[AddRequest]
+
+
+class TurnRequest(Request):
+    """A chat turn, as for `Space.add_turns`."""
+
+    content: str
+    speaker: str | None = None
+    role: str | None = None
+    time: str | None = None
+    conversation: str | None = None
+    key: str | None = None
+    tags: Names | None = None
+    expires_at: str | None = None
+    trust: str | float | None = None
+    meta: dict[str, Any] | None = None
+
+
+class AddTurnsRequest(Request):
+    """Chat turns to store verbatim."""
+
+    turns: list[TurnRequest]
+    now: str | None = None
+
+
+class RememberRequest(Request):
+    """A text, or chat turns, to be stored with the facts that are found in it. Give one of `text` and `turns`."""
+
+    text: str | None = None
+    turns: list[TurnRequest] | None = None
+    now: str | None = None
+    source: str | None = None
+    observed_by: str | None = None
+
+
+class ForgetRequest(MemoryRequest):
+    """A memory to hide from now on."""
+
+    why: str | None = None
+
+
+class ManyRequest(Request):
+    """Several memories."""
+
+    ids: list[Name]
+
+
+class ForgetManyRequest(ManyRequest):
+    """Memories to hide from now on."""
+
+    why: str | None = None
+
+
+class TouchRequest(MemoryRequest):
+    """A memory that was used."""
+
+    boost: bool = False
+
+
+class UsageRequest(ManyRequest):
+    """Memories that were of use, and tags of what they were used for."""
+
+    context_tags: Names = Field(default_factory=list)
+
+
+class JobsRequest(Request):
+    """Which jobs to list."""
+
+    status: Literal["queued", "running", "waiting", "done", "given up", "cancelled"] | None = None
+    limit: PageSize = 100
+    cursor: str | None = None
+
+
+class JobRequest(Request):
+    """One job."""
+
+    id: Name = Field(description="The id of a job.")
+
+
+# Reading memories
+
+
+class RecallRequest(ReadRequest):
+    """A question, as for `View.recall`. `explain` also returns the text of `explain()`."""
+
+    query: str = ""
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 10
+    during: str | tuple[str | None, str | None] | None = None
+    history: bool | Literal["auto"] = "auto"
+    kinds: MemoryKind | list[MemoryKind] | None = None
+    tags: str | Names | None = None
+    source: str | Names | None = None
+    speaker: str | Names | None = None
+    conversation: str | Names | None = None
+    meta: dict[str, Any] | None = None
+    telling: bool = False
+    exclude_texts: Names | None = None
+    since: str | None = None
+    min_score: Weight | None = None
+    context: list[str | dict[str, str]] = Field(default_factory=list)
+    min_trust: str | float | None = None
+    without: str | Names | None = None
+    now: str | None = None
+    include: list[Literal["archive", "vault", "review"]] = Field(default_factory=list)
+    signals: Names | None = None
+    weights: dict[str, float] | None = None
+    vector: list[float] | None = None
+    explain: bool = False
+
+
+class ReplayRequest(ReadRequest):
+    """The receipt of an earlier recall, and its vector if that was the caller's."""
+
+    receipt: dict[str, Any]
+    vector: list[float] | None = None
+
+
+class RecordRequest(Request):
+    """The receipt of a recall that was given to somebody, and the ids of the memories in it."""
+
+    receipt: dict[str, Any]
+    memories: list[Name]
+
+
+class MemoryReadRequest(ReadRequest):
+    """One memory."""
+
+    id: Name = Field(description="The id of a memory.")
+
+
+class ManyReadRequest(ReadRequest):
+    """Several memories."""
+
+    ids: list[Name]
+
+
+class FindRequest(ReadRequest):
+    """The key of a memory."""
+
+    key: str
+
+
+class ListRequest(ReadRequest):
+    """Which memories to list, a page at a time. `meta` is a filter as JSON text."""
+
+    status: Literal["current", "superseded", "expired", "archived", "forgotten", "promoted"] | None = None
+    kinds: list[MemoryKind] | None = None
+    tags: Names | None = None
+    source: Names | None = None
+    speaker: Names | None = None
+    conversation: Names | None = None
+    meta: str | None = None
+    since: str | None = None
+    limit: PageSize = 100
+    cursor: str | None = None
+
+
+class NodeRequest(ReadRequest):
+    """A memory or an entity, by its id or name."""
+
+    node: Name
+
+
+class ProfileRequest(ReadRequest):
+    """How long a profile may be."""
+
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 400
+
+
+class EmbedRequest(Request):
+    """Texts to embed with the embedder of the space; with `query`, as questions."""
+
+    texts: Names
+    query: bool = False
+
+
+class ChangesRequest(ReadRequest):
+    """The last ledger position that was seen."""
+
+    after: Annotated[int, Field(ge=0)] = 0
+    limit: PageSize = 100
+
+
+class DiffRequest(ReadRequest):
+    """Two moments of learning; without `until`, up to now."""
+
+    since: str
+    until: str | None = None
+
+
+# Entities
+
+
+class EntitiesRequest(ReadRequest):
+    """Which entities to list."""
+
+    kind: str | None = None
+    limit: PageSize = 100
+    cursor: str | None = None
+
+
+class EntityRequest(ReadRequest):
+    """One entity."""
+
+    id: Name = Field(description="The id of an entity.")
+
+
+class ResolveRequest(ReadRequest):
+    """A name or id of an entity, and the moment at which it had that name."""
+
+    alias: Name
+    at: str | None = None
+
+
+class ProposeRequest(ReadRequest):
+    """A name to compare with."""
+
+    name: Name
+    limit: Annotated[int, Field(ge=1, le=100)] = 5
+
+
+class ProposalsRequest(ReadRequest):
+    """How many proposals to return."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+
+
+class AliasRequest(Request):
+    """An alias for a time."""
+
+    name: str
+    valid_from: str | None = None
+    valid_until: str | None = None
+
+
+class RegisterRequest(Request):
+    """An entity to register."""
+
+    name: str
+    aliases: list[str | AliasRequest] = Field(default_factory=list)
+    kind: str | None = None
+    observed_by: str | None = None
+
+
+class RenameRequest(Request):
+    """An entity, by name or id, and its new name."""
+
+    entity: str
+    name: str
+    observed_by: str | None = None
+
+
+class MergeRequest(Request):
+    """The entity that is merged (`a`), and the one that it becomes part of (`b`), by name or id."""
+
+    a: str
+    b: str
+    why: str | None = None
+    observed_by: str | None = None
+
+
+class SplitRequest(Request):
+    """The names to move from an entity to a new one."""
+
+    entity: str
+    names: Names
+    why: str | None = None
+    observed_by: str | None = None
+
+
+class UndoRevisionRequest(Request):
+    """The ledger position of a change of an entity."""
+
+    position: Annotated[int, Field(ge=1)]
+    why: str | None = None
+    observed_by: str | None = None
+
+
+# The graph
+
+Depth = Annotated[int, Field(ge=1, le=8)]
+Limit = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class GraphQueryRequest(ReadRequest):
+    """Where to start, and which edges to follow."""
+
+    start: Name
+    relations: Names | None = None
+    depth: Depth = 3
+    direction: Literal["out", "in", "both"] = "both"
+    at: str | None = None
+    limit: Limit = 100
+
+
+class GraphRequest(ReadRequest):
+    """A part of the graph, or without `start` all of it; without `at`, also what has ended."""
+
+    start: Name | None = None
+    relations: Names | None = None
+    depth: Depth = 3
+    at: str | None = None
+    limit: Limit = 500
+
+
+class PathRequest(ReadRequest):
+    """Two nodes."""
+
+    a: Name
+    b: Name
+    depth: Depth = 6
+    at: str | None = None
+
+
+class WhenRequest(ReadRequest):
+    """A subject, a predicate, and perhaps an object."""
+
+    subject: Name
+    predicate: Name
+    object: Name | None = None
+
+
+class JoinRequest(ReadRequest):
+    """Two times (subject, predicate, perhaps object), and how their windows relate."""
+
+    left: Names
+    how: Literal["while", "overlapping", "during", "before", "after"]
+    right: Names
+
+
+class TimelineRequest(NodeRequest):
+    """A node, and which of its events."""
+
+    since: str | None = None
+    until: str | None = None
+    relations: Names | None = None
+
+
+class RelationsRequest(ReadRequest):
+    """The entity whose relations to list; without one, the relations of the whole space."""
+
+    node: Name | None = None
+    limit: Limit = 500
+
+
+class DisagreementsRequest(ReadRequest):
+    """Which kinds of disagreement to list."""
+
+    kinds: list[DisagreementKind] = ["conflict"]
+
+
+class ReadGraphRequest(ReadRequest):
+    """Which memories to list with their relations, links and use."""
+
+    status: Literal["current", "superseded", "expired", "archived", "forgotten", "erased", "promoted", "all"] = (
+        "current"
+    )
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: PageSize = 100
+
+
+class RelateRequest(Request):
+    """A relation to state."""
+
+    subject: str
+    predicate: str
+    object: str
+    valid_from: str | None = None
+    valid_until: str | None = None
+    confidence: Weight = 1.0
+    observed_by: str | None = None
+    evidence: Names = Field(default_factory=list)
+
+
+class LinkRequest(Request):
+    """A link between two memories to state."""
+
+    a: str
+    kind: str = "related_to"
+    b: str
+    valid_from: str | None = None
+    valid_until: str | None = None
+    confidence: Weight = 1.0
+    observed_by: str | None = None
+    why: str | None = None
+
+
+class DeclareRequest(Request):
+    """How a predicate behaves."""
+
+    predicate: str
+    single_valued: bool | None = None
+    inverse: str | None = None
+
+
+class InvalidateRequest(Request):
+    """The id of a relation or link to end; or, with a predicate, its subject and perhaps its object."""
+
+    edge: str
+    predicate: str | None = None
+    object: str | None = None
+    until: str | None = None
+    why: str | None = None
+    observed_by: str | None = None
+
+
+# Upkeep and administration
+
+Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
+
+
+class ClustersRequest(Request):
+    """How similar the memories of a cluster are at least."""
+
+    similarity: Weight | None = None
+    duplicates: bool = False
+
+
+class PreviewRequest(Request):
+    """What to plan: several steps as one run (`steps`), or one step alone. `how` and `limit` are for "gc", `clusters`
+    (their ids) for "consolidate" and "link", `ids` for "promote". `settings` replaces settings of upkeep."""
+
+    step: Literal["run", "gc", "consolidate", "link", "promote", "discover"] = "run"
+    steps: list[Step] | None = None
+    how: Literal["forget", "archive"] | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+    clusters: Names | None = None
+    ids: Names | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class ApplyRequest(Request):
+    """The id of a plan."""
+
+    plan: str
+
+
+class UndoRequest(Request):
+    """The id of a run."""
+
+    run: str
+
+
+class QuarantineRequest(Request):
+    """A source to hide everything from; with `dry_run`, only show what would be hidden."""
+
+    source: str
+    why: str | None = None
+    dry_run: bool = True
+
+
+class ReleaseRequest(Request):
+    """The id of a quarantine."""
+
+    id: Name = Field(description="The id of a quarantine.")
+    why: str | None = None
+
+
+class ReextractRequest(Request):
+    """One source, or without an id all of them."""
+
+    id: str | None = None
+    now: str | None = None
+
+
+class ExportRequest(Request):
+    """What an export has besides the entries of the space."""
+
+    children: bool = False
+    vectors: bool = False
+
+
+class FileRequest(Request):
+    """The name of a file, from which its kind and its source are taken; and how to read it, as for
+    `admin.import_from`."""
+
+    name: Name
+    kind: Literal["text", "rows", "turns", "chatgpt", "claude", "langgraph", "mem0", "memvara", "markdown"] | None = (
+        None
+    )
+    user: str | None = None
+    users: Literal["separate", "together"] | None = None
+    branches: bool = False
+    observed_by: str | None = None

@@ -1,0 +1,66 @@
+"""The spaces of one opened folder by their full names, and these names in a URL."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from remanence.api.space import Space, part_of_name
+from remanence.errors import InvalidInput
+
+
+class Spaces:
+    """All spaces of one opened folder. They share its engine, so that opening one is cheap.
+
+    Args:
+        root: Any space that `remanence.open` returned.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     spaces = Spaces(space)
+        ...     _ = spaces.get("work/bob").add("Bob is allergic to peanuts.")
+        ...     spaces.names()
+        ['work/bob']
+    """
+
+    def __init__(self, root: Space) -> None:
+        self.root = root
+
+    def get(self, name: str) -> Space:
+        """The space with this full name, as `Space.name` shows it: default/users/bob.
+
+        Raises:
+            InvalidInput: It is no full name of a space.
+        """
+        parts = [part_of_name(unquote(part)) for part in name.split("/")]
+        if "/".join(parts) != name:
+            raise InvalidInput(f"{name!r} is not the full name of a space. Write it as {'/'.join(parts)!r}.")
+        return Space(self.root._engine, name, worker=self.root._worker)
+
+    def names(self) -> list[str]:
+        """The full names of all spaces that contain anything."""
+        return [name for name in self.root._engine.ledger.spaces() if not name.endswith("/%vault")]
+
+    def sweep(self) -> int:
+        """Record in every space which memories have expired, and return how many."""
+        return sum(len(self.get(name).upkeep.sweep()) for name in self.names())
+
+
+def to_segment(name: str) -> str:
+    """The name of a space as one segment of a path, with the escapes of JSON Pointer (RFC 6901).
+
+    A slash is written as ~1, and a tilde as ~0. What else a URL cannot contain is percent-encoded as usual.
+
+    >>> to_segment("default/users/bob"), to_segment("a~b")
+    ('default~1users~1bob', 'a~0b')
+    """
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def from_segment(segment: str) -> str:
+    """The inverse of `to_segment`.
+
+    >>> from_segment("default~1users~1bob")
+    'default/users/bob'
+    """
+    return segment.replace("~1", "/").replace("~0", "~")

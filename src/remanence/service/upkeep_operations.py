@@ -1,0 +1,195 @@
+"""The operations of upkeep: what is at risk or similar, preview, apply and undo; and quarantine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from remanence.api.space import Space
+from remanence.api.upkeep_facet import Upkeep
+from remanence.errors import InvalidInput, NotFound
+from remanence.service import requests
+from remanence.service.memory_operations import MemoriesAnswer
+from remanence.service.nouns import Answer, MemoryAnswer
+from remanence.service.operation import operation
+from remanence.service.plans import drop_plan, keep_plan, kept_plan
+from remanence.service.upkeep_answers import (
+    AtRiskAnswer,
+    ClusterAnswer,
+    ClustersAnswer,
+    CountAnswer,
+    PlanAnswer,
+    QuarantineAnswer,
+    RunAnswer,
+    TableAnswer,
+)
+from remanence.upkeep.consolidation import ConsolidationPlan
+from remanence.upkeep.discovery import DiscoveryPlan
+from remanence.upkeep.garbage_collection import GcPlan
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline
+from remanence.upkeep.promotion import PromotionPlan
+from remanence.upkeep.runs import UndoReport
+from remanence.upkeep.step_tools import Plan
+
+
+class AppliedAnswer(Answer):
+    """The run that applied a plan; None if there was nothing to do."""
+
+    run: RunAnswer | None
+
+
+class RunsAnswer(Answer):
+    """The upkeep runs of a space, oldest first."""
+
+    items: list[RunAnswer]
+
+
+class QuarantinesAnswer(Answer):
+    """The quarantines of a space, oldest first."""
+
+    items: list[QuarantineAnswer]
+
+
+class SettingsAnswer(Answer):
+    """The settings of upkeep by name."""
+
+    settings: dict[str, Any]
+
+
+@operation("GET", "/upkeep/at-risk", slow=True)
+def at_risk(space: Space, request: requests.Empty) -> AtRiskAnswer:
+    """List the memories that are at risk of being forgotten."""
+    return AtRiskAnswer.of(space.upkeep.decay())
+
+
+@operation("GET", "/upkeep/clusters", slow=True)
+def clusters(space: Space, request: requests.ClustersRequest) -> ClustersAnswer:
+    """List groups of memories that say nearly the same."""
+    found = space.upkeep.clusters(**request.given())
+    numbers = {name: getattr(found, name) for name in ("examined_count", "position", "similarity")}
+    return ClustersAnswer(items=[ClusterAnswer.of(cluster) for cluster in found], **numbers)
+
+
+@operation("POST", "/upkeep/preview", slow=True)
+def preview(space: Space, request: requests.PreviewRequest) -> PlanAnswer:
+    """Plan what upkeep would do, and change nothing. `apply` does it."""
+    if "vault" in request.settings:
+        raise InvalidInput("the vault is a folder of the server, and cannot be chosen in a request. Leave it out.")
+    plan = _plan(space.upkeep.using(**request.settings), request)
+    return plan_answer(plan, request.step, keep_plan(space, plan))
+
+
+@operation("POST", "/upkeep/apply", "admin", slow=True)
+def apply(space: Space, request: requests.ApplyRequest) -> AppliedAnswer:
+    """Do exactly what a plan says, as one run that can be undone."""
+    run = space.upkeep.apply(kept_plan(space, request.plan))
+    drop_plan(space, request.plan)
+    return AppliedAnswer(run=None if run is None else RunAnswer.of(run))
+
+
+@operation("POST", "/upkeep/undo", "admin")
+def undo(space: Space, request: requests.UndoRequest) -> UndoReport:
+    """Reverse a run."""
+    return space.upkeep.undo(request.run)
+
+
+@operation("GET", "/upkeep/runs")
+def runs(space: Space, request: requests.Empty) -> RunsAnswer:
+    """List the upkeep runs, oldest first."""
+    return RunsAnswer(items=[RunAnswer.of(run) for run in space.upkeep.runs()])
+
+
+@operation("GET", "/upkeep/settings")
+def settings(space: Space, request: requests.Empty) -> SettingsAnswer:
+    """Show the settings of upkeep."""
+    found = asdict(space.upkeep.settings)
+    return SettingsAnswer(settings={name: value for name, value in found.items() if name != "vault"})
+
+
+@operation("POST", "/upkeep/sweep", "write")
+def sweep(space: Space, request: requests.Empty) -> MemoriesAnswer:
+    """Record which memories have expired since the last sweep."""
+    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in space.upkeep.sweep()])
+
+
+@operation("POST", "/upkeep/restore", "write")
+def restore(space: Space, request: requests.ManyRequest) -> CountAnswer:
+    """Bring back forgotten or archived memories, and count them."""
+    return CountAnswer(count=space.upkeep.restore(request.ids))
+
+
+@operation("POST", "/quarantines", "admin")
+def quarantine(space: Space, request: requests.QuarantineRequest) -> QuarantineAnswer:
+    """Hide everything that came from a source, or show what would be hidden."""
+    return QuarantineAnswer.of(space.audit.quarantine(**request.given()))
+
+
+@operation("GET", "/quarantines")
+def quarantines(space: Space, request: requests.Empty) -> QuarantinesAnswer:
+    """List the quarantines, oldest first, released ones too."""
+    return QuarantinesAnswer(items=[QuarantineAnswer.of(each) for each in space.audit.quarantines()])
+
+
+@operation("POST", "/quarantines/{id}/release", "admin")
+def release(space: Space, request: requests.ReleaseRequest) -> QuarantineAnswer:
+    """Undo a quarantine."""
+    return QuarantineAnswer.of(space.audit.release(request.id, request.why))
+
+
+def plan_answer(plan: Plan, step: str, plan_id: str) -> PlanAnswer:
+    """A plan as an answer."""
+    parts = plan.plans if isinstance(plan, Pipeline) else (plan,)
+    reports = plan.reports if isinstance(plan, Pipeline) else ()
+    return PlanAnswer(
+        id=plan_id,
+        step=step,
+        position=plan.position,
+        changes=len(plan),
+        due=plan.is_due,
+        run=plan.run,
+        tables=[TableAnswer.of(part.table) for part in (*reports, *parts)],
+        memories=list(dict.fromkeys(memory for part in parts for memory in _memories_of(part))),
+        text=str(plan),
+    )
+
+
+def _plan(upkeep: Upkeep, request: requests.PreviewRequest) -> Plan:
+    for field, fitting in _STEP_FIELDS.items():
+        if getattr(request, field) is not None and request.step not in fitting:
+            raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={request.step!r}. Leave it out.")
+    if request.step == "gc":
+        return upkeep.gc(how=request.how, limit=request.limit)
+    if request.step == "promote":
+        return upkeep.promote(request.ids)
+    if request.step == "discover":
+        return upkeep.discover()
+    if request.step == "run":
+        return upkeep.run(steps=request.steps or DEFAULT_STEPS)
+    chosen = None
+    if request.clusters is not None:
+        known = {cluster.id: cluster for cluster in upkeep.clusters()}
+        if missing := [each for each in request.clusters if each not in known]:
+            raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
+        chosen = [known[each] for each in request.clusters]
+    return upkeep.consolidate("link" if request.step == "link" else "preview", dry_run=True, clusters=chosen)
+
+
+_STEP_FIELDS = {
+    "steps": ("run",),
+    "how": ("gc",),
+    "limit": ("gc",),
+    "clusters": ("consolidate", "link"),
+    "ids": ("promote",),
+}
+
+
+def _memories_of(plan: Plan) -> list[str]:
+    if isinstance(plan, GcPlan):
+        return [each.memory for each in plan.candidates]
+    if isinstance(plan, ConsolidationPlan):
+        return [*plan.superseded_ids, *(memory for pair in plan.links for memory in pair)]
+    if isinstance(plan, PromotionPlan):
+        return [each.memory for each in plan.promotions]
+    if isinstance(plan, DiscoveryPlan):
+        return [memory for pair in plan.relations for memory in (pair.source, pair.target)]
+    return []

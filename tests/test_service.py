@@ -1,0 +1,254 @@
+"""The service layer: requests and answers have the same shape at every interface, and answers lose nothing."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+import remanence
+from remanence import InvalidInput, NotFound, Space
+from remanence.api.graph_facet import Graph
+from remanence.service import operations
+from remanence.service import requests as ask
+from remanence.service.answers import HistoryEventAnswer, RecallAnswer
+from remanence.service.files import FileAnswer
+from remanence.service.operations import OPERATIONS
+from remanence.service.spaces import Spaces, from_segment, to_segment
+from remanence.testing import FakeClock
+
+
+def test_every_operation_has_an_address_of_its_own() -> None:
+    """No two operations share a method and a path, and each path names fields of its request."""
+    addresses = [(each.method, each.path) for each in OPERATIONS.values()]
+
+    assert len(set(addresses)) == len(addresses)
+    for each in OPERATIONS.values():
+        assert set(re.findall(r"{(\w+)}", each.path)) <= set(each.request.model_fields), each.name
+        assert each.summary.endswith("."), each.name
+
+
+def test_all_reads_take_a_moment() -> None:
+    """`as_of` is an argument of every operation that a view has, too."""
+    of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "history", "profile", "stats", "diff"}
+    of_a_view |= {"list_entities", "resolve", "graph", "query", "path", "when", "timeline", "disagreements", "changes"}
+
+    assert all(issubclass(OPERATIONS[name].request, ask.ReadRequest) for name in of_a_view)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("recall", remanence.View.recall), ("add", Space.add), ("relate", Graph.relate)]
+)
+def test_a_request_has_the_arguments_of_the_method(name: str, method: Callable[..., object]) -> None:
+    """What can be said to the method can be said in a request."""
+    assert set(inspect.signature(method).parameters) - {"self"} <= set(OPERATIONS[name].request.model_fields)
+
+
+def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
+    """A memory, a recall and a history come back from JSON as they were."""
+    space.add_turns([{"speaker": "Ana", "content": "I live in Porto.", "time": "2026-05-01", "conversation": "c"}])
+    clock.advance(days=1)
+    space.add("Ana lives in Lisbon.", tags=["home"], meta={"page": 3}, source="diary", valid_from="2026-05-03")
+    space.entities.register("Ana", aliases=[("Anna", None, "2020-01-01")], kind="person")
+    found = space.recall("Where does Ana live?", history=True)
+    events = space.history("Ana")
+
+    read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_recall()
+    assert [hit.memory for hit in read] == [hit.memory for hit in found]
+    assert (read.explain(), read.receipt, str(read)) == (found.explain(), found.receipt, str(found))
+    assert [hit.superseded_by for hit in read] == [hit.superseded_by for hit in found]
+    texts = [HistoryEventAnswer.of(event).model_dump_json() for event in events]
+    assert [HistoryEventAnswer.model_validate_json(text).to_event() for text in texts] == list(events)
+
+
+def test_pages_have_every_memory_once(space: Space) -> None:
+    """Going from cursor to cursor lists what `memories` lists, also while others write."""
+    added = space.add_many([f"Fact number {number} is here." for number in range(7)])
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = operations.list_memories(space, ask.ListRequest(limit=3, cursor=cursor))
+        seen += [memory.id for memory in page.items]
+        if len(seen) == 3:
+            added.append(space.add("One more is learned meanwhile."))
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+
+    assert seen == [memory.id for memory in added]
+    with pytest.raises(InvalidInput, match="not a cursor of this list"):
+        operations.list_memories(space, ask.ListRequest(cursor="e30"))
+
+
+def test_a_listing_can_be_filtered(space: Space) -> None:
+    """Filters on fields, on `meta` as JSON, and on the past."""
+    space.add("Ana drinks tea.", meta={"page": 3}, tags=["drink"], now="2026-01-01")
+    space.add("Ana eats cake.", meta={"page": 4}, now="2026-02-01")
+
+    def texts(**fields: object) -> list[str]:
+        request = ask.ListRequest.model_validate(fields)
+        return [memory.text for memory in operations.list_memories(space, request).items]
+
+    assert texts(meta='{"page": {"$gt": 3}}') == ["Ana eats cake."]
+    assert texts(tags=["drink"]) == texts(as_of="2026-01-15") == ["Ana drinks tea."]
+    with pytest.raises(InvalidInput, match="not a JSON object"):
+        texts(meta="[3]")
+
+
+def test_changes_go_on_from_a_position(space: Space) -> None:
+    """A live view asks for what came after the last position it has seen."""
+    first = operations.changes(space, ask.ChangesRequest())
+    memory = space.add("The bridge is closed.")
+    space.forget(memory, why="it is open")
+    page = operations.changes(space, ask.ChangesRequest(after=first.position, limit=1))
+    rest = operations.changes(space, ask.ChangesRequest(after=page.position, limit=1))
+
+    assert (first.items, first.more) == ([], False)
+    assert [each.kind for each in (*page.items, *rest.items)] == ["remembered", "forgotten"]
+    assert (page.more, rest.more, rest.items[0].why) == (True, False, "it is open")
+    assert operations.changes(space, ask.ChangesRequest(after=rest.position)).items == []
+
+
+def test_a_plan_is_previewed_applied_and_undone(space: Space) -> None:
+    """Nothing changes before `apply`, and `undo` reverses it."""
+    old = space.add("It rained.", kind="episode", now="2020-01-01")
+    plan = operations.preview(space, ask.PreviewRequest(step="gc"))
+    before = space.count()
+    applied = operations.apply(space, ask.ApplyRequest(plan=plan.id))
+
+    assert (plan.memories, before, space.count()) == ([old.id], 1, 0)
+    assert applied.run is not None
+    assert applied.run.hidden == [old.id]
+    with pytest.raises(NotFound, match="Preview again"):
+        operations.apply(space, ask.ApplyRequest(plan=plan.id))
+    operations.undo(space, ask.UndoRequest(run=applied.run.id))
+    assert space.count() == 1
+
+
+def test_a_plan_takes_the_options_of_its_step_only(space: Space) -> None:
+    """A folder of the server cannot be chosen, nor an option that another step has."""
+    with pytest.raises(InvalidInput, match="vault"):
+        operations.preview(space, ask.PreviewRequest(settings={"vault": "/tmp"}))
+    with pytest.raises(InvalidInput, match="ids is for promote"):
+        operations.preview(space, ask.PreviewRequest(step="gc", ids=["m1"]))
+
+
+def test_similar_names_are_proposed_once(space: Space) -> None:
+    """Each pair of entities once, whichever end it is found from."""
+    space.add("Alice Smith runs AlphaOne.")
+    space.add("A. Smith likes tea.")
+    pairs = operations.merge_proposals(space, ask.ProposalsRequest()).items
+
+    assert [{pair.name, pair.other_name} for pair in pairs] == [{"Alice Smith", "A. Smith"}]
+
+
+def test_a_cancelled_job_writes_nothing() -> None:
+    """Its source stays stored."""
+    with remanence.open(None, worker=False) as space:
+        job = operations.remember(space, ask.RememberRequest(text="I live in Porto."))
+        cancelled = operations.cancel_job(space, ask.JobRequest(id=job.id))
+        again = operations.cancel_job(space, ask.JobRequest(id=job.id))
+
+        assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
+        assert (space.jobs.work(), space.count()) == (0, 1)
+        with pytest.raises(remanence.JobFailed, match="cancelled"):
+            space.jobs.get(job.id).result()
+        assert [fact.text for fact in space.admin.reextract()] == ["The user lives in Porto."]
+
+
+def test_remember_takes_one_of_text_and_turns(space: Space) -> None:
+    """Neither, and both, are refused."""
+    for request in (ask.RememberRequest(), ask.RememberRequest(text="a", turns=[])):
+        with pytest.raises(InvalidInput, match="one of them"):
+            operations.remember(space, request)
+
+
+def test_an_unknown_field_is_refused() -> None:
+    """A misspelt argument is not ignored."""
+    with pytest.raises(ValidationError, match="qurey"):
+        ask.RecallRequest.model_validate({"qurey": "Where?"})
+
+
+class TestSpaces:
+    """Spaces by their full names."""
+
+    def test_a_name_is_one_segment_of_a_path(self) -> None:
+        """Whatever it contains, it comes back."""
+        for name in ("default", "default/users/bob", "a~b/c~1", "~0/~", "ümlaut/%2F"):
+            assert "/" not in to_segment(name)
+            assert from_segment(to_segment(name)) == name
+
+    def test_a_space_is_the_one_that_child_gives(self, space: Space) -> None:
+        """Also if a part of its name has a slash."""
+        child = space.child("users", "a/b%c")
+        memory = child.add("Ana lives in Porto.")
+
+        assert Spaces(space).get(child.name).get(memory.id) == memory
+        assert Spaces(space).names() == [child.name]
+
+    @pytest.mark.parametrize("name", ["", "a//b", "a/ ", "a/%vault", "a/%41", "/a"])
+    def test_what_is_no_name_is_refused(self, space: Space, name: str) -> None:
+        """The space of a vault is not reached by its name either."""
+        with pytest.raises(InvalidInput):
+            Spaces(space).get(name)
+
+
+class TestFiles:
+    """Files become memories with their source."""
+
+    def add(self, space: Space, folder: Path, name: str, content: str, **options: object) -> FileAnswer:
+        path = folder / "upload"
+        path = path.with_suffix(Path(name).suffix)
+        path.write_text(content, "utf-8")
+        return operations.add_file(space, path, ask.FileRequest.model_validate({"name": name, **options}))
+
+    def test_text_is_split_into_paragraphs(self, space: Space, tmp_path: Path) -> None:
+        """Each is a memory; the same file again adds nothing."""
+        first = self.add(space, tmp_path, "notes.txt", "Ana lives\nin Porto.\n\n \nBob drinks tea.\n")
+        again = self.add(space, tmp_path, "notes.txt", "Ana lives\nin Porto.\n\n \nBob drinks tea.\n")
+
+        assert (first.added, again.added, again.unchanged) == (2, 0, 2)
+        assert {(m.text, m.source) for m in space.memories()} == {
+            ("Ana lives\nin Porto.", "notes.txt"),
+            ("Bob drinks tea.", "notes.txt"),
+        }
+
+    def test_lines_of_json_are_rows_or_turns(self, space: Space, tmp_path: Path) -> None:
+        """`text` makes a memory, `content` a chat turn."""
+        rows = '{"text": "Ana drinks tea.", "tags": ["drink"]}\n{"text": "Bob runs."}\n'
+        turns = json.dumps(
+            [{"role": "user", "content": "I live in Porto."}, {"role": "assistant", "content": "Noted."}]
+        )
+
+        assert self.add(space, tmp_path, "rows.jsonl", rows).kind == "rows"
+        assert self.add(space, tmp_path, "chat.json", turns, observed_by="Ana").kind == "turns"
+        assert [m.turn.speaker for m in space.memories(conversation="chat.json") if m.turn] == ["Ana", "assistant"]
+        assert [m.text for m in space.memories(tags="drink")] == ["Ana drinks tea."]
+
+    def test_markdown_is_read_by_sections(self, space: Space, tmp_path: Path) -> None:
+        """As notes of a folder are."""
+        answer = self.add(space, tmp_path, "Ana.md", "# Food\nAna is allergic to hazelnuts.")
+
+        assert (answer.kind, answer.added) == ("Markdown folder", 1)
+
+    def test_an_export_comes_back(self, space: Space, tmp_path: Path) -> None:
+        """With its ids, into an empty space."""
+        memory = space.add("Ana lives in Porto.")
+        operations.export_file(space, tmp_path / "out.jsonl", ask.ExportRequest())
+        other = space.child("copy")
+        answer = operations.add_file(other, tmp_path / "out.jsonl", ask.FileRequest(name="out.jsonl"))
+
+        assert (answer.kind, other.get(memory.id) is not None) == ("export", True)
+
+    def test_what_cannot_be_read_is_named(self, space: Space, tmp_path: Path) -> None:
+        """By the name that the caller gave, not by a path of the server."""
+        with pytest.raises(InvalidInput) as error:
+            self.add(space, tmp_path, "chat.json", '{"something": "else"}')
+        assert "chat.json" in str(error.value)
+        assert str(tmp_path) not in str(error.value)
+        assert space.count() == 0
