@@ -8,6 +8,7 @@ from pydantic import Field
 
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
+from remanence.service import decisions as ledger_decisions
 from remanence.service.decision_previews import (
     DecisionPreview,
     preview_forget,
@@ -16,7 +17,7 @@ from remanence.service.decision_previews import (
     preview_split,
     preview_supersede,
 )
-from remanence.service.decisions import Decision, decision_about, list_decisions, undo_decision
+from remanence.service.decisions import Decision, decision_about, list_decisions
 from remanence.service.nouns import Answer, Time
 from remanence.service.operation import operation
 from remanence.service.requests import Name, Names, Request
@@ -129,9 +130,9 @@ def decide(space: Space, request: DecisionRequest) -> DecisionAnswer:
 
 
 @operation("POST", "/decisions/{position}/undo", "write")
-def undo_one(space: Space, request: UndoDecisionRequest) -> DecisionAnswer:
+def undo_decision(space: Space, request: UndoDecisionRequest) -> DecisionAnswer:
     """Undo a decision by a new ledger entry."""
-    return DecisionAnswer.of(undo_decision(space, request.position))
+    return DecisionAnswer.of(ledger_decisions.undo_decision(space, request.position))
 
 
 def _check(request: DecisionRequest) -> None:

@@ -80,15 +80,14 @@ def preview_merge(space: Space, entity: str, into: str) -> DecisionPreview:
         if one.id == other.id:
             raise InvalidInput(f"{entity!r} and {into!r} are one entity already, {one.name!r}.")
         memories, relations = _counts(index, space, one)
-    effects = [
-        f"{_names(one.names)} becomes a name of {other.name}."
-        if len(one.names) == 1
-        else f"{_names(one.names)} become names of {other.name}.",
-        f"{pluralize(memories, 'memory', 'memories')} and {pluralize(relations, 'relation')} of {one.name} "
-        f"are then about {other.name}.",
+    become = "becomes a name" if len(one.names) == 1 else "become names"
+    counts = f"{pluralize(memories, 'memory', 'memories')} and {pluralize(relations, 'relation')}"
+    effects = (
+        f"{_names(one.names)} {become} of {other.name}.",
+        f"{counts} of {one.name} are then about {other.name}.",
         "Views of earlier days still show two.",
-    ]
-    return DecisionPreview(f"Merge {one.name} into {other.name}", tuple(effects))
+    )
+    return DecisionPreview(f"Merge {one.name} into {other.name}", effects)
 
 
 def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPreview:
@@ -100,10 +99,10 @@ def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPr
         visible = index.catalog.visible(index.catalog.position)
         moved = sum(_mentions(index, visible, name) for name in names)
         kept = sum(_mentions(index, visible, name) for name in found.names if name not in names)
+    moving = f"{pluralize(moved, 'mention')} by that name {'is' if moved == 1 else 'are'} then about it"
     effects = (
         f"A new entity is called {_names(names)}.",
-        f"{pluralize(moved, 'mention')} by that name {'is' if moved == 1 else 'are'} then about it, "
-        f"and {kept:,} stay with {found.name}.",
+        f"{moving}, and {kept:,} stay with {found.name}.",
         "Views of earlier days still show one.",
     )
     return DecisionPreview(f"Split {_names(names)} off {found.name}", effects)

@@ -13,7 +13,19 @@ from datetime import datetime
 from remanence.api.space import Space
 from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
-from remanence.events import Event, Forgotten, Invalidated, Linked, Merged, Ran, Renamed, Restored, Reversed, Split, Undone
+from remanence.events import (
+    Event,
+    Forgotten,
+    Invalidated,
+    Linked,
+    Merged,
+    Ran,
+    Renamed,
+    Restored,
+    Reversed,
+    Split,
+    Undone,
+)
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
 from remanence.schema import Entry, Link

@@ -45,7 +45,5 @@ def days(space: Space, request: Empty) -> DaysAnswer:
     """Count what was learned on each day."""
     with space._engine.open_index(space.name) as index, index.lock:
         found, counts = np.unique(index.catalog.recording_days(), return_counts=True)
-    items = [
-        DayAnswer(day=str(day), learned=count) for day, count in zip(found.tolist(), counts.tolist(), strict=True)
-    ]
+    items = [DayAnswer(day=str(day), learned=count) for day, count in zip(found.tolist(), counts.tolist(), strict=True)]
     return DaysAnswer(items=items, now=space._now().isoformat())

@@ -484,6 +484,12 @@ class InvalidateRequest(Request):
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 
 
+class AtRiskRequest(Request):
+    """How many memories to list; without a limit, all."""
+
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
 class ClustersRequest(Request):
     """How similar the memories of a cluster are at least."""
 
