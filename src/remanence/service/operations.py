@@ -44,7 +44,7 @@ from remanence.service.graph_operations import (
     timeline,
     when,
 )
-from remanence.service.map_operations import days, entity_map
+from remanence.service.map_operations import days, entity_map, recent
 from remanence.service.memory_operations import (
     add,
     add_many,
@@ -152,6 +152,7 @@ __all__ = [
     "read_graph",
     "rebuild",
     "recall",
+    "recent",
     "record",
     "reextract",
     "register",

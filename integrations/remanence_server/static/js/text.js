@@ -68,13 +68,6 @@ export function windowText(start, end) {
   return end ? `until ${day(end)}` : "";
 }
 
-export function ago(iso, now = Date.now()) {
-  const days = Math.floor((now - new Date(iso)) / 86400000);
-  if (days < 1) return "today";
-  if (days < 2) return "yesterday";
-  if (days < 60) return `${days} days ago`;
-  return days < 730 ? `${Math.round(days / 30.4)} months ago` : `${Math.round(days / 365.2)} years ago`;
-}
 
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 export const predicate = (name) => name.replaceAll("_", " ");
