@@ -43,7 +43,7 @@ def test_the_readme_s_examples_are_true(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_every_command_is_in_the_readme() -> None:
     """An undocumented command fails the build."""
-    rows = set(re.findall(r"^\| `remanence ((?:models|entities|graph) [a-z]+|[a-z-]+)", README, re.MULTILINE))
+    rows = set(re.findall(r"^\| `remanence ((?:models|entities|graph|tokens) [a-z]+|[a-z-]+)", README, re.MULTILINE))
     assert rows == set(_commands(make_parser()))
 
 

@@ -38,7 +38,7 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
         memory_folder(args, create=create),
         space=first,
         embedder=args.embedder,
-        extractor=_load_extractor(getattr(args, "extractor", None)),
+        extractor=load_extractor(getattr(args, "extractor", None)),
         reader=reader_option(args),
         worker=False,
     ) as root:
@@ -72,7 +72,7 @@ def list_spaces(args: Namespace) -> list[str]:
         ledger.close()
 
 
-def _load_extractor(name: str | None) -> Any:
+def load_extractor(name: str | None) -> Any:
     """The object that MODULE:NAME names."""
     if name is None:
         return None

@@ -31,7 +31,7 @@ class Request(BaseModel):
 class ReadRequest(Request):
     """The arguments of an operation that reads."""
 
-    as_of: str | None = Field(None, description="Answer as the space was known at this moment.")
+    as_of: str | None = Field(default=None, description="Answer as the space was known at this moment.")
 
 
 class Empty(Request):
