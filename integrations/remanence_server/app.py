@@ -23,6 +23,7 @@ from remanence.service.tokens import TokenStore
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
+from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
@@ -82,6 +83,7 @@ def create_app(
     app.state.server = state
     app.include_router(other_routes.router)
     app.include_router(operation_router())
+    add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
     app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
     _handle_errors(app)

@@ -41,7 +41,7 @@ class DaysAnswer(Answer):
     now: Time
 
 
-@operation("GET", "/graph/map")
+@operation("GET", "/graph/map", slow=True)
 def entity_map(space: Space, request: MapRequest) -> EntityMap:
     """List the entities, the most important first, and which of them belong together."""
     return view_of(space, request).graph.map(limit=request.limit)

@@ -2,13 +2,16 @@
 
 const places = new Map(); // of each entity, where it was on the last map
 const RING = 190;
+const WORKER = new URL("./layout_worker.js", import.meta.url).href;
+// The content security policy lets no other script become a worker.
+const policy = globalThis.trustedTypes?.createPolicy("layout", { createScriptURL: (url) => (url === WORKER ? url : "") });
 let worker = null;
 let turn = 0;
 
 /** Lay out a map. `moved(done)` is called as the nodes move; they carry x and y. */
 export function layoutMap(nodes, edges, moved) {
   worker?.terminate();
-  worker = new Worker(new URL("./layout_worker.js", import.meta.url), { type: "module" });
+  worker = new Worker(policy ? policy.createScriptURL(WORKER) : WORKER, { type: "module" });
   turn += 1;
   const golden = Math.PI * (3 - Math.sqrt(5));
   let known = 0;
