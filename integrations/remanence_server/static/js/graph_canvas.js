@@ -6,6 +6,14 @@ import { color, onThemeChange } from "./theme.js";
 
 const EDGES_SHOWN = 320; // a map with more nodes draws only the edges of the node that is pointed at
 const MAX_ZOOM = 6;
+const MANY_ALIKE = 6; // of more edges with one name, only one is labelled
+
+/** The edges whose name is drawn. */
+function namedEdges(edges) {
+  const groups = new Map();
+  for (const edge of edges) if (edge.name && edge.name !== "mentions") groups.set(edge.name, [...(groups.get(edge.name) ?? []), edge]);
+  return [...groups.values()].flatMap((group) => (group.length > MANY_ALIKE ? [group[Math.floor(group.length / 2)]] : group));
+}
 
 export class GraphCanvas {
   /** `onChoose(node)` is called when a node is clicked, `onPoint(node)` when it is pointed at. */
@@ -134,6 +142,7 @@ export class GraphCanvas {
       text: (place) => shorten(plain(this.nodes[place].label), this.rings && this.nodes[place].kind === "memory" ? 34 : 30),
       font: (place) => this.font(place, focus),
       below: (place) => this.radius(this.nodes[place]) + 3,
+      everywhere: this.rings,
       always: (place) => place === focus || (this.rings && place === 0),
     });
     context.textAlign = "center";
@@ -155,8 +164,7 @@ export class GraphCanvas {
   paintEdgeNames(screen) {
     const { context, colors } = this;
     context.font = "11px system-ui, sans-serif";
-    for (const edge of this.edges) {
-      if (!edge.name || edge.name === "mentions") continue;
+    for (const edge of namedEdges(this.edges)) {
       const [[x1, y1], [x2, y2]] = [screen[edge.source], screen[edge.target]];
       if (Math.hypot(x2 - x1, y2 - y1) < 70) continue;
       const [x, y] = [x1 + (x2 - x1) * 0.5 - (y2 - y1) * (edge.bend ?? 0) * 0.5, y1 + (y2 - y1) * 0.5 + (x2 - x1) * (edge.bend ?? 0) * 0.5];

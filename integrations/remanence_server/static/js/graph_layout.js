@@ -21,7 +21,7 @@ export function layoutMap(nodes, edges, moved) {
     const radius = 11 * Math.sqrt(place + 0.5);
     [node.x, node.y] = before ?? [radius * Math.cos(place * golden), radius * Math.sin(place * golden)];
   });
-  const degrees = new Float64Array(nodes.length).fill(1);
+  const degrees = new Float64Array(nodes.length);
   for (const { source, target } of edges) {
     degrees[source] += 1;
     degrees[target] += 1;
@@ -35,9 +35,9 @@ export function layoutMap(nodes, edges, moved) {
     });
     moved(data.done);
   };
-  const steps = known > nodes.length * 0.9 ? 40 : nodes.length > 1500 ? 160 : 260;
+  const steps = known > nodes.length * 0.9 ? 60 : nodes.length > 1500 ? 180 : 400;
   worker.postMessage({
-    id: turn, steps, weights: degrees, xs: Float64Array.from(nodes, (node) => node.x), ys: Float64Array.from(nodes, (node) => node.y),
+    id: turn, steps, looseness: nodes.length > 1500 ? 0.3 : 0.55, weights: degrees.map((degree) => 1 + degree ** 0.7), xs: Float64Array.from(nodes, (node) => node.x), ys: Float64Array.from(nodes, (node) => node.y),
     edges: Float64Array.from(edges.flatMap(({ source, target, weight }) => [source, target, weight])),
   });
 }

@@ -3,8 +3,8 @@
 const CELL = 40;
 const MOST = 420;
 
-/** The labels that fit. `always` ones are drawn even over others. */
-export function placeLabels(order, { width, height, screen, context, text, font, below, always }) {
+/** The labels that fit, below their node, or with `everywhere` above or beside it. `always` ones are drawn even over others. */
+export function placeLabels(order, { width, height, screen, context, text, font, below, always, everywhere }) {
   const taken = new Map();
   const out = [];
   for (const place of order) {
@@ -16,13 +16,18 @@ export function placeLabels(order, { width, height, screen, context, text, font,
     context.font = style;
     const half = context.measureText(label).width / 2 + 5;
     const size = Number(/([\d.]+)px/.exec(style)[1]);
-    const box = { left: x - half, right: x + half, top: y + below(place) - 1, bottom: y + below(place) + size + 4 };
-    if (!always(place) && overlaps(taken, box)) continue;
-    keep(taken, box);
-    out.push({ place, text: label, x, y: y + below(place), font: style });
+    const gap = below(place);
+    const spots = [[x, y + gap], [x, y - gap - size - 3], [x + half + gap, y - size / 2], [x - half - gap, y - size / 2]];
+    const free = spots.slice(0, everywhere ? 4 : 1).find(([left, top]) => !overlaps(taken, boxAt(left, top, half, size)));
+    const spot = free ?? (always(place) ? spots[0] : null);
+    if (!spot) continue;
+    keep(taken, boxAt(...spot, half, size));
+    out.push({ place, text: label, x: spot[0], y: spot[1], font: style });
   }
   return out;
 }
+
+const boxAt = (x, y, half, size) => ({ left: x - half, right: x + half, top: y - 1, bottom: y + size + 4 });
 
 function* cells({ left, right, top, bottom }) {
   for (let column = Math.floor(left / CELL); column <= Math.floor(right / CELL); column += 1) {

@@ -1,23 +1,26 @@
 // Force layout of the map, in a worker: repulsion by a quadtree, attraction along edges, a pull to the middle.
 // Nodes come with where they were before, so that a map of another day keeps its shape.
 
-const THETA = 0.9;
+const THETA = 1.1;
+const REPULSION = 3;
+const ATTRACTION = 1.6;
+const GRAVITY = 0.6;
+const TOLERANCE = 1;
 const MIN_SIZE = 1e-3;
 
 onmessage = ({ data }) => {
-  const { id, xs, ys, weights, edges, steps } = data;
-  const count = xs.length;
-  const dx = new Float64Array(count);
-  const dy = new Float64Array(count);
+  const { id, xs, ys, weights, edges, steps, looseness } = data;
+  const forces = { dx: new Float64Array(xs.length), dy: new Float64Array(xs.length) };
+  let before = { dx: new Float64Array(xs.length), dy: new Float64Array(xs.length) };
   let speed = 1;
   for (let step = 0; step < steps; step += 1) {
-    dx.fill(0);
-    dy.fill(0);
-    repel(xs, ys, weights, dx, dy);
-    attract(xs, ys, weights, edges, dx, dy);
-    move(xs, ys, weights, dx, dy, speed);
-    speed = Math.max(0.03, speed * (1 - 2.6 / steps));
-    if (step % 12 === 11 && step < steps - 1) postMessage({ id, xs, ys, done: false });
+    forces.dx.fill(0);
+    forces.dy.fill(0);
+    repel(xs, ys, weights, forces.dx, forces.dy);
+    attract(xs, ys, weights, edges, forces.dx, forces.dy, looseness);
+    speed = move(xs, ys, weights, forces, before, speed);
+    before = { dx: forces.dx.slice(), dy: forces.dy.slice() };
+    if (step % 20 === 19 && step < steps - 1) postMessage({ id, xs, ys, done: false });
   }
   postMessage({ id, xs, ys, done: true });
 };
@@ -36,7 +39,7 @@ function repel(xs, ys, weights, dx, dy) {
       if (cell.children && cell.size * cell.size > THETA * THETA * squared) {
         for (const child of cell.children) if (child) stack.push(child);
       } else if (cell.node !== i) {
-        const force = (60 * weights[i] * cell.weight) / squared;
+        const force = (REPULSION * weights[i] * cell.weight) / squared;
         dx[i] += ax * force;
         dy[i] += ay * force;
       }
@@ -91,14 +94,14 @@ function child(at, x, y) {
   return at.children[place];
 }
 
-function attract(xs, ys, weights, edges, dx, dy) {
+function attract(xs, ys, weights, edges, dx, dy, looseness) {
   for (let place = 0; place < edges.length; place += 3) {
     const a = edges[place];
     const b = edges[place + 1];
     const ax = xs[b] - xs[a];
     const ay = ys[b] - ys[a];
     const distance = Math.hypot(ax, ay) + 0.01;
-    const pull = (Math.log1p(distance) * 1.6 * Math.sqrt(edges[place + 2])) / distance;
+    const pull = (ATTRACTION * Math.log1p(distance) * Math.sqrt(edges[place + 2])) / (distance * (weights[a] * weights[b]) ** looseness);
     dx[a] += ax * pull;
     dy[a] += ay * pull;
     dx[b] -= ax * pull;
@@ -106,20 +109,26 @@ function attract(xs, ys, weights, edges, dx, dy) {
   }
   for (let i = 0; i < xs.length; i += 1) {
     const distance = Math.hypot(xs[i], ys[i]) + 0.01;
-    const pull = 0.014 * weights[i] * Math.sqrt(distance) / distance * 6;
+    const pull = (GRAVITY * weights[i]) / distance;
     dx[i] -= xs[i] * pull;
     dy[i] -= ys[i] * pull;
   }
 }
 
-function move(xs, ys, weights, dx, dy, speed) {
-  const most = 40 * speed;
+/** Move the nodes: fast while forces agree with those of the step before, slowly where they swing. */
+function move(xs, ys, weights, { dx, dy }, before, speed) {
+  let swings = 0;
+  let tractions = 0;
   for (let i = 0; i < xs.length; i += 1) {
-    const force = Math.hypot(dx[i], dy[i]);
-    const length = Math.min(most, (force * speed) / Math.sqrt(weights[i]));
-    if (force > 0) {
-      xs[i] += (dx[i] / force) * length;
-      ys[i] += (dy[i] / force) * length;
-    }
+    swings += weights[i] * Math.hypot(dx[i] - before.dx[i], dy[i] - before.dy[i]);
+    tractions += (weights[i] * Math.hypot(dx[i] + before.dx[i], dy[i] + before.dy[i])) / 2;
   }
+  const next = Math.min((TOLERANCE * tractions) / Math.max(swings, 1e-9), speed * 1.5);
+  for (let i = 0; i < xs.length; i += 1) {
+    const swing = weights[i] * Math.hypot(dx[i] - before.dx[i], dy[i] - before.dy[i]);
+    const factor = next / (1 + next * Math.sqrt(swing));
+    xs[i] += dx[i] * factor;
+    ys[i] += dy[i] * factor;
+  }
+  return next;
 }

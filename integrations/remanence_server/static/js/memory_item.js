@@ -2,10 +2,10 @@
 
 import { h } from "./dom.js";
 import { withParameters } from "./router.js";
-import { count, data, day, windowText } from "./text.js";
+import { capital, count, data, day, windowText } from "./text.js";
 
-const SIGNALS = { vectors: "Meaning", words: "Words", graph: "Connections", times: "Time", reader: "Reading" };
-export const signalName = (signal) => SIGNALS[signal] ?? signal;
+const SIGNALS = { vectors: "Meaning", words: "Words", graph: "Connections", times: "Time", reader: "Reading", supersession: "Replacement" };
+export const signalName = (signal) => SIGNALS[signal] ?? capital(signal);
 
 /** The line below a memory. */
 export function metaLine(memory, ...more) {
@@ -13,7 +13,7 @@ export function metaLine(memory, ...more) {
   const parts = [
     ...more,
     when && (memory.kind === "episode" ? when : `true ${when}`),
-    `told ${day(memory.told_at)}`,
+    when !== day(memory.told_at) && `told ${day(memory.told_at)}`,
     memory.speaker ? ["said by ", data(memory.speaker)] : memory.observed_by && ["by ", data(memory.observed_by)],
     memory.source && ["from ", data(memory.source)],
     memory.tags.length > 0 && memory.tags.map((tag) => [" #", data(tag)]),

@@ -1,7 +1,7 @@
 // The address: #/view/thing?q=…&memory=…&day=…. Everything that is shown can be linked to.
 
 export function parse(hash = location.hash) {
-  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [, path, query = ""] = /^#?\/?([^?]*)\??(.*)$/s.exec(hash);
   const [view = "", ...rest] = path.split("/").map(decodeURIComponent);
   return { view: view || "search", thing: rest.join("/") || null, parameters: Object.fromEntries(new URLSearchParams(query)) };
 }

@@ -88,7 +88,8 @@ function months() {
     if (share > 0.97) break;
     if (share >= 0.02 && date.getUTCMonth() % step === 0) ticks.push([share, shortMonth(date)]);
   }
-  const shown = [[0, dayText(dayOf(first)).replace(/^\d+ /, "")], ...ticks.filter(([share]) => share > 0.1 && share < 0.92), [1, "Now"]];
+  const room = 105 / Math.min(innerWidth, 1200);
+  const shown = [[0, dayText(dayOf(first)).replace(/^\d+ /, "")], ...ticks.filter(([share]) => share > room && share < 0.92), [1, "Now"]];
   return h("div", { class: "months", "aria-hidden": "true" }, shown.map(([share, text]) => {
     const label = h("span", {}, text);
     label.style.left = `${share * 100}%`;

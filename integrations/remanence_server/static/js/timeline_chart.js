@@ -60,7 +60,7 @@ function claimRow(relation, { x, y, left, width, low, high, now, open }) {
   const label = `${predicate(relation.predicate)} ${relation.object}`;
   const text = `${relation.subject} ${label}: ${windowText(relation.valid_from, relation.valid_until) || "no date"}. Learned ${day(relation.recorded_at)}.`;
   const bar = (from, to, kind, height) => svg("rect", { class: kind, x: x(from), width: Math.max(4, x(to) - x(from)), y: middle - height / 2, height, rx: height / 2 });
-  const differs = claimedStart !== start || claimedEnd !== end;
+  const differs = (relation.claimed_from || relation.claimed_until) && (claimedStart !== start || claimedEnd !== end);
   const activate = (event) => {
     if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();

@@ -35,7 +35,7 @@ function chooser(plan, reload) {
     if (!steps.length) return notice("Choose at least one step.");
     replace(plan, h("div", { class: "loading" }));
     try {
-      showPlan(plan, await change("/upkeep/preview", { step: "run", steps: ["decay", "clusters", ...steps] }), reload);
+      showPlan(plan, await change("/upkeep/preview", { step: "run", steps }), reload);
     } catch (error) {
       showError(plan, error);
     }
@@ -63,9 +63,10 @@ function showPlan(container, plan, reload) {
 }
 
 function table({ title, columns, rows, notes }) {
+  const shown = columns.map((name, place) => place).filter((place) => columns[place] !== "id");
   const cell = (value) => h("td", { class: typeof value === "number" ? "number" : null }, typeof value === "number" ? String(Math.round(value * 1000) / 1000) : data(value ?? ""));
   return h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": title },
-    h("table", {}, h("caption", {}, data(title)), h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows.slice(0, 40).map((row) => h("tr", {}, row.map(cell))))),
+    h("table", {}, h("caption", {}, data(title)), h("thead", {}, h("tr", {}, shown.map((place) => h("th", { scope: "col" }, columns[place])))), h("tbody", {}, rows.slice(0, 40).map((row) => h("tr", {}, shown.map((place) => cell(row[place])))))),
     rows.length > 40 && h("p", { class: "faint" }, `${rows.length - 40} more rows.`), notes.map((text) => h("p", { class: "faint" }, data(text))));
 }
 
