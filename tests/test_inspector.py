@@ -34,6 +34,7 @@ VIEWS = ("search", "search?q=Where+does+Ana+live%3F", "graph", "timeline", "revi
 HOSTILE = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'><style>body{display:none}</style>"
 OVERRIDE = "\u202e"
 ROWS: list[dict[str, Any]] = [
+    {"text": "It rained all day.", "now": "2025-06-01", "kind": "episode"},
     {"text": "Ana lives in Porto.", "now": "2025-12-01", "valid_from": "2023-04-01"},
     {"text": "Ana works at Brightwater.", "now": "2026-01-10", "source": "letter"},
     {"text": "Bruno lives in Braga.", "now": "2026-02-01", "valid_from": "2026-01-01", "observed_by": "Ana"},
@@ -234,7 +235,7 @@ def test_upkeep_is_previewed_applied_and_undone(page: Page, address: str, story:
         box.uncheck()
     page.get_by_label("Forget what has faded").check()
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator(".plan table").first).to_contain_text("Ana")
+    expect(page.locator(".plan table").first).to_contain_text("It rained all day.")
     before = story.count()
     page.get_by_role("button", name="Apply").click()
     expect(page.locator(".run")).to_have_count(1)
@@ -361,7 +362,7 @@ def test_keys_search_move_open_close_and_help(page: Page, address: str) -> None:
 def test_a_server_with_tokens_asks_for_one(page: Page, story: remanence.Space) -> None:
     """The page asks for a token, keeps it for the tab only, and works with it."""
     tokens = TokenStore(None)
-    secret = tokens.create("inspector", [story.name], "write")[1]
+    secret = tokens.create("inspector", spaces=[story.name], access="write")[0]
     with served(story, tokens, require_token=True) as address:
         page.goto(address)
         dialog = page.get_by_role("dialog", name="Token")
