@@ -4,20 +4,36 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint setup clean
+.PHONY: help demo test quick coverage lint docs setup lock clean
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
-	@echo "make test    lint, types, import directions, tests"
-	@echo "make lint    the same without the tests"
+	@echo "make test    lint, types, import directions, documentation, tests"
+	@echo "make quick   lint and the fast tests, for the inner loop"
+	@echo "make lint    lint, types and import directions only"
+	@echo "make docs    builds the documentation into site/"
+	@echo "make coverage  which lines the tests run; details in htmlcov/"
+	@echo "make lock    pins the packages for development in requirements-dev.txt (needs uv)"
 	@echo "make clean   removes .venv and all caches"
 
 demo: $(READY)
 	@$(BIN)/remanence demo
 
-test: lint
+test: lint docs
 	@echo "== tests"
-	@$(BIN)/python -m pytest tests src integrations
+	@$(BIN)/python -m pytest -n auto tests src integrations
+
+# Without the tests marked `slow` and the docstrings; in parallel, too.
+quick: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/python -m pytest -n auto -m "not slow" tests
+
+coverage: $(READY)
+	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
+
+docs: $(READY)
+	@echo "== documentation"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(READY)
 	@echo "== lint"
@@ -46,5 +62,15 @@ $(READY): pyproject.toml
 	fi
 	@touch $(READY)
 
+# Pins of all packages for development. The line by which the dev group names this package itself is left out: a registry
+# may have another package of that name.
+lock:
+	@mkdir -p .lock && sed '/"remanence\[/d' pyproject.toml > .lock/pyproject.toml
+	@uv pip compile --quiet --universal --python-version 3.10 --all-extras --group .lock/pyproject.toml:dev \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o .lock/requirements.txt .lock/pyproject.toml
+	@{ echo "# The versions of all packages for development, for Python 3.10 and later. Written by \`make lock\`."; \
+		cat .lock/requirements.txt; } > requirements-dev.txt
+	@rm -rf .lock
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache site htmlcov .coverage

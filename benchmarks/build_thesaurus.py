@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from remanence.language.text import STOP_WORDS, TOKENIZER_VERSION, tokens
-from remanence.models.embedders.static import StaticEmbedder, _installed, load_table
+from remanence.models.embedders.static import TABLE, StaticEmbedder, load_table
 
 MIN_SIMILARITY = 0.4
 MAX_RELATED = 5
@@ -45,7 +45,7 @@ def thesaurus_lines() -> Iterator[str]:
 
 def vocabulary() -> list[str]:
     """The lower-case words of three letters or more that are one piece of the table."""
-    pieces = load_table(_installed()).tokenizer.get_vocab()
+    pieces = load_table(TABLE).tokenizer.get_vocab()
     words = (piece[1:] for piece in pieces if piece[0] == WORD_START)
     return sorted(word for word in words if re.fullmatch("[a-z]{3,}", word))
 

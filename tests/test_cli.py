@@ -262,7 +262,7 @@ class TestTheFolder:
         """With a name it embeds anew; the same one costs nothing."""
         run("add", "Alice lives in Porto.")
 
-        assert "wordllama-256" in run("rebuild", "--embedder", "wordllama-256")
+        assert "remanence-256" in run("rebuild", "--embedder", "remanence-256")
         assert "Porto" in run("recall", "Alice")
 
     def test_the_environment_names_the_folder(
@@ -291,7 +291,7 @@ class TestModels:
     def test_models_are_listed(self, run: Run) -> None:
         """Each known name, and how to come by it."""
         listed = run("models", "list")
-        assert "wordllama-256" in listed
+        assert "remanence-256" in listed
         assert "bge-small-en-v1.5" in listed
 
     def test_an_unknown_model_names_the_known(self, run: Run) -> None:

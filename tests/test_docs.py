@@ -1,76 +1,147 @@
-"""What the documentation says is tried out: every README example runs, every command is in it."""
+"""What the documentation says is tried out: every example runs, every command, limit, model and folder is named.
+
+`python tests/test_docs.py --update [PAGE...]` runs the pages and writes the outputs into them.
+"""
 
 from __future__ import annotations
 
 import argparse
-import doctest
+import os
 import re
-from itertools import groupby
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from doc_sessions import differences, same, sections, updated
 from remanence.api import space
 from remanence.cli.parser import make_parser
 from remanence.core import inputs
 from remanence.models.catalogue import MODELS
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+DOCUMENTS = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
+RUNNABLE = [
+    pytest.param(page, number, id=f"{page.stem}-{section.title or 'top'}")
+    for page in PAGES
+    for number, section in enumerate(sections(page.read_text("utf-8")))
+    if any(block.language in {"python", "sh"} for block in section.blocks)
+]
 
 
-class AboutRight(doctest.OutputChecker):
-    """Scores may move from release to release, and the reasons for a hit with them, as the weightiest comes
-    first. Everything else is held to the letter."""
+@pytest.mark.parametrize(("page", "number"), RUNNABLE)
+def test_the_examples_of_a_section_print_what_it_shows(
+    page: Path, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A section stands alone: it is run in an empty folder, with the reader that everybody gets."""
+    monkeypatch.delenv("REMANENCE_READER", raising=False)
+    monkeypatch.delenv("REMANENCE_MEMORY", raising=False)
+    section = sections(page.read_text("utf-8"))[number]
 
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        """As doctest does it, with every `0.67` taken for any other and reasons in any order."""
-        return super().check_output(_settled(want), _settled(got), optionflags)
+    found = list(differences(section, tmp_path))
 
-
-def test_the_readme_s_examples_are_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them, in order, as one session in an empty folder, with the reader that everybody gets."""
-    monkeypatch.delenv("REMANENCE_READER")
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    assert len(blocks) > 5
-    session = doctest.DocTestParser().get_doctest("".join(blocks), {}, "README.md", "README.md", 0)
-    said: list[str] = []
-
-    doctest.DocTestRunner(AboutRight()).run(session, out=said.append)
-    assert not said, "".join(said)
+    assert not found, f"{page.name}, " + "\n".join(map(str, found))
 
 
-def test_every_command_is_in_the_readme() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_on_a_page_exist(page: Path) -> None:
+    """Extras of `pip install`, targets of `make` and scripts that are run."""
+    text = page.read_text("utf-8")
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    extras = set(re.findall(r"^(\w+) = \[", project.split("[project.optional-dependencies]")[1], re.MULTILINE))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+    asked = {name for group in re.findall(r'pip install "remanence\[([\w,]+)\]"', text) for name in group.split(",")}
+    assert asked <= extras
+    shell = "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    assert set(re.findall(r"^make (\w+)", shell, re.MULTILINE)) <= targets
+    for script in re.findall(r"^python ([\w/]+\.py)", shell, re.MULTILINE):
+        assert (ROOT / script).is_file()
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """A page that nobody finds helps nobody: add it to `nav` in mkdocs.yml."""
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:")[1]
+    assert set(re.findall(r"([\w-]+\.md)\b", navigation)) == {page.name for page in DOCS.glob("*.md")}
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    """Also those that MkDocs does not look at: of the README and of the files beside it."""
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)\s#:]+)(?:#[\w-]*)?\)", document.read_text("utf-8")):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_every_command_is_documented() -> None:
     """An undocumented command fails the build."""
-    rows = set(re.findall(r"^\| `remanence ((?:models|entities|graph|tokens) [a-z]+|[a-z-]+)", README, re.MULTILINE))
+    page = (DOCS / "cli.md").read_text("utf-8")
+    rows = set(re.findall(r"^\| `remanence ([a-z-]+(?: [a-z]+(?![a-zA-Z=]))?)", page, re.MULTILINE))
     assert rows == set(_commands(make_parser()))
 
 
-def test_the_readme_s_limits_are_the_real_ones() -> None:
+def test_the_limits_are_the_real_ones() -> None:
     """Numbers are copied by hand, so they are compared."""
-    section = README[README.index("## Limits") : README.index("## How fast")]
+    page = (DOCS / "limits.md").read_text("utf-8")
     for limit in (
         *(inputs.MAX_TEXT_LENGTH, inputs.MAX_TAGS, inputs.MAX_NAME_LENGTH, inputs.MAX_META_LENGTH, inputs.MAX_LIMIT),
         space._MAX_PART_LENGTH,
     ):
-        assert f"{limit:,}" in section
+        assert f"{limit:,}" in page
 
 
-def test_the_readme_names_every_model_and_folder() -> None:
+def test_every_model_and_folder_is_named() -> None:
     """What is in the code is on the map."""
+    models, readme = (DOCS / "models.md").read_text("utf-8"), (ROOT / "README.md").read_text("utf-8")
     for model in MODELS:
-        assert f"`{model}`" in README
+        assert f"`{model}`" in models
     for folder in (ROOT / "src" / "remanence").iterdir():
         if folder.is_dir() and folder.name != "__pycache__":
-            assert f"\n  {folder.name}/ " in README
+            assert f"\n  {folder.name}/ " in readme
 
 
-def test_the_documents_are_clean() -> None:
+def test_the_readme_is_short() -> None:
+    """At most 200 lines; everything else is in docs/."""
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 200
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda page: page.stem)
+def test_the_documents_are_clean(document: Path) -> None:
     """No machine's own paths, and no conflict or to-do left behind."""
-    for name in ("README.md", "CHANGELOG.md"):
-        text = (ROOT / name).read_text("utf-8")
-        assert not re.search(r"/root/|/home/|/work/|TODO|<<<<|>>>>>", text)
+    assert not re.search(r"/root/|/home/|/work/|TODO|<<<<|>>>>>", document.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "agree"),
+    [
+        ("0.81  tea\n", "0.83  tea\n", True),
+        ("0.81  tea\n", "0.91  tea\n", False),
+        ("3 hits\n", "4 hits\n", False),
+        ("id … kept\n", "id 01a1 kept\n", True),
+        (
+            "      +0.10 words #1: a\n      +0.12 graph #1: b\n",
+            "      +0.12 graph #1: b\n      +0.11 words #1: a\n",
+            True,
+        ),
+        ("", "one line\n", False),
+    ],
+)
+def test_outputs_are_compared_up_to_the_last_digits_of_scores(shown: str, printed: str, agree: bool) -> None:
+    """Anything else has to be as the page shows it."""
+    assert same(shown, printed) is agree
+
+
+def test_new_outputs_are_written_into_a_page(tmp_path: Path) -> None:
+    """A missing output is put in, a wrong one replaced, and the page is right afterwards."""
+    page = "## One\n\n```python\nprint(1)\n```\n\nText.\n\n```python\nprint(2)\n```\n\n```text\n3\n```\n\n## Two\n"
+    found = [difference for section in sections(page) for difference in differences(section, tmp_path)]
+
+    after = updated(page, found)
+
+    assert [block.shown for block in sections(after)[1].blocks] == ["1\n", "2\n"]
+    assert not [difference for section in sections(after) for difference in differences(section, tmp_path)]
 
 
 def _commands(parser: argparse.ArgumentParser) -> list[str]:
@@ -85,7 +156,26 @@ def _commands(parser: argparse.ArgumentParser) -> list[str]:
     return []
 
 
-def _settled(text: str) -> str:
-    lines = re.sub(r"\d\.\d\d", "0.00", text).splitlines(keepends=True)
-    blocks = groupby(lines, key=lambda line: line.startswith("      +"))
-    return "".join("".join(sorted(block) if reasons else block) for reasons, block in blocks)
+def _update(pages: list[Path]) -> int:
+    """Run the pages, write what they print into them, and report blocks that fail."""
+    os.environ.pop("REMANENCE_READER", None)
+    failures = 0
+    for page in pages:
+        text, found = page.read_text("utf-8"), []
+        for section in sections(text):
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                found += differences(section, Path(folder))
+        for difference in found:
+            if difference.error:
+                print(f"{page.name}, {difference}", file=sys.stderr)
+        failures += sum(bool(difference.error) for difference in found)
+        page.write_text(updated(text, [difference for difference in found if not difference.error]), "utf-8")
+        print(f"{page.name}: {len(found)} outputs differed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description="Run the pages of the documentation and rewrite their outputs.")
+    arguments.add_argument("--update", action="store_true", required=True)
+    arguments.add_argument("pages", nargs="*", type=Path, default=PAGES)
+    sys.exit(_update(arguments.parse_args().pages))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, Invali
 from remanence.models import catalogue as models
 from remanence.models.embedders import resolve_embedder
 from remanence.models.embedders.checked import BATCH_SIZE
-from remanence.models.embedders.static import StaticEmbedder, _installed
+from remanence.models.embedders.static import FORMER_DEFAULT, TABLE, TOKENIZER, VECTORS, StaticEmbedder
 from remanence.testing.fakes import HashingEmbedder
 
 
@@ -63,10 +64,10 @@ def needs(name: str) -> Path:
 
 def test_nothing_given_means_the_static_table() -> None:
     """No argument, None, `default` and its name are the same embedder."""
-    fingerprints = {resolve_embedder(given).fingerprint for given in (None, "default", "wordllama-256")}
+    fingerprints = {resolve_embedder(given).fingerprint for given in (None, "default", "remanence-256")}
 
     assert len(fingerprints) == 1
-    assert fingerprints.pop().startswith("wordllama-256@256:")
+    assert fingerprints.pop().startswith("remanence-256@256:")
 
 
 def test_a_langchain_embedding_is_taken_by_its_methods() -> None:
@@ -141,7 +142,7 @@ def test_fastembed_says_how_to_install_it() -> None:
 
 def test_importing_remanence_loads_no_engine() -> None:
     """The package may be imported where only its errors or nouns are wanted."""
-    heavy = ("numpy", "tokenizers", "safetensors", "onnxruntime")
+    heavy = ("numpy", "tokenizers", "onnxruntime")
     code = f"import sys, remanence; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
@@ -333,10 +334,9 @@ def test_a_forked_process_embeds_without_a_warning() -> None:
 
 def test_a_tampered_table_is_refused(tmp_path: Path) -> None:
     """One byte changed, and no vector is made of it; the way back is named."""
-    for file in ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"):
-        (tmp_path / file).parent.mkdir()
-        (tmp_path / file).write_bytes((_installed() / file).read_bytes())
-    weights = tmp_path / "weights/l2_supercat_256.safetensors"
+    for file in (VECTORS, TOKENIZER):
+        (tmp_path / file).write_bytes((TABLE / file).read_bytes())
+    weights = tmp_path / VECTORS
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
 
     with pytest.raises(EmbedderBroken, match=r"SHA-256 is .*force-reinstall"):
@@ -473,3 +473,23 @@ def test_the_hashing_embedder_is_the_same_everywhere() -> None:
 def _file(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
+
+
+def test_a_folder_of_the_former_default_is_embedded_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It opens as always, says what it does, and is then one of the present default."""
+    with remanence.open(tmp_path) as space:
+        space.add("Alice lives in Porto.")
+        space.child("users", "bob").add("I am allergic to peanuts.")
+        ledger = space._engine.ledger
+        signature = json.loads(ledger.get_meta("embedder") or "")
+        old = {**signature, "name": FORMER_DEFAULT, "fingerprint": f"{FORMER_DEFAULT}@256:0"}
+        with ledger.transaction() as transaction:
+            transaction.put_meta("embedder", json.dumps(old))
+
+    for warnings in (1, 0):
+        caplog.clear()
+        with remanence.open(tmp_path) as space:
+            assert len([line for line in caplog.messages if FORMER_DEFAULT in line]) == warnings
+            assert json.loads(space._engine.ledger.get_meta("embedder") or "") == signature
+            assert space.child("users", "bob").recall("food allergies", signals=["vectors"])
+            assert not space.admin.check()

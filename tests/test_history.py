@@ -101,8 +101,8 @@ def test_a_late_fact_ends_where_a_known_one_begins(space: Space, clock: FakeCloc
 
 def test_a_timeline_of_a_memory_has_its_versions_and_its_links(space: Space) -> None:
     """A revision, a link drawn from it, and one that puts another in its place."""
-    memory = space.add("The code is 4711.", key="code")
-    space.add("The code is 1234.", key="code")
+    memory = space.add("Ring twice, then 4711.", key="code")
+    space.add("Ring twice, then 1234.", key="code")
     other = space.add("Codes are on the door.")
     space.graph.link(memory.id, "related_to", other, observed_by="Ann")
     space.graph.link(other, "supersedes", memory.id, observed_by="Bob", why="it says all")
@@ -329,14 +329,14 @@ def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], cl
 def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) -> None:
     """Learned, revised, superseded, forgotten, restored, erased, related, linked, ended and named."""
     porto = space.add("Alice lives in Porto.")
-    code = space.add("The code is 4711.", key="code")
+    code = space.add("Ring 4711.", key="code")
     note, gone, secret = space.add("A note."), space.add("Gone soon."), space.add("A secret.")
     space.forget(note.id)
     job = space.graph.relate("Bob", "works_at", "Acme")
     monday = clock.now()
     clock.advance(days=1)
     lisbon = space.add("Alice lives in Lisbon.")
-    space.add("The code is 1234.", key="code")
+    space.add("Ring 1234.", key="code")
     space.unforget(note.id)
     space.forget(gone.id)
     space.erase(secret.id)
@@ -351,7 +351,7 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     changed = space.audit.diff(monday, tuesday)
 
     assert [m.id for m in changed.learned] == [lisbon.id]
-    assert [(m.id, m.text) for m in changed.revised] == [(code.id, "The code is 1234.")]
+    assert [(m.id, m.text) for m in changed.revised] == [(code.id, "Ring 1234.")]
     assert [m.id for m in changed.superseded] == [porto.id]
     assert [m.id for m in changed.forgotten] == [gone.id]
     assert [m.id for m in changed.restored] == [note.id]

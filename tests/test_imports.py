@@ -11,7 +11,7 @@ import pytest
 import remanence
 import remanence.testing
 
-HEAVY = """numpy qdrant_client qdrant_edge igraph dateparser rank_bm25 sqlalchemy tokenizers safetensors
+HEAVY = """numpy qdrant_client qdrant_edge igraph dateparser rank_bm25 sqlalchemy tokenizers
 pydantic rich langchain langchain_core llama_index torch onnxruntime fastembed requests httpx""".split()
 
 LOOK = """

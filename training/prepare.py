@@ -27,6 +27,7 @@ from tokenizers import Tokenizer
 
 from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question
 
+Packs = list[dict[str, Any]]
 VOCABULARY = 21_000
 """How many word pieces are kept. They are in the order of how common they are, so rare words become several pieces."""
 MAX_QUESTION, MAX_PASSAGE = 88, 150
@@ -44,6 +45,21 @@ def main() -> None:
     options = _options()
     options.out.mkdir(parents=True, exist_ok=True)
     tokenizer, kept = smaller_tokenizer(options.base / "tokenizer.json", options.out / "tokenizer.json")
+    ours, others, pairs = read_sources(options)
+    packs = [*ours, *others, *in_chats(ours, IN_CHATS), *read_chats()]
+    random.Random(1).shuffle(pairs["train"])
+    made = pairs | {"train": pairs["train"][:250_000], "beside": list(beside(packs))}
+    arrays = encode(packs)
+    arrays |= encode_pairs(made, arrays.pop("store"), tokenizer)
+    np.savez_compressed(options.out / "data.npz", kept=np.array(kept, np.int32), **arrays)
+    for name, array in arrays.items():
+        print(name, array.shape, array.dtype)
+
+
+def read_sources(
+    options: argparse.Namespace,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, list[Any]]]:
+    """The questions of our own material, all others, and the pairs of statements by what they are for."""
     train, left_out = split_matters(read_matters())
     questions, pairs = make_questions(train, options.questions, seed=7)
     unseen, unseen_pairs = make_questions([m for m in left_out if m["unseen"] == "matter"], 1_500, seed=8)
@@ -54,31 +70,18 @@ def main() -> None:
         each |= {"set": "unseen_wordings", "measure": True}
     written, written_pairs = read_written()
     strange, strange_pairs = read_strangers()
-    packs = questions + unseen + worded + written + strange
-    packs += [*in_chats(questions + written, IN_CHATS), *read_chats()]
+    others = unseen + worded + strange
     for file in (options.external / "external.jsonl.xz", options.external / "unlabelled.jsonl.xz", *options.more):
         if file.name.endswith(".pairs.jsonl.xz"):
             written_pairs += _read_xz(file)
             continue
         read = list(_read_xz(file))
-        packs += read + list(swap_speakers(read))
+        others += read + list(swap_speakers(read))
     if options.dumps:
         for name in TRAINED_SETS + MEASURED_SETS:
-            packs += read_dump(name, options.data, options.dumps)
-    random.Random(1).shuffle(pairs)
-    made = {
-        "train": pairs[:250_000],
-        "written": written_pairs,
-        "beside": list(beside(packs)),
-        "matters": unseen_pairs,
-        "wordings": worded_pairs,
-        "strangers": strange_pairs,
-    }
-    arrays = encode(packs)
-    arrays |= encode_pairs(made, arrays.pop("store"), tokenizer)
-    np.savez_compressed(options.out / "data.npz", kept=np.array(kept, np.int32), **arrays)
-    for name, array in arrays.items():
-        print(name, array.shape, array.dtype)
+            others += read_dump(name, options.data, options.dumps)
+    made = {"train": pairs, "written": written_pairs, "matters": unseen_pairs, "wordings": worded_pairs}
+    return questions + written, others, made | {"strangers": strange_pairs}
 
 
 def swap_speakers(packs: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -261,12 +264,17 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--base", type=Path, required=True)
+    add_source_options(parser)
+    return parser.parse_args()
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """Where the questions that are not ours lie, and how many of ours to make."""
     parser.add_argument("--external", type=Path, required=True)
     parser.add_argument("--more", type=Path, nargs="*", default=(), help="more files like those, and *.pairs.jsonl.xz")
     parser.add_argument("--dumps", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--questions", type=int, default=60_000)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -44,7 +44,7 @@ from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space
-from remanence.adapters import in_thread
+from remanence.adapters import in_thread, now_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -254,11 +254,11 @@ class RemanenceStore(BaseStore):
         """`batch` in a worker thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def as_of(self, moment: datetime) -> RemanenceStore:
+    def as_of(self, moment: datetime | date | str) -> RemanenceStore:
         """Return this store as it was known at a moment, read-only.
 
         Args:
-            moment: A datetime; without a time zone it is UTC.
+            moment: A datetime or date (UTC if it has no time zone), ISO text, or words such as "last May".
 
         Example:
             >>> import remanence
@@ -273,10 +273,10 @@ class RemanenceStore(BaseStore):
             ...     store.as_of(monday).get(("bob",), "city").value["text"]
             'Porto'
         """
-        at = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment
         past = self._read_only()
+        past._view = self._view.as_of(moment)
+        at = now_of(past._view)
         past._lineage, past._clock = None, lambda: at
-        past._view = self._view.as_of(at)
         past._table = ItemTable(past._view, _read_item, keep_history=False)
         return past
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from remanence.api.opening import aopen, import_, open, reembed
     from remanence.api.space import Space
     from remanence.api.view import View
+    from remanence.client.remote_space import connect
     from remanence.core.trust import TrustRules
     from remanence.graph.diff import Diff
     from remanence.graph.history import HistoryEvent
@@ -71,6 +72,7 @@ _NAMES = {
     "api.opening": ("aopen", "import_", "open", "reembed"),
     "api.space": ("Space",),
     "api.view": ("View",),
+    "client.remote_space": ("connect",),
     "core.trust": ("TrustRules",),
     "graph.diff": ("Diff",),
     "graph.history": ("HistoryEvent",),
@@ -148,6 +150,7 @@ __all__ = [
     "analyze_for_recall",
     "analyze_message",
     "aopen",
+    "connect",
     "frame",
     "import_",
     "memories_used",

@@ -237,7 +237,7 @@ class Embedder(Protocol):
     """Text to vectors of one dimension."""
 
     name: str
-    """A name for people, such as `wordllama-256`."""
+    """A name for people, such as `remanence-256`."""
 
     fingerprint: str
     """Differs whenever the vectors would: name, dimension, weights, prefixes."""

@@ -121,6 +121,11 @@ def open(
         signing_key=signing_key,
         signers=signers,
     )
+    try:
+        engine.replace_former_default()
+    except BaseException:
+        engine.close()
+        raise
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
     return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=thread, root=True)

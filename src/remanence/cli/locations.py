@@ -11,7 +11,6 @@ from typing import Any
 
 import remanence
 from remanence.errors import InvalidInput
-from remanence.models.catalogue import DEFAULT_READER
 
 
 def memory_folder(args: Namespace, *, create: bool = False) -> Path:
@@ -47,6 +46,8 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
 
 def reader_option(args: Namespace) -> Any:
     """What `--reader` names; "none" is none."""
+    from remanence.models.catalogue import DEFAULT_READER
+
     named = getattr(args, "reader", DEFAULT_READER)
     return None if named == "none" else named
 

@@ -24,6 +24,7 @@ from remanence.errors import EmbedderDown, LedgerTampered, LedgerUnavailable, Pr
 from remanence.events import Event, Remembered
 from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
+from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
 from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.schema.version import __version__
@@ -89,6 +90,7 @@ class Engine:
         self.on_unfinished_jobs: Callable[[str], None] | None = None
         """Called with the name of a space that is opened with unfinished jobs."""
         self._signed = False  # whether the ledger records which embedder it was built with
+        self._has_former_default = False
         self._replace_embedder = replace_embedder  # everything is about to be embedded again
         self.housekeeper = Housekeeper(self)
         self._match_embedder()
@@ -241,6 +243,19 @@ class Engine:
             transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
+
+    def replace_former_default(self) -> None:
+        """Embed everything again if this ledger was written with the default embedder of an earlier release."""
+        if not self._has_former_default:
+            return
+        log.warning(
+            "%s was written with the former default embedder %r. Its texts are embedded once more, with %r.",
+            self.folder,
+            FORMER_DEFAULT,
+            self.embedder.name,
+        )
+        self.reembed()
+        self._has_former_default = False
 
     def check(self, space: str) -> dict[str, str]:
         """Compare each part of the index with a fresh build from the ledger; what differs, by name."""
@@ -401,7 +416,7 @@ class Engine:
     def _match_embedder(self) -> None:
         """Refuse an embedder other than the one this ledger was built with."""
         written = self.ledger.get_meta("embedder")
-        if self._replace_embedder or written is None:
+        if self._replace_embedder or self._has_former_default or written is None:
             return
         try:
             recorded = json.loads(written)
@@ -410,7 +425,9 @@ class Engine:
         if self.embedder.dimension is None and recorded["name"] == self.embedder.name:
             # It is not called: that may cost money, or it may be down, and all vectors are stored.
             self.embedder.expect_dimension(recorded["dimension"], lambda made: self._stale(recorded, made))
-        if self.embedder.dimension is not None and recorded["fingerprint"] != self.embedder.fingerprint:
+        if recorded["name"] == FORMER_DEFAULT and self.embedder.name == StaticEmbedder.name:
+            self._has_former_default = True
+        elif self.embedder.dimension is not None and recorded["fingerprint"] != self.embedder.fingerprint:
             raise self._stale(recorded, self.embedder.fingerprint)
 
     def _stale(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:

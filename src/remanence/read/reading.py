@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
-from remanence.language.text import tokens
+from remanence.language.text import tokens, truncate
 from remanence.models.reader_input import as_passage, needs_turn_before
 from remanence.ports import Reader, RelationReader
+from remanence.read.chains import Link, read_chains
 from remanence.read.question import ParsedQuestion
 from remanence.schema import SELF, Evidence, Hit, Memory
 
@@ -40,6 +41,7 @@ _COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.37, 0.27, 0.63, -3.25
 """The weights of the log odds that a later statement replaces an earlier one: what the reader says of the two texts,
 how probable an answer the later one is beside the earlier, and the days between them, for most things last a while.
 Fitted on the development halves of `benchmarks/unseen.py` and of chats in which little changes."""
+_MAX_QUOTE = 80
 _PLAIN = 0.9
 """From this probability on, what replaces an answer need not name whom the question names."""
 
@@ -54,6 +56,8 @@ class ReadHit:
     score: float
     time: datetime
     """When it was told. A date in the text may be that of something else."""
+    after: str = ""
+    """The hit that it answers together with, if it does not alone."""
 
 
 def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
@@ -77,9 +81,11 @@ def read_hits(
     now: datetime,
     *,
     pinned: int = 0,
+    links: Sequence[Link] = (),
 ) -> tuple[tuple[Hit, ...], float | None, dict[str, str]]:
     """The hits in their new order, each with the reader's probability as evidence; the best probability; and why there
-    is none if the reader failed. The first `pinned` hits stay first: their claims say that they were valid then."""
+    is none if the reader failed. The first `pinned` hits stay first: their claims say that they were valid then. Hits
+    that are linked (`chains.linked_hits`) are also read together."""
     if not hits:
         return hits, None, {}
     question = parsed.reading_text
@@ -91,6 +97,10 @@ def read_hits(
             ReadHit(hit, passage, p, _READER_SHARE * p + (1 - _READER_SHARE) * hit.score, hit.memory.told_at)
             for hit, passage, p in zip(first, passages, probabilities.tolist(), strict=True)
         ]
+        scores = [hit.score for hit in first]
+        for chain in read_chains(question, passages, probabilities, scores, links, reader):
+            read[chain.last] = _answering_after(read[chain.last], read[chain.first], chain.probability)
+        probabilities = np.array([each.probability for each in read])
         winner, reason = _first_by_time(read, parsed, now, reader)
         if winner is not None and winner.score == max(each.score for each in read):
             reason = ""  # it is first anyway
@@ -117,6 +127,12 @@ def read_hits(
     return (*reversed(out), *unread), float(probabilities.max()), {}
 
 
+def _answering_after(last: ReadHit, first: ReadHit, probability: float) -> ReadHit:
+    """A hit that answers after another one: it has the probability of both, and at least the other's score."""
+    score = _READER_SHARE * probability + (1 - _READER_SHARE) * max(last.hit.score, first.hit.score)
+    return replace(last, probability=probability, score=max(score, last.score), after=first.hit.memory.text)
+
+
 def affordable(passages: Sequence[str]) -> Sequence[str]:
     """The first passages, as many as the reader has time for."""
     words = np.cumsum([len(passage.split()) for passage in passages])
@@ -130,7 +146,11 @@ def _signal_parts(hit: Hit) -> tuple[Evidence, ...]:
 
 def _evidence(each: ReadHit, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
     p = each.probability
-    read = Evidence("reader", rank, _READER_SHARE * p, p, f"answers the question with probability {p:.2f}")
+    note = f"answers the question with probability {p:.2f}"
+    if each.after:
+        note += f" after {truncate(each.after, _MAX_QUOTE)!r}"
+    share = each.score - (1 - _READER_SHARE) * each.hit.score
+    read = Evidence("reader", rank, share, p, note)
     moved = []
     if reason or score != each.score:
         moved = [Evidence("time", 1, score - each.score, 0.0, reason or "ranked above what follows")]

@@ -7,7 +7,7 @@ fusion        one ranking of all signals, adjusted by recency and importance
 past          for questions about another time: what was valid then is ranked first
 supersession  otherwise: what was superseded is replaced by what superseded it
 hits          memories with their evidence
-reading       a reader reads the first hits; among those that answer, time decides which is first
+reading       a reader reads the first hits, alone and in chains; among those that answer, time decides which is first
 answer        the `Recall` that is returned
 """
 
@@ -21,6 +21,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index, RowErased
 from remanence.language.temporal import reading_dates
 from remanence.read.answer import Recall, mark_archived
+from remanence.read.chains import linked_hits
 from remanence.read.fusion import adjust_scores, fuse
 from remanence.read.hits import build_hits
 from remanence.read.past import drop_repeated_versions, includes_history, may_ask_about_past, rank_by_validity
@@ -117,12 +118,14 @@ def recall_from_index(
             )
         resolved = resolved.first(wanted)
         hits = build_hits(index, resolved, snapshot, request.text)
-        before = turns_before(index, resolved.rows[:READ_HITS].tolist(), request.position) if reader is not None else []
+        first = resolved.rows[:READ_HITS].tolist() if reader is not None else []
+        before = turns_before(index, first, request.position)
+        links = linked_hits(index, first, hits, parsed.text)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     confidence = None
     if reader is not None:  # without the lock: it may be slow, and may itself read the space
         pinned = len(resolved.pinned_rows)
-        hits, confidence, failure = read_hits(hits, parsed, before, reader, request.now, pinned=pinned)
+        hits, confidence, failure = read_hits(hits, parsed, before, reader, request.now, pinned=pinned, links=links)
         missing |= failure
     least = request.min_score
     return Recall(

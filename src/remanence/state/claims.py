@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from remanence.events import Invalidated, Related, Remembered
+from remanence.language.rules.predicate_rules import is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
 from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
@@ -263,7 +264,8 @@ class Claims(SavedPart):
         for triple in version.triples:
             subject, object_ = self._names.intern(triple.subject), self._names.intern(triple.object)
             predicate = normalize_predicate(triple.predicate)
-            ends[subject, predicate, object_] = OPEN_END if dated and is_state(predicate) else end
+            lasts = is_date_predicate(predicate) or (dated and is_state(predicate))
+            ends[subject, predicate, object_] = OPEN_END if lasts else end
             for state in resulting_states(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)
         recorded_at = micros(self._catalog.recorded_at(row))
@@ -274,7 +276,8 @@ class Claims(SavedPart):
             if same is not None:
                 self.endings.copy(same, to=len(self))
             learned_at = recorded_at if same is None else int(self._columns.values[same, _RECORDED_AT])
-            self._append((subject, object_), number, (start, claim_end, learned_at), row, version)
+            claim_start = OPEN_START if is_date_predicate(predicate) else start
+            self._append((subject, object_), number, (claim_start, claim_end, learned_at), row, version)
 
     def _end_revised(
         self, row: int, version: Remembered, previous: Mapping[NumberedClaim, int], claims: Sequence[int]

@@ -231,6 +231,19 @@ class Registry(SavedPart):
         for number in sorted(owned.union(source for source in sources if source is not None)):
             yield number, self.entity_of(number, position), number in owned
 
+    @property
+    def has_names(self) -> bool:
+        """Whether any entry is about entities."""
+        return bool(self._entities.values)
+
+    def is_owned(self, number: int, position: int) -> bool:
+        """Whether a name was registered as the name or an alias of an entity."""
+        return bool(self._owners(number, position))
+
+    def registered_spelling(self, number: int, position: int) -> str:
+        """A registered name as it was registered."""
+        return self._strings.values[self._owners(number, position)[0].spelling]
+
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
         spans, found = self._spans, list[Span]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from remanence.core.index import Index, memory_from_entry
 from remanence.events import Event, Quarantined, Remembered
 from remanence.schema import Entry, Memory
 from remanence.write.extract import PreparedVersion
+from remanence.write.known_names import with_known_names
+from remanence.write.replaced_claims import replacement_events, replaces_claims
 from remanence.write.settle import IdentityResolver
 
 if TYPE_CHECKING:
@@ -38,14 +40,23 @@ def append(
     last transaction, at the moment of the last version, or `at` if there is no version.
     """
     memories: list[Memory] = []
-    for begin in range(0, max(len(prepared), 1), _CHUNK):
-        is_last = begin + _CHUNK >= len(prepared)
-        chunk = prepared[begin : begin + _CHUNK]
+    chunks = _chunks(prepared)
+    for number, chunk in enumerate(chunks, 1):
+        is_last = number == len(chunks)
         extra_at = chunk[-1].recorded_at if chunk else at or engine.now()
         memories += _append_chunk(engine, space, chunk, memories, extra_events if is_last else None, extra_at)
         if progress is not None:
             progress(len(memories), len(prepared))
     return memories
+
+
+def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersion]]:
+    """The versions in parts. One that replaces claims begins a part, so that those before it can be found."""
+    bounds = [0]
+    for place, each in enumerate(prepared):
+        if place and (place - bounds[-1] == _CHUNK or replaces_claims(each.version)):
+            bounds.append(place)
+    return [prepared[begin:end] for begin, end in pairwise([*bounds, len(prepared)])]
 
 
 def _append_chunk(
@@ -63,6 +74,7 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
+                prepared = [with_known_names(index, each) for each in prepared]
                 resolver = IdentityResolver(index)
                 settled = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, settled)
@@ -70,6 +82,12 @@ def _append_chunk(
                 if extra_events is not None:
                     ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in settled)]
                     extra = extra_events(index, ids)
+                replacing = [
+                    (version, each.recorded_at)
+                    for each, (_, version) in zip(prepared, settled, strict=True)
+                    if version is not None and replaces_claims(version)
+                ]
+                replaced = replacement_events(index, replacing) if replacing else []
             times = [p.recorded_at for p, (_, version) in zip(prepared, settled, strict=True) if version is not None]
             signed = engine.signed([version for _, version in settled if version is not None])
             new = list(zip(times, signed, strict=True))
@@ -77,6 +95,8 @@ def _append_chunk(
                 entries += transaction.append(space, [version for _, version in run], at=at)
             if extra:
                 entries += transaction.append(space, extra, at=extra_at)
+            if replaced:
+                entries += transaction.append(space, replaced, at=extra_at)
             if hidden := _quarantined(index, [version for _, version in new]):
                 entries += transaction.append(space, hidden, at=extra_at)
             if entries:

@@ -35,6 +35,8 @@ class PreparedVersion(NamedTuple):
     """The normalized text, if this may be a recalled text that is added again."""
     is_revision: bool = False
     """Whether this is a new version of the memory it names, with the same text."""
+    finds_names: bool = True
+    """Whether registered names are looked for in its text: not if the caller gave its names."""
 
 
 def prepare(
@@ -84,7 +86,8 @@ def prepare(
         told_at=now if draft.now is not None else None,
         trust=trust,
     )
-    return PreparedVersion(version, now, _echo(normalized, draft.key, stated.has_bound))
+    echo = _echo(normalized, draft.key, stated.has_bound)
+    return PreparedVersion(version, now, echo, finds_names=draft.entities is None)
 
 
 def prepare_turns(

@@ -18,6 +18,7 @@ from remanence.language.rules.claim_phrases import NamesByStart, coordinated_sub
 from remanence.language.rules.encyclopedic import MAX_STATEMENT_CHARS, find_encyclopedic_claim
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
+from remanence.language.rules.thing_claims import find_thing_claims
 from remanence.language.rules.verb_phrases import following_claims, may_open_claim, object_at, verb_at
 from remanence.language.text import SENTENCE_END
 from remanence.schema import Triple
@@ -55,12 +56,20 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
         if text[name.end : name.end + 1] in (" ", "'", "’")
         and (may_open_claim(text, name.end) or text[name.start : name.end] in _POSSESSIVE_PRONOUNS)
     ]
-    if not subjects:
-        return ()
+    found: dict[Triple, None] = {}
+    if subjects:
+        _add_claims_of_names(found, text, names, subjects, speaker)
+    pairs = {(claim.subject, claim.object) for claim in found}
+    things = (claim for claim in find_thing_claims(text, names) if (claim.subject, claim.object) not in pairs)
+    return (*found, *things)
+
+
+def _add_claims_of_names(
+    found: dict[Triple, None], text: str, names: Sequence[NameSpan], subjects: Sequence[NameSpan], speaker: str
+) -> None:
     by_start = {name.start: name for name in names}
     by_end = {name.end: name for name in names}
     kinds = {name.text: name.kind for name in reversed(names)}  # of several, the first
-    found: dict[Triple, None] = {}
     for subject in subjects:
         start = subject.start
         if text[start - 2 : start] == ", " and start - 2 in by_end and subject.text != speaker:
@@ -72,7 +81,6 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
             claims += relationships.shared_claims(text, subject, others, claims, speaker)
         if claims and (_is_statement(text, subject) or relationships.APPOSITION_PATTERN.match(text, subject.end)):
             found.update(dict.fromkeys(claims))
-    return tuple(found)
 
 
 def _is_statement(text: str, subject: NameSpan) -> bool:

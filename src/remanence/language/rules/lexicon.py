@@ -48,6 +48,12 @@ def load_words(name: str) -> frozenset[str]:
     return frozenset(phrase.strip() for phrase in text.split(",")) if "," in text else word_set(text)
 
 
+def load_tool_kinds() -> dict[str, str]:
+    """The kind of each well-known tool, by its name in lower case."""
+    lines = (line.partition(": ") for line in _sections("word_lists.txt")["tool_kinds"])
+    return {tool: kind for kind, _, tools in lines for tool in tools.split(", ")}
+
+
 def load_pattern(name: str) -> str:
     """A pattern of sentence_patterns.txt, the alternatives of a list, or a pattern derived from the lists.
 

@@ -21,6 +21,13 @@ separately). What a subject can have several of (likes, has, speaks, visited, fa
 `favourite_…` is single-valued too; `claim_key` covers all of them.
 """
 
+ATTRIBUTE_NOUNS = load_words("attribute_nouns")
+"""Last words of attributes with one value at a time: `rate_limit`, `log_retention`, `go_live`."""
+
+DATE_PREDICATES = load_words("date_predicates")
+"""Single-valued predicates whose value is a time: the time that a memory names is this value, not when the claim holds,
+which is from when it was told."""
+
 SINGLE_ROLES = load_words("single_roles")
 """Last words of roles with one holder at a time: "the prime minister of Sweden", "the capital of Peru".
 
@@ -74,11 +81,25 @@ def claim_key(claim: Triple) -> tuple[str, str] | None:
     True
     """
     predicate = claim.predicate
-    if predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX):
+    if predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX) or _is_attribute(predicate):
         return predicate, normalize_name(claim.subject)
     if _is_single_role(predicate):
         return predicate, normalize_name(claim.object)
     return None
+
+
+def _is_attribute(predicate: str) -> bool:
+    """Whether this is an attribute of a thing with one value at a time: `rate_limit`."""
+    return predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
+
+
+def is_date_predicate(predicate: str) -> bool:
+    """Whether the value is a time: `scheduled_for`, `release_date`.
+
+    >>> is_date_predicate("release_date"), is_date_predicate("release_notes")
+    (True, False)
+    """
+    return predicate in DATE_PREDICATES or predicate.endswith(("_date", "_deadline"))
 
 
 def claim_value(claim: Triple) -> str:

@@ -10,9 +10,21 @@ from remanence import schema
 from remanence.language.rules.claim_rules import find_claims
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.name_spans import NameSpan, find_first_person, is_first_person_plural
+from remanence.language.rules.thing_phrases import is_identifier
 from remanence.language.temporal import find_stated_times
 from remanence.language.text import SENTENCE_END, normalize_name
-from remanence.schema import ASSISTANT, SELF, Extraction, ExtractionResult, Memory, Mention, Utterance, Verdict, Window
+from remanence.schema import (
+    ASSISTANT,
+    SELF,
+    Extraction,
+    ExtractionResult,
+    Memory,
+    Mention,
+    Triple,
+    Utterance,
+    Verdict,
+    Window,
+)
 
 MAX_MENTIONS = 64
 _MAX_TIMES = 16
@@ -20,6 +32,7 @@ _MAX_EVENT_CHARS = 2_000  # a longer text is a document, which has no single tim
 _MAX_HEADING_CHARS = 100
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 _USER = re.compile(r"(?:^|[.!?]\s+|\n)((?:The u|U)ser)(?=['’]s |\s+[a-z])")
+_RELATIVE = re.compile(r"^my |['’]s ")
 _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
 
 
@@ -65,7 +78,7 @@ class RuleExtractor:
         if user and (claims := find_claims(text, sorted([*all_names, *user], key=_start), speaker or SELF)) != triples:
             names, triples = sorted([*names, *user], key=_start), claims
         return Extraction(
-            mentions=_mentions(speaker, names),
+            mentions=with_subjects(_mentions(speaker, names), triples),
             triples=triples,
             valid=times[0] if times and len(text) <= _MAX_EVENT_CHARS else None,
             times=tuple(times[:_MAX_TIMES]),
@@ -130,6 +143,21 @@ def _mentions(speaker: str | None, names: list[NameSpan]) -> tuple[Mention, ...]
         elif mention.kind == "thing" != name.kind:
             found[key] = schema.cached_mention(mention.name, name.kind)
     return tuple(found.values())
+
+
+def with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
+    """The mentions, and the things that claims are about or lead to: "billing-api", "eu-west-1", "launch".
+
+    A relative such as "my sister" is no entity of its own.
+    """
+    ends = [triple.subject for triple in triples] + [each.object for each in triples if is_identifier(each.object)]
+    known = {normalize_name(mention.name) for mention in mentions} if ends else set()
+    more: dict[str, Mention] = {}
+    for name in ends:
+        key = normalize_name(name)
+        if key not in known and name != SELF and not _RELATIVE.search(name):
+            more.setdefault(key, schema.cached_mention(name, "thing"))
+    return (*mentions, *more.values())[:MAX_MENTIONS] if more else mentions
 
 
 def _heading(text: str) -> str | None:

@@ -49,13 +49,13 @@ def _embedder_by_name(name: str) -> Embedder:
     from remanence.models.embedders.static import StaticEmbedder
     from remanence.models.onnx_models import OnnxEmbedder, open_session
 
-    if name in ("default", "wordllama-256"):
+    if name in ("default", StaticEmbedder.name):
         return StaticEmbedder()
     if name.startswith("fastembed:"):
         return _fastembed_embedder(name)
     if name in model_names("embedder") or Path(name).expanduser().is_dir():
         return OnnxEmbedder(open_session(name, "embedder"))
-    known = ", ".join(["wordllama-256 (or default)", *model_names("embedder"), "fastembed:<model>"])
+    known = ", ".join([f"{StaticEmbedder.name} (or default)", *model_names("embedder"), "fastembed:<model>"])
     raise InvalidInput(f"No embedder is called {name!r}. Known: {known}; and no such folder exists. {ACCEPTED}.")
 
 

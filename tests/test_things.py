@@ -1,0 +1,175 @@
+"""Claims about things: what is read in them, what is not, and what a later one closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+import pytest
+
+import remanence
+from remanence import Space
+from remanence.models.extractors import RuleExtractor
+from remanence.testing import FakeClock
+
+NOW = datetime(2026, 4, 15, tzinfo=timezone.utc)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+def space(clock: FakeClock) -> Iterator[Space]:
+    with remanence.open(None, clock=clock) as space:
+        yield space
+
+
+def claims(text: str) -> list[str]:
+    return [str(claim) for claim in RuleExtractor().extract(text, now=NOW).triples]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Stripe uses PostgreSQL.", ["Stripe —uses→ PostgreSQL"]),
+        ("billing-api runs in eu-west-1.", ["billing-api —based_in→ eu-west-1"]),
+        ("The launch moved to May.", ["launch —scheduled_for→ May"]),
+        ("The launch moved from March to May.", ["launch —scheduled_for→ May"]),
+        (
+            "Our staging cluster runs on Kubernetes 1.29 in Frankfurt.",
+            ["staging cluster —runs_on→ Kubernetes 1.29", "staging cluster —based_in→ Frankfurt"],
+        ),
+        ("The nightly builds run on Jenkins.", ["nightly builds —runs_on→ Jenkins"]),
+        ("billing-api is owned by the payments team.", ["billing-api —owned_by→ payments team"]),
+        ("We moved billing-api to eu-central-1.", ["billing-api —based_in→ eu-central-1"]),
+        (
+            "The worker, written in Elixir, handles 900 jobs.",
+            ["worker —written_in→ Elixir", "worker —handles→ 900 jobs"],
+        ),
+        ("Rate limit on the public API: 600 requests per minute.", ["public API —rate_limit→ 600 requests per minute"]),
+        ("docs: public API rate limit lowered to 300 rpm", ["public API —rate_limit→ 300 rpm"]),
+        ("The all-hands will take place at Mercer Hall.", ["all-hands —takes_place_at→ Mercer Hall"]),
+    ],
+)
+def test_a_statement_about_a_thing_makes_claims(text: str, expected: list[str]) -> None:
+    """Named things, identifiers and definite descriptions; active, passive, inserted, labelled."""
+    assert claims(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does billing-api use Redis?",
+        "If billing-api used Redis 7, latency would drop.",
+        "Northwind doesn't use Salesforce.",
+        "billing-api might run in eu-west-1.",
+        "The team plans to move billing-api to eu-central-1.",
+        "Rumour has it that Globex uses Oracle.",
+        "The launch planned for May was cancelled.",
+        "The chandelier adds a nice glam feel.",
+        "The meeting is on Monday.",
+        "Someone said the launch moved to May.",
+        "Small acts of love make Alice happy.",
+    ],
+)
+def test_questions_doubts_plans_and_talk_claim_nothing(text: str) -> None:
+    """A wrong claim is worse than a missing one."""
+    assert claims(text) == []
+
+
+@pytest.mark.parametrize("verb", ["add", "remember"])
+@pytest.mark.parametrize(
+    ("old", "new", "subject", "predicate", "ended", "holds"),
+    [
+        ("billing-api runs in eu-west-1.", "billing-api moved to eu-central-1.",
+         "billing-api", "based_in", "eu-west-1", "eu-central-1"),
+        ("The launch moved to May.", "The launch slipped to June.", "launch", "scheduled_for", "May", "June"),
+        ("Stripe uses PostgreSQL.", "Stripe switched to MySQL.", "Stripe", "uses", "PostgreSQL", "MySQL"),
+        ("The worker runs on PostgreSQL 14.", "The worker runs on PostgreSQL 16.",
+         "worker", "runs_on", "PostgreSQL 14", "PostgreSQL 16"),
+        ("Rate limit on the public API: 600 rpm.", "public API rate limit lowered to 300 rpm",
+         "public API", "rate_limit", "600 rpm", "300 rpm"),
+    ],
+)  # fmt: skip
+def test_a_later_value_closes_the_earlier_one(
+    space: Space, clock: FakeClock, verb: str, old: str, new: str, subject: str, predicate: str, ended: str, holds: str
+) -> None:
+    """In whatever words the change is told."""
+    getattr(space, verb)(old)
+    clock.advance(days=1)
+    getattr(space, verb)(new)
+
+    assert all(relation.valid.end is not None for relation in space.graph.when(subject, predicate, ended))
+    assert any(relation.valid.end is None for relation in space.graph.when(subject, predicate, holds))
+
+
+def test_a_switch_ends_nothing_of_another_kind(space: Space, clock: FakeClock) -> None:
+    """Who has another database still has the same chat."""
+    space.add("Stripe uses Slack.")
+    space.add("Stripe uses PostgreSQL.")
+    clock.advance(days=1)
+    space.add("Stripe switched to MySQL.")
+
+    assert [relation.valid.end for relation in space.graph.when("Stripe", "uses", "Slack")] == [None]
+    assert all(relation.valid.end for relation in space.graph.when("Stripe", "uses", "PostgreSQL"))
+
+
+def test_a_person_s_switch_ends_no_unnamed_thing(space: Space, clock: FakeClock) -> None:
+    """Whoever switched to decaf still uses a laptop."""
+    space.add("Alice uses Fedora.")
+    clock.advance(days=1)
+    space.add("Alice switched to decaf.")
+
+    assert [relation.valid.end for relation in space.graph.when("Alice", "uses", "Fedora")] == [None]
+
+
+def test_a_switch_in_one_batch_closes_what_stands_before_it(space: Space, clock: FakeClock) -> None:
+    """`add_many` gives the same relations as one `add` after the other."""
+    space.add_many(["Stripe uses PostgreSQL.", "Stripe switched to MySQL."])
+    clock.advance(days=1)
+
+    assert all(relation.valid.end for relation in space.graph.when("Stripe", "uses", "PostgreSQL"))
+
+
+@pytest.mark.parametrize(
+    "text", ["ao signed the lease.", "We met alpha one again.", "ask the alpha people", "AO rang."]
+)
+def test_a_registered_alias_is_found_in_any_case(space: Space, text: str) -> None:
+    """Also in lower case, and of several plain words."""
+    entity = space.entities.register(
+        "AlphaOne LLC", aliases=["AO", "Alpha One", "the alpha people"], kind="organization"
+    )
+    memory = space.add(text)
+
+    [mention] = [each for each in memory.mentions if each.kind == "organization"]
+    found = space.entities.resolve(mention.name)
+    assert found is not None
+    assert found.id == entity.id
+
+
+def test_an_alias_that_is_an_ordinary_word_needs_its_capital(space: Space) -> None:
+    """Will is not everything that will be."""
+    space.entities.register("William Stone", aliases=["Will"], kind="person")
+
+    assert not space.add("it will rain").mentions
+    assert "Will" in {mention.name for mention in space.add("then Will came in").mentions}
+
+
+def test_names_that_the_caller_gives_are_kept_as_they_are(space: Space) -> None:
+    """Nothing is looked for besides them."""
+    space.entities.register("AlphaOne LLC", aliases=["AO"])
+    assert [mention.name for mention in space.add("ao and Bob", entities=["Bob"]).mentions] == ["Bob"]
+
+
+def test_a_text_from_before_the_alias_keeps_its_mentions_and_is_found_by_its_words(space: Space) -> None:
+    """What is stored does not change; a question by the full name looks for the alias too."""
+    memory = space.add("ao signed the lease.")
+    space.add("The garden is green.")
+    space.entities.register("AlphaOne LLC", aliases=["AO"])
+
+    kept = space.get(memory.id)
+    assert kept is not None
+    assert not kept.mentions
+    assert space.recall("What did AlphaOne LLC do?")[0].memory.id == memory.id
