@@ -72,9 +72,12 @@ class DecisionAnswer(Answer):
 
     @classmethod
     def of(cls, decision: Decision) -> DecisionAnswer:
-        same = {name: getattr(decision, name) for name in ("position", "kind", "text", "why", "by", "can_undo")}
-        ids = {"memories": list(decision.memories), "entities": list(decision.entities)}
-        return cls(**same, **ids, at=decision.at.isoformat())
+        return cls(
+            **{name: getattr(decision, name) for name in ("position", "kind", "text", "why", "by", "can_undo")},
+            memories=list(decision.memories),
+            entities=list(decision.entities),
+            at=decision.at.isoformat(),
+        )
 
 
 class DecisionsAnswer(Answer):
