@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from remanence._version import __version__
 from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
+from remanence.schema.version import __version__
 from remanence.service.exceptions import exception_of
 from remanence.service.operation import AnswerT, AnyRequest, Operation
 from remanence.service.spaces import to_segment

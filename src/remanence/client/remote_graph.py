@@ -11,7 +11,7 @@ from remanence.client.remote_facets import RemoteFacet
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
-from remanence.read.tables import Relations
+from remanence.read.recall_tables import Relations
 from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
 from remanence.service import operations
 
