@@ -163,7 +163,8 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) 
           const order = Array.from({ length: 5000 }, (_, place) => place);
           const screen = order.map((place) => [(place * 7919) % 1000, (place * 104729) % 700]);
           const labels = placeLabels(order, { width: 1000, height: 700, screen, context,
-            text: (place) => `Entity ${place}`, font: () => "12px serif", below: () => 5, always: () => false, everywhere: false });
+            text: (place) => `Entity ${place}`, font: () => "12px serif", below: () => 5,
+            always: () => false, everywhere: false });
           return labels.map(({ place, x, y, text }) => [place, x, y, context.measureText(text).width]);
         }"""
     )
