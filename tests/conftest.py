@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,7 @@ import pytest
 import remanence
 from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
+from remote import connected
 
 # Tests of the signals and of the rules ask without a reader; those of the reader name one.
 os.environ.setdefault("REMANENCE_READER", "none")
@@ -34,6 +36,30 @@ SLOW_FILES = {
         "package passages processes properties transfer written_down "
     ).split()
 }
+REMOTE_MODULES = frozenset(
+    "test_langchain_retriever test_langchain_tools test_langchain_history test_langchain_users "
+    "test_langchain_documents test_langgraph_store llamaindex.test_retriever llamaindex.test_tools "
+    "llamaindex.test_block llamaindex.test_memory llamaindex.test_nodes llamaindex.test_chat_store".split()
+)
+"""The tests of adapters that run against a server, too."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of adapters against a space of this process and one over a connection."""
+    if "space" in metafunc.fixturenames and metafunc.module.__name__ in REMOTE_MODULES:
+        marks = pytest.mark.not_remote
+        if not any(mark.name == marks.name for mark in metafunc.definition.iter_markers()):
+            metafunc.parametrize("space", ["here", "server"], indirect=True)
+
+
+@contextmanager
+def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator[remanence.Space]:
+    """A space as the parameter of its fixture says."""
+    if getattr(request, "param", "here") == "here":
+        yield space
+        return
+    with connected(space) as remote:
+        yield remote
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,10 +80,10 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def space(clock: FakeClock) -> Iterator[remanence.Space]:
-    """An empty space that is gone with the test."""
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
-        yield space
+def space(clock: FakeClock, request: pytest.FixtureRequest) -> Iterator[remanence.Space]:
+    """An empty space that is gone with the test: in this process, or over a connection."""
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space, as_asked(space, request) as asked:
+        yield asked
 
 
 @pytest.fixture

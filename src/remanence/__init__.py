@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Window,
     )
     from remanence.schema.version import __version__ as __version__
+    from remanence.service.client.remote_space import connect
     from remanence.signals.stores.settings import QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
@@ -74,6 +75,7 @@ _NAMES = {
     "api.opening": ("aopen", "import_", "migrate", "open", "reembed"),
     "api.space": ("Space",),
     "api.view": ("View",),
+    "service.client.remote_space": ("connect",),
     "core.trust": ("TrustRules",),
     "api.file_memory.file_store": ("FileStore", "StoredFile"),
     "api.file_memory.memory_files": ("MemoryFiles",),
@@ -158,6 +160,7 @@ __all__ = [
     "analyze_for_recall",
     "analyze_message",
     "aopen",
+    "connect",
     "frame",
     "import_",
     "memories_used",

@@ -415,14 +415,12 @@ def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
 
 def embed_texts(view: View, texts: Sequence[str]) -> list[list[float]]:
     """Return the vectors of these texts, by the embedder of the space."""
-    embedded: list[list[float]] = view._engine.embedder.embed(list(texts)).tolist() if texts else []
-    return embedded
+    return view._embed(texts) if texts else []
 
 
 def embed_query(view: View, text: str) -> list[float]:
     """Return the vector of a question, by the embedder of the space."""
-    embedded: list[float] = view._engine.embedder.embed_query(text).tolist()
-    return embedded
+    return view._embed([text], query=True)[0]
 
 
 def _document_key(identity: str) -> str:

@@ -9,6 +9,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.settings import Settings
 
 import remanence
+from conftest import as_asked
 from llama_index_remanence import RemanenceRetriever
 from llama_index_remanence.space_reference import close_opened
 from llamaindex.scripted import Counting
@@ -43,10 +44,10 @@ def embedder() -> Counting:
 
 
 @pytest.fixture
-def space(clock: FakeClock, embedder: Counting) -> Iterator[remanence.Space]:
-    """An empty space that is gone with the test."""
-    with remanence.open(None, embedder=embedder, clock=clock) as space:
-        yield space
+def space(clock: FakeClock, embedder: Counting, request: pytest.FixtureRequest) -> Iterator[remanence.Space]:
+    """An empty space that is gone with the test: in this process, or over a connection."""
+    with remanence.open(None, embedder=embedder, clock=clock) as space, as_asked(space, request) as asked:
+        yield asked
 
 
 @pytest.fixture

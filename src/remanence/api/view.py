@@ -500,6 +500,14 @@ class View(Facet):
             rows = self._overview(lambda overview: _rows(overview, status))
         return filters.among(index, rows, self._position(index))
 
+    def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        """The vectors of texts, or of questions, by the embedder of this space."""
+        embedder = self._engine.embedder
+        if query:
+            return [embedder.embed_query(text).tolist() for text in texts]
+        embedded: list[list[float]] = embedder.embed(list(texts)).tolist()
+        return embedded
+
     def _window(self, during: Window | Moment | tuple[Any, Any], now: datetime) -> Window:
         parts = during if isinstance(during, tuple) else (during,)
         with self._engine.reading_dates(self.name, [part for part in parts if isinstance(part, str)]):

@@ -6,7 +6,7 @@ import sys
 import time
 from argparse import Namespace
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,6 @@ from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_location, open_space, reader_option
 from remanence.cli.parser import command, given, group, space_command, view_command
 from remanence.errors import InvalidInput, RemanenceError
-from remanence.language.text import pluralize
-from remanence.schema import UTC
 
 if TYPE_CHECKING:
     from remanence import Space, View
@@ -71,6 +69,8 @@ def work(args: Namespace) -> None:
             with open_space(args, name) as space:
                 count += space.jobs.work()
         if args.once:
+            from remanence.language.text import pluralize
+
             print(f"{pluralize(count, 'job')} worked on")
             return
         if not count:
@@ -152,7 +152,7 @@ def import_(args: Namespace) -> int:
         with open_space(args, create=True) as space:
             print(remanence.import_(path, into=space, progress=progress))
         return 0
-    with closing(open_source(path, args.kind, datetime.now(UTC))) as source:
+    with closing(open_source(path, args.kind, datetime.now(timezone.utc))) as source:
         check_owners(source, args.user, args.users)  # before a folder is created for it
     with open_space(args, create=True) as space:
         try:
@@ -176,6 +176,8 @@ def migrate(args: Namespace) -> None:
 def verify(space: Space, args: Namespace) -> None:
     """Check that no ledger entry was tampered with."""
     report = space.verify()
+    from remanence.language.text import pluralize
+
     print(f"{pluralize(report.entries, 'ledger entry', 'ledger entries')}, unchanged\ndigest {report.digest}")
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from remanence.cli.parser import VALIDITY, given, group, space_command, view_command
 from remanence.errors import NotFound
-from remanence.schema import Entity
 
 if TYPE_CHECKING:
-    from remanence import Space, View
+    from remanence import Entity, Space, View
 
 _VALIDITY_FIELDS = "valid_from valid_until confidence observed_by"
 

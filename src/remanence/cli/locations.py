@@ -12,7 +12,6 @@ from typing import Any
 import remanence
 from remanence.errors import InvalidInput
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
-from remanence.models.catalogue import DEFAULT_READER
 
 
 def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
@@ -41,7 +40,7 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
         memory_location(args, create=create),
         space=first,
         embedder=args.embedder,
-        extractor=_load_extractor(getattr(args, "extractor", None)),
+        extractor=load_extractor(getattr(args, "extractor", None)),
         reader=reader_option(args),
         worker=False,
     ) as root:
@@ -50,6 +49,8 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
 
 def reader_option(args: Namespace) -> Any:
     """What `--reader` names; "none" is none."""
+    from remanence.models.catalogue import DEFAULT_READER
+
     named = getattr(args, "reader", DEFAULT_READER)
     return None if named == "none" else named
 
@@ -73,7 +74,7 @@ def list_spaces(args: Namespace) -> list[str]:
         ledger.close()
 
 
-def _load_extractor(name: str | None) -> Any:
+def load_extractor(name: str | None) -> Any:
     """The object that MODULE:NAME names."""
     if name is None:
         return None

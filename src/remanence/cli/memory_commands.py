@@ -11,7 +11,6 @@ from remanence.cli import output
 from remanence.cli.locations import open_space
 from remanence.cli.parser import VALIDITY, command, given, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
-from remanence.ledger.codec import json_objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,6 +173,8 @@ def _text(argument: str) -> str:
 
 def _read_rows(file: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one a line; blank lines are skipped."""
+    from remanence.ledger.codec import json_objects
+
     # Not splitlines(): a text may contain a line separator that JSON does not count as one.
     lines = _read_file(file).split("\n")
     try:

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from remanence.language.hidden_characters import escape_terminal
-from remanence.language.text import pluralize
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -28,6 +25,8 @@ class SafeStream:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
+        from remanence.language.hidden_characters import escape_terminal
+
         self.rich_proxied_file.write(escape_terminal(text))
         return len(text)
 
@@ -73,6 +72,8 @@ def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
     if as_json:
         print_json([_fields(memory) for memory in memories])
     else:
+        from remanence.language.text import pluralize
+
         print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
 
 

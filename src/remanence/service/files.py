@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import remanence
 from remanence.admin.import_file import is_export
 from remanence.admin.imports.importing import LeftOutGroup
+from remanence.api.opening import import_
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.ledger.codec import json_objects
@@ -56,7 +56,7 @@ def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
 def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     kind = request.kind or _kind(path, request.name)
     if kind == "export":
-        report = remanence.import_(path, into=space)
+        report = import_(path, into=space)
         text = str(report).replace(str(path), request.name)
         return _answer(request, "export", report.entries, text=text)
     if kind == "text":

@@ -271,10 +271,7 @@ def spaces_below(space: Space, request: requests.Empty) -> SpacesAnswer:
 @operation("POST", "/embed")
 def embed(space: Space, request: requests.EmbedRequest) -> VectorsAnswer:
     """Return the vectors of texts, by the embedder of the space."""
-    embedder = space._engine.embedder
-    if request.query:
-        return VectorsAnswer(vectors=[embedder.embed_query(text).tolist() for text in request.texts])
-    return VectorsAnswer(vectors=embedder.embed(request.texts).tolist() if request.texts else [])
+    return VectorsAnswer(vectors=space._embed(request.texts, query=request.query) if request.texts else [])
 
 
 @operation("GET", "/now")

@@ -70,6 +70,10 @@ class Job:
             TimeoutError: The job is not finished in time. It continues.
             JobFailed: The job was given up, or cancelled.
         """
+        return remember.existing_memories(self._engine, self.space, self._finished_state(timeout).memories)
+
+    def _finished_state(self, timeout: float | None) -> JobState:
+        """Wait until the job is done; its errors are those of `result`."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not (state := self._state()).is_finished:
             if deadline is not None and time.monotonic() >= deadline:
@@ -87,7 +91,7 @@ class Job:
                 f"job {self.id} was given up after {state.tries} tries: {state.problem}. "
                 "The source is stored; `space.admin.reextract()` reads it again."
             )
-        return remember.existing_memories(self._engine, self.space, state.memories)
+        return state
 
     async def aresult(self, timeout: float | None = None) -> list[Memory]:
         """`result` in a worker thread, for use with asyncio."""

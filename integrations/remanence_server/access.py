@@ -1,0 +1,80 @@
+"""Who asks, and what they may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from remanence.service.operation import Access
+from remanence.service.tokens import Token, TokenStore
+from remanence_server.problems import Refused, problem
+from remanence_server.settings import ServerSettings, is_loopback
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sent a request: a token, or without one somebody on this machine, who may do everything."""
+
+    token: Token | None
+
+    @property
+    def name(self) -> str:
+        return "" if self.token is None else self.token.id
+
+    def opens(self, space: str) -> bool:
+        """Whether the caller may use this space at all."""
+        return self.token is None or self.token.opens(space)
+
+    def require(self, space: str, access: Access) -> None:
+        """Refuse the request unless the caller may do this in this space."""
+        if self.token is None:
+            return
+        if not self.token.opens(space):
+            raise Refused(problem(403, f"this token is not bound to space {space!r}. Ask for one that is."))
+        if not self.token.allows(access):
+            raise Refused(problem(403, f"this token allows {self.token.access!r}, and this needs {access!r}."))
+
+
+class AccessControl:
+    """Finds out who asks. Without a token only loopback addresses are answered, and no page of another site."""
+
+    def __init__(self, settings: ServerSettings, tokens: TokenStore) -> None:
+        self._settings = settings
+        self._tokens = tokens
+
+    def caller(self, request: Request) -> Caller:
+        """Who sent a request.
+
+        Raises:
+            Refused: The token is missing or not valid, or a page of another site sends the request.
+        """
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if given:
+            token = self._tokens.check(given.strip()) if scheme.lower() == "bearer" else None
+            if token is None:
+                raise Refused(
+                    problem(401, "this token is unknown, expired or revoked. Make one: remanence tokens create.")
+                )
+            return Caller(token)
+        if self._settings.needs_token:
+            raise Refused(problem(401, "a token is needed, as in: Authorization: Bearer rem_... Ask for one."))
+        self._refuse_other_sites(request)
+        return Caller(None)
+
+    def _refuse_other_sites(self, request: Request) -> None:
+        """A web page must not use the server of whoever looks at it, by whichever name it calls this machine."""
+        host = _host_name(f"//{request.headers.get('host', '')}")
+        if not is_loopback(host) and host != self._settings.host:
+            raise Refused(problem(403, f"host {host!r} is not this machine. Without a token, ask 127.0.0.1."))
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+            raise Refused(problem(403, f"pages of {origin!r} cannot use this server without a token."))
+
+
+def _host_name(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,163 @@
+"""The application: routes, start and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from remanence import RemanenceError, Space, __version__
+from remanence.service.spaces import Spaces
+from remanence.service.tokens import TokenStore, server_folder
+from remanence_server import other_routes
+from remanence_server.access import AccessControl
+from remanence_server.idempotency import IdempotencyKeys
+from remanence_server.inspector import add_inspector
+from remanence_server.limits import Limits
+from remanence_server.metrics import Metrics
+from remanence_server.pools import Pools
+from remanence_server.problems import Problem, Refused, problem, problem_of
+from remanence_server.routes import operation_router
+from remanence_server.settings import ServerSettings
+from remanence_server.state import ServerState
+
+log = logging.getLogger(__name__)
+
+_MIN_COMPRESSED = 1_000
+"""Shorter answers are not compressed."""
+_COMPRESSION = 4
+_MAX_SHOWN = 200
+
+
+def create_app(
+    space: Space, *, settings: ServerSettings | None = None, tokens: TokenStore | None = None, close: bool = False
+) -> FastAPI:
+    """Make the ASGI application for the spaces of an opened folder.
+
+    Args:
+        space: Any space that `remanence.open` returned; all spaces of its folder are served.
+        settings: The settings. Where a server other than `serve` runs the application, `host` must say where it
+            listens: on a loopback address no token is asked for.
+        tokens: The tokens; by default those of the folder.
+        close: Whether the space is closed when the application ends.
+    """
+    chosen = settings or ServerSettings()
+    folder = server_folder(space.admin.location)
+    known = tokens or TokenStore(folder)
+    state = ServerState(
+        settings=chosen,
+        spaces=Spaces(space),
+        pools=Pools(chosen),
+        access=AccessControl(chosen, known),
+        keys=IdempotencyKeys(folder),
+        metrics=Metrics(),
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        state.stopping = asyncio.Event()
+        sweeping = asyncio.create_task(_sweep(state)) if chosen.sweep_seconds else None
+        try:
+            yield
+        finally:
+            state.stopping.set()
+            if sweeping is not None:
+                await sweeping
+            await asyncio.to_thread(_end, state, known if tokens is None else None, space if close else None)
+
+    app = FastAPI(
+        title="Remanence", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, summary=_SUMMARY
+    )
+    app.state.server = state
+    app.include_router(other_routes.router)
+    app.include_router(operation_router())
+    add_inspector(app)
+    app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
+    app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
+    _handle_errors(app)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+_SUMMARY = "Long-term memory in an append-only ledger, over HTTP."
+
+
+def _end(state: ServerState, tokens: TokenStore | None, space: Space | None) -> None:
+    """Wait for what runs, then close what was opened."""
+    state.pools.close()
+    state.keys.close()
+    if tokens is not None:
+        tokens.close()
+    if space is not None:
+        space.close()
+
+
+async def _sweep(state: ServerState) -> None:
+    """Record which memories have expired, at once and then at intervals."""
+    while not state.stopping.is_set():
+        try:
+            count = await state.pools.run("slow", state.spaces.sweep)
+            log.info("swept: %s memories have expired", count)
+        except RemanenceError:
+            log.exception("the expired memories were not recorded; trying again at the next sweep")
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(state.stopping.wait(), state.settings.sweep_seconds)
+
+
+def _handle_errors(app: FastAPI) -> None:
+    @app.exception_handler(RemanenceError)
+    async def remanence_error(request: Request, error: RemanenceError) -> Response:
+        response = problem_of(error)
+        if response.status_code >= 500:
+            log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
+        return response
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Response:
+        return error.response
+
+    @app.exception_handler(RequestValidationError)
+    async def not_valid(request: Request, error: RequestValidationError) -> Response:
+        found = [_described(each) for each in error.errors()]
+        first = found[0]
+        detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']})."
+        return problem(422, detail, error="InvalidInput", errors=found)
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> Response:
+        return problem(error.status_code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return problem(500, "the server failed; its log says why.")
+
+
+def _described(error: dict[str, Any]) -> dict[str, Any]:
+    """What was wrong with one field, in JSON types."""
+    shown = repr(error.get("input"))
+    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
+    return {"loc": list(error["loc"]), "msg": error["msg"], "type": error["type"], "input": shown}
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        schemas = schema.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = Problem.model_json_schema()
+        schemas.pop("HTTPValidationError", None)
+        schemas.pop("ValidationError", None)
+        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{}, {"token": []}]
+        app.openapi_schema = schema
+    return app.openapi_schema

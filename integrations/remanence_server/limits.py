@@ -1,0 +1,109 @@
+"""Limits on every request, before it reaches a route: the size of its body, and how many come in a minute."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from remanence_server.metrics import Metrics
+from remanence_server.problems import problem
+from remanence_server.settings import ServerSettings
+
+_MAX_CALLERS = 10_000
+_UNLIMITED = ("/healthz", "/readyz", "/metrics")
+
+
+class RateLimiter:
+    """A token bucket for each caller: `rate` requests a minute, and as many at once.
+
+    Example:
+        >>> moments = iter([0.0, 0.0, 0.0, 30.0])
+        >>> limiter = RateLimiter(2, clock=lambda: next(moments))
+        >>> [limiter.wait("ana") for _ in range(4)]
+        [0.0, 0.0, 30.0, 0.0]
+    """
+
+    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, caller: str) -> float:
+        """Count a request; returns 0, or after how many seconds the caller may try again."""
+        if not self._rate:
+            return 0.0
+        now = self._clock()
+        left, before = self._buckets.pop(caller, (float(self._rate), now))
+        left = min(float(self._rate), left + (now - before) * self._rate / 60)
+        allowed = left >= 1
+        self._buckets[caller] = (left - 1 if allowed else left, now)
+        if len(self._buckets) > _MAX_CALLERS:
+            self._buckets.popitem(last=False)
+        return 0.0 if allowed else (1 - left) * 60 / self._rate
+
+
+class Limits:
+    """ASGI middleware: refuses requests beyond the limits, and counts all of them."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings, metrics: Metrics) -> None:
+        self._app = app
+        self._settings = settings
+        self._metrics = metrics
+        self._limiter = RateLimiter(settings.rate_limit)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._within_limits(scope, receive, watched)
+        finally:
+            operation = getattr(scope.get("route"), "name", None) or "other"
+            self._metrics.observe(operation, status, time.perf_counter() - began)
+
+    async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, path = Headers(scope=scope), scope["path"]
+        seconds = 0.0 if path in _UNLIMITED else self._limiter.wait(_caller(scope, headers))
+        if seconds:
+            detail = f"more than {self._settings.rate_limit} requests a minute. Try again in {seconds:.1f} s."
+            await problem(429, detail, headers={"retry-after": str(int(seconds) + 1)})(scope, receive, send)
+            return
+        most = self._settings.max_file if path.endswith("/files") else self._settings.max_body
+        detail = f"the body is larger than {most:,} bytes. Send it in parts."
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > most:
+            await problem(413, detail)(scope, receive, send)
+            return
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > most:
+                raise HTTPException(413, detail)  # FastAPI answers other exceptions with status 400
+            return message
+
+        await self._app(scope, counted, send)
+
+
+def _caller(scope: Scope, headers: Headers) -> str:
+    """The id of the token, or the address."""
+    authorization = headers.get("authorization")
+    if authorization:
+        return authorization.rpartition("_")[0]
+    client = scope.get("client")
+    return client[0] if client else ""

@@ -1,0 +1,220 @@
+"""The routes that are no single operation: files, exports, events, the list of spaces, health and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query
+from pydantic import BaseModel, Field
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+
+from remanence import RemanenceError, Space, __version__
+from remanence.service import operations
+from remanence.service.files import FileAnswer
+from remanence.service.operation import Access
+from remanence.service.requests import ChangesRequest, ExportRequest, FileRequest
+from remanence.service.upkeep_answers import SpacesAnswer
+from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
+from remanence_server.problems import Refused, problem
+from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, once, space_of
+from remanence_server.state import ServerState, state_of
+
+_POLL_SECONDS = 0.25
+_HEARTBEAT_POLLS = 60
+"""After so many polls without an event a comment is sent, so that nobody on the way closes the connection."""
+_EXPORT_TYPE = "application/gzip"
+_FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "The file itself.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+router = APIRouter()
+
+
+class About(BaseModel):
+    """The server, and what the caller may do."""
+
+    name: Literal["remanence"] = "remanence"
+    version: str = __version__
+    access: Access
+    token: str | None
+
+
+class Health(BaseModel):
+    """Whether the server works."""
+
+    status: Literal["ok", "unavailable"]
+    detail: str | None = None
+
+
+class EventsRequest(BaseModel):
+    """From which ledger position on; left out, from now on."""
+
+    after: Annotated[int, Field(ge=0)] | None = None
+
+
+@router.get("/v1", response_model=About, responses=RESPONSES, tags=["server"])
+async def about(request: Request) -> Response:
+    """Show the version of the server, and what the caller may do."""
+    token = state_of(request).access.caller(request).token
+    made = About(access="admin" if token is None else token.access, token=None if token is None else token.id)
+    return Response(made.model_dump_json(), media_type="application/json")
+
+
+@router.get("/v1/spaces", response_model=SpacesAnswer, responses=RESPONSES, tags=["server"])
+async def list_spaces(request: Request) -> Response:
+    """List the spaces that contain anything, and that the caller may use."""
+    state = state_of(request)
+    caller = state.access.caller(request)
+    names = await state.pools.run("quick", state.spaces.names)
+    return conditional(request, SpacesAnswer(spaces=list(filter(caller.opens, names))).model_dump_json().encode())
+
+
+@router.post(
+    f"{PREFIX}/files",
+    response_model=FileAnswer,
+    status_code=201,
+    responses=RESPONSES,
+    tags=["memory"],
+    openapi_extra=_FILE_BODY,
+)
+async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[FileRequest, Query()]) -> Response:
+    """Store what is in a file (text, Markdown, JSON lines, a chat export) as memories whose source is its name."""
+    state, caller, opened = space_of(request, space, "write")
+    digest = hashlib.blake2b()
+    with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
+        # The ending tells its kind; the rest of the name is the caller's, and is no path here.
+        path = Path(folder, "file" + Path(arguments.name.replace("\\", "/")).suffix[:20])
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                file.write(chunk)
+                digest.update(chunk)
+
+        async def work() -> bytes:
+            done = await state.pools.run("slow", partial(operations.add_file, opened, path, arguments))
+            return done.model_dump_json().encode()
+
+        if not path.stat().st_size:
+            raise Refused(problem(422, f"the file {arguments.name!r} is empty. Send its content as the body."))
+        return await once(state, request, caller, 201, work, digest.digest())
+
+
+@router.get(
+    f"{PREFIX}/export",
+    response_class=FileResponse,
+    responses={**RESPONSES, 200: {"description": "JSON lines, compressed", "content": {_EXPORT_TYPE: {}}}},
+    tags=["admin"],
+)
+async def export(request: Request, space: SpaceSegment, arguments: Annotated[ExportRequest, Query()]) -> Response:
+    """Return every ledger entry of a space as a file, for `POST /files` or `remanence import`."""
+    state, _, opened = space_of(request, space, "admin")
+    handle, name = tempfile.mkstemp(".jsonl.gz", "remanence-")
+    os.close(handle)
+    path = Path(name)
+    path.unlink()  # an export does not overwrite a file
+    try:
+        await state.pools.run("slow", partial(operations.export_file, opened, path, arguments))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    remove = BackgroundTask(partial(path.unlink, missing_ok=True))
+    return FileResponse(path, filename="memory.jsonl.gz", media_type=_EXPORT_TYPE, background=remove)
+
+
+@router.get(
+    f"{PREFIX}/events",
+    response_class=StreamingResponse,
+    responses={
+        **RESPONSES,
+        200: {
+            "description": "Server-sent events: what happens to memories, as it happens",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        },
+    },
+    tags=["admin"],
+)
+async def events(
+    request: Request,
+    space: SpaceSegment,
+    arguments: Annotated[EventsRequest, Query()],
+    last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
+) -> Response:
+    """Follow what happens to the memories of a space. Each event is a change, and its id the ledger position."""
+    state, _, opened = space_of(request, space, "read")
+    if state.streams >= state.settings.max_streams:
+        raise Refused(problem(503, f"{state.streams} event streams are open already. Try again later."))
+    after = int(last_event_id) if last_event_id is not None else arguments.after
+    if after is None:
+        after = await state.pools.run("quick", partial(_last_position, opened))
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(_stream(state, opened, after), headers=headers, media_type="text/event-stream")
+
+
+def _last_position(space: Space) -> int:
+    """The ledger position that the space has now."""
+    with space._engine.open_index(space.name) as index:
+        return index.catalog.position
+
+
+async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator[str]:
+    state.streams += 1
+    quiet = 0
+    try:
+        yield f": from position {after}\n\n"
+        while not state.stopping.is_set():
+            page = await state.pools.run("quick", partial(operations.changes, space, ChangesRequest(after=after)))
+            after = page.position
+            for change in page.items:
+                yield f"id: {change.position}\nevent: {change.kind}\ndata: {change.model_dump_json()}\n\n"
+            quiet = 0 if page.items else quiet + 1
+            if quiet and quiet % _HEARTBEAT_POLLS == 0:
+                yield ": still here\n\n"
+            if not page.more:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(state.stopping.wait(), _POLL_SECONDS)
+    finally:
+        state.streams -= 1
+
+
+@router.get("/healthz", response_model=Health, tags=["server"])
+async def healthz() -> Health:
+    """Whether the process answers."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", response_model=Health, responses={503: {"model": Health}}, tags=["server"])
+async def readyz(request: Request) -> Response:
+    """Whether the server can read its ledger, and was not told to end."""
+    state = state_of(request)
+    health = Health(status="ok")
+    if state.stopping.is_set():
+        health = Health(status="unavailable", detail="the server is ending")
+    else:
+        try:
+            await state.pools.run("quick", state.spaces.names)
+        except RemanenceError as error:
+            health = Health(status="unavailable", detail=type(error).__name__)
+    return Response(health.model_dump_json(), 200 if health.status == "ok" else 503, media_type="application/json")
+
+
+@router.get("/metrics", response_class=Response, responses={**RESPONSES, 200: {"content": {"text/plain": {}}}})
+async def metrics(request: Request) -> Response:
+    """Numbers about requests, in the text format of Prometheus."""
+    state = state_of(request)
+    state.access.caller(request)
+    gauges: dict[str, Any] = {"remanence_event_streams": state.streams}
+    gauges |= {f'remanence_active{{pool="{name}"}}': count for name, count in state.pools.active.items()}
+    return Response(state.metrics.text(gauges), media_type=METRICS_TYPE)

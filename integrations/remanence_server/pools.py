@@ -1,0 +1,48 @@
+"""The threads that operations run in: a pool for each sort, so that slow ones keep nobody else waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, TypeVar
+
+from remanence_server.problems import Refused, problem
+from remanence_server.settings import ServerSettings
+
+T = TypeVar("T")
+PoolName = Literal["quick", "recall", "slow"]
+
+
+class Pools:
+    """Thread pools, each with a limit on how many operations wait."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        sizes: dict[PoolName, int] = {
+            "quick": settings.quick_threads,
+            "recall": settings.recall_threads,
+            "slow": settings.slow_threads,
+        }
+        self._pools = {name: ThreadPoolExecutor(size, f"remanence-{name}") for name, size in sizes.items()}
+        self._most = {name: size + settings.max_waiting for name, size in sizes.items()}
+        self.active: dict[PoolName, int] = dict.fromkeys(sizes, 0)
+        """How many operations run or wait, by pool."""
+
+    async def run(self, name: PoolName, function: Callable[[], T]) -> T:
+        """Run a function in a thread of this pool.
+
+        Raises:
+            Refused: Too many wait already.
+        """
+        if self.active[name] >= self._most[name]:
+            raise Refused(problem(503, f"{self.active[name]} requests are waiting already. Try again later."))
+        self.active[name] += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pools[name], function)
+        finally:
+            self.active[name] -= 1
+
+    def close(self) -> None:
+        """Wait for what runs."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=True)

@@ -1,0 +1,213 @@
+"""A route for each operation of `remanence.service`."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from inspect import Parameter, Signature
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query
+from pydantic import TypeAdapter, create_model
+from starlette.requests import Request
+from starlette.responses import Response
+
+from remanence import Space
+from remanence.service import requests
+from remanence.service.operation import Access
+from remanence.service.operations import OPERATIONS, Operation
+from remanence.service.spaces import from_segment
+from remanence_server.access import Caller
+from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer
+from remanence_server.pools import PoolName
+from remanence_server.problems import MEDIA_TYPE, Refused, problem
+from remanence_server.state import ServerState, state_of
+
+PREFIX = "/v1/spaces/{space}"
+SpaceSegment = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=2_000,
+        description="The full name of a space; a slash in it is written as ~1, and a tilde as ~0: default~1users~1bob.",
+        examples=["default"],
+    ),
+]
+_RECALLS = ("recall", "replay")
+_REASONS = {
+    400: "The request is not valid HTTP",
+    401: "The token is missing or not valid",
+    403: "The token does not allow this",
+    404: "There is no such thing",
+    405: "This route has no such method",
+    409: "It does not fit the present state",
+    413: "The body is too large",
+    422: "A value is not valid; `detail` names it",
+    429: "Too many requests",
+    500: "The server failed",
+    501: "An optional package is not installed on the server",
+    502: "A model gave no valid answer",
+    503: "Not now; try again later",
+    504: "A model gave no answer in time",
+}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"description": reason, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for status, reason in _REASONS.items()
+}
+"""What every route may answer besides success."""
+_NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "What If-None-Match names is still the answer"}}
+
+
+def operation_router() -> APIRouter:
+    """The routes of all operations."""
+    router = APIRouter(prefix=PREFIX)
+    # Paths without a name in braces come first: /memories/find is no id of a memory.
+    for operation in sorted(OPERATIONS.values(), key=lambda each: "{" in each.path):
+        router.add_api_route(
+            operation.path,
+            _endpoint(operation),
+            methods=[operation.method],
+            name=operation.name,
+            summary=operation.summary,
+            operation_id=operation.name,
+            status_code=operation.status,
+            response_model=operation.answer,
+            responses=RESPONSES | (_NOT_MODIFIED if operation.method == "GET" else {}),
+            tags=[_tag(operation)],
+            openapi_extra=None if operation.method == "GET" else {"parameters": [_KEY_PARAMETER]},
+        )
+    return router
+
+
+_KEY_PARAMETER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A write that is sent again with the same key is not done again, and gets the first answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]+$"},
+}
+
+
+def _tag(operation: Operation[Any, Any]) -> str:
+    return operation.function.__module__.rpartition(".")[2].removesuffix("_operations")
+
+
+def _endpoint(operation: Operation[Any, Any]) -> Callable[..., Awaitable[Response]]:
+    """A function for FastAPI, with the parameters of the operation in its signature."""
+    in_path = re.findall(r"{(\w+)}", operation.path)
+    arguments = _arguments_model(operation, in_path)
+    adapter: TypeAdapter[Any] = TypeAdapter(operation.answer)
+    pool: PoolName = "slow" if operation.slow else "recall" if operation.name in _RECALLS else "quick"
+
+    async def endpoint(
+        request: Request, space: str, arguments: requests.Request | None = None, **path: str
+    ) -> Response:
+        state = state_of(request)
+        name = from_segment(space)
+        caller = state.access.caller(request)
+        caller.require(name, operation.access)
+        asked = _request(operation, arguments, path)
+
+        def work() -> bytes:
+            opened = state.spaces.get(name)
+            return adapter.dump_json(operation(opened, asked))
+
+        if operation.method == "GET":
+            return conditional(request, await state.pools.run(pool, work))
+        return await once(state, request, caller, operation.status, lambda: state.pools.run(pool, work))
+
+    endpoint.__name__ = operation.name
+    endpoint.__doc__ = inspect.getdoc(operation.function)
+    endpoint.__signature__ = _signature(operation, arguments, in_path)  # type: ignore[attr-defined]
+    return endpoint
+
+
+def _arguments_model(operation: Operation[Any, Any], in_path: list[str]) -> type[requests.Request] | None:
+    """The request without the fields that are in the path; None if there are no others."""
+    fields = operation.request.model_fields
+    if not in_path:
+        return operation.request if fields else None
+    others: dict[str, Any] = {name: (field.annotation, field) for name, field in fields.items() if name not in in_path}
+    if not others:
+        return None
+    name = operation.name.title().replace("_", "") + "Arguments"
+    return create_model(name, __base__=requests.Request, __doc__=operation.request.__doc__, **others)
+
+
+def _signature(
+    operation: Operation[Any, Any], arguments: type[requests.Request] | None, in_path: list[str]
+) -> Signature:
+    kind = Parameter.KEYWORD_ONLY
+    parameters = [Parameter("request", kind, annotation=Request), Parameter("space", kind, annotation=SpaceSegment)]
+    for name in in_path:
+        field = operation.request.model_fields[name]
+        annotation = Annotated[str, Path(min_length=1, max_length=512, description=field.description)]
+        parameters.append(Parameter(name, kind, annotation=annotation))
+    if arguments is not None:
+        optional = not any(field.is_required() for field in arguments.model_fields.values())
+        if operation.method == "GET":
+            parameters.append(Parameter("arguments", kind, annotation=Annotated[arguments, Query()]))
+        else:
+            default = arguments() if optional else Parameter.empty
+            parameters.append(Parameter("arguments", kind, annotation=Annotated[arguments, Body()], default=default))
+    return Signature(parameters)
+
+
+def _request(
+    operation: Operation[Any, Any], arguments: requests.Request | None, path: dict[str, str]
+) -> requests.Request:
+    if not path and arguments is not None:
+        return arguments
+    made: requests.Request = operation.request(**path, **({} if arguments is None else arguments.given()))
+    return made
+
+
+def conditional(request: Request, body: bytes) -> Response:
+    """An answer with an ETag; without its body if the caller has it already."""
+    etag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    headers = {"etag": etag, "cache-control": "private, no-cache", "vary": "authorization"}
+    known = {each.strip() for each in request.headers.get("if-none-match", "").split(",")}
+    if etag in known or "*" in known:
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type="application/json")
+
+
+async def once(
+    state: ServerState,
+    request: Request,
+    caller: Caller,
+    status: int,
+    work: Callable[[], Awaitable[bytes]],
+    sent: bytes | None = None,
+) -> Response:
+    """Do a write; one with an Idempotency-Key that was done before gets its first answer.
+
+    `sent` stands for the body where that was read already.
+    """
+    key = request.headers.get(HEADER)
+    if key is None:
+        return Response(await work(), status, media_type="application/json")
+    if not 0 < len(key) <= MAX_KEY_LENGTH:
+        raise Refused(problem(422, f"Idempotency-Key has {len(key)} characters. Use 1 to {MAX_KEY_LENGTH}."))
+    sent = await request.body() if sent is None else sent
+    route = f"{request.method} {request.url.path}?{request.url.query}"
+    name, known = state.keys.begin(caller.name, route, key, sent)
+    if known is not None:
+        headers = {"idempotency-replayed": "true"}
+        return Response(known.body, known.status, headers, media_type="application/json")
+    answer: StoredAnswer | None = None
+    try:
+        answer = StoredAnswer(status, await work())
+    finally:
+        state.keys.end(name, sent, answer)
+    return Response(answer.body, status, media_type="application/json")
+
+
+def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
+    """The space that a path names and the caller, who may do this there."""
+    state, name = state_of(request), from_segment(segment)
+    caller = state.access.caller(request)
+    caller.require(name, access)
+    return state, caller, state.spaces.get(name)

@@ -1,0 +1,76 @@
+"""Running the server with uvicorn."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from remanence import InvalidInput, Space
+from remanence.service.tokens import TokenStore
+from remanence_server.app import create_app
+from remanence_server.settings import ServerSettings
+from remanence_server.state import ServerState
+
+
+class _Server(uvicorn.Server):
+    """Tells the application at once when the server is told to end, so that event streams end."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
+        super().__init__(config)
+        self._state = state
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._state.stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def serve(space: Space, settings: ServerSettings | None = None, *, log_level: str = "warning") -> None:
+    """Serve the spaces of an opened folder until SIGTERM or Ctrl-C. Requests that run are finished, then it is closed.
+
+    Args:
+        space: Any space that `remanence.open` returned.
+        settings: The settings.
+        log_level: What uvicorn logs.
+
+    Raises:
+        InvalidInput: The address is no loopback address, and there are no tokens.
+    """
+    chosen = settings or ServerSettings()
+    location = space.admin.location
+    tokens = TokenStore(None if location is None else Path(location))
+    try:
+        if chosen.needs_token and not tokens.list():
+            where = "A token is required" if chosen.is_loopback else f"{chosen.host} can be reached from other machines"
+            raise InvalidInput(
+                f"{where}, and there are no tokens. Make one: remanence tokens create NAME default --access write."
+            )
+        app = create_app(space, settings=chosen, tokens=tokens, close=True)
+        _run(app, chosen, log_level)
+    finally:
+        tokens.close()
+        space.close()
+
+
+def _run(app: FastAPI, settings: ServerSettings, log_level: str) -> None:
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_level=log_level,
+        access_log=False,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds),
+        server_header=False,
+    )
+    server = _Server(config, app.state.server)
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
+            server.run()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

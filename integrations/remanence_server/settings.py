@@ -1,0 +1,76 @@
+"""The settings of the server."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, fields
+
+from remanence import InvalidInput
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """How the server behaves.
+
+    Attributes:
+        host: The address that it listens on. Other than a loopback address only with tokens.
+        port: The port.
+        require_token: Whether a token is needed on a loopback address, too.
+        max_body: The most bytes of the body of a request.
+        max_file: The most bytes of a file.
+        rate_limit: The most requests a minute of one token, or without one of one address; 0 is no limit.
+        quick_threads: How many operations that take milliseconds run at once.
+        recall_threads: How many recalls run at once. A reader may make them slow.
+        slow_threads: How many operations that may take seconds run at once.
+        max_waiting: How many operations may wait for a thread; more are refused with status 503.
+        sweep_seconds: How often expired memories are recorded; 0 is never.
+        shutdown_seconds: How long requests may go on after the server was told to end.
+        max_streams: The most event streams at once.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    require_token: bool = False
+    max_body: int = 16 * MEBIBYTE
+    max_file: int = 256 * MEBIBYTE
+    rate_limit: int = 0
+    quick_threads: int = 16
+    recall_threads: int = 16
+    slow_threads: int = 4
+    max_waiting: int = 512
+    sweep_seconds: float = 3600.0
+    shutdown_seconds: float = 30.0
+    max_streams: int = 100
+
+    def __post_init__(self) -> None:
+        zero_allowed = ("rate_limit", "sweep_seconds", "port")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                least = 0 if field.name in zero_allowed else 1
+                if value < least:
+                    raise InvalidInput(f"{field.name}={value!r} is less than {least}.")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether every request needs a token."""
+        return self.require_token or not self.is_loopback
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of this machine alone.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

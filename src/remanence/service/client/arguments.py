@@ -1,0 +1,91 @@
+"""Arguments of methods as JSON types: moments as text, memories and entities by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from remanence.errors import InvalidInput
+from remanence.schema import Alias, Entity, Link, Memory, Mention, Relation, Triple, Window
+from remanence.service.requests import Request
+
+AnyRequest = TypeVar("AnyRequest", bound=Request)
+
+
+def to_json(value: Any) -> Any:
+    """A value in JSON types.
+
+    >>> from datetime import datetime
+    >>> to_json({"at": datetime(2026, 5, 1), "tags": ("a", "b")})
+    {'at': '2026-05-01T00:00:00', 'tags': ['a', 'b']}
+    """
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Memory | Entity | Relation | Link):
+        return value.id
+    if isinstance(value, Window):
+        return [to_json(value.start), to_json(value.end)]
+    if isinstance(value, Mention):
+        return [value.name, value.kind]
+    if isinstance(value, Triple):
+        return [value.subject, value.predicate, value.object]
+    if isinstance(value, Alias):
+        return {"name": value.name, "valid_from": to_json(value.valid.start), "valid_until": to_json(value.valid.end)}
+    if isinstance(value, Mapping):
+        return {str(name): to_json(each) for name, each in value.items()}
+    if callable(getattr(value, "tolist", None)):  # an array of numpy
+        return value.tolist()
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [to_json(each) for each in value]
+    raise InvalidInput(
+        f"{value!r} is of type {type(value).__name__}, which cannot be sent. Use text, numbers or lists."
+    )
+
+
+def make_request(request: type[AnyRequest], /, **arguments: Any) -> AnyRequest:
+    """A request with these arguments; None is left out.
+
+    Raises:
+        InvalidInput: An argument is not valid; the message names it.
+    """
+    given = {name: to_json(value) for name, value in arguments.items() if value is not None}
+    try:
+        return request.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"][:2]))
+        raise InvalidInput(f"{name}={first['input']!r}: {first['msg']}.") from None
+
+
+def several(value: Any) -> Any:
+    """One name or several as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+def ids_of(value: Any) -> list[str]:
+    """The ids of one memory or several."""
+    values = [value] if isinstance(value, str | Memory) else value
+    if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{value!r} is neither a memory, an id nor a list of these.")
+    return [to_json(each) for each in values]
+
+
+def id_of(value: Any) -> str:
+    """The id of a memory."""
+    if isinstance(value, Memory):
+        return value.id
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{value!r} is not the id of a memory. Give a memory, or what memory.id contains.")
+    return value
+
+
+def alias_to_json(alias: Any) -> Any:
+    """An alias as text, or as a dict with its time."""
+    if isinstance(alias, list | tuple):
+        return dict(zip(("name", "valid_from", "valid_until"), map(to_json, alias), strict=False))
+    return to_json(alias)

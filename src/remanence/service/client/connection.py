@@ -1,0 +1,107 @@
+"""One HTTP call for each operation. Errors come back as the exceptions that the server met."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+from remanence.core.identity import new_id
+from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
+from remanence.schema.version import __version__
+from remanence.service.exceptions import exception_of
+from remanence.service.operation import AnswerT, AnyRequest, Operation
+from remanence.service.spaces import to_segment
+
+if TYPE_CHECKING:
+    import httpx
+
+_SLOW_SECONDS = 600.0
+_TRIES = 2
+
+
+class Connection:
+    """A connection to a server. It may be used from several threads.
+
+    Args:
+        url: The address of the server.
+        token: A token, as `remanence tokens create` prints it.
+        timeout: How many seconds an answer may take; operations that are known to be slow may take ten minutes.
+        transport: An `httpx` transport, for tests.
+    """
+
+    def __init__(self, url: str, token: str | None, timeout: float, transport: Any = None) -> None:
+        try:
+            import httpx
+        except ModuleNotFoundError as error:
+            raise MissingExtra('connect() needs httpx. Run: pip install "remanence[client]"') from error
+        if not isinstance(url, str) or not re.match(r"https?://[^/]", url):
+            raise InvalidInput(f"url={url!r} is not the address of a server. Give for example http://127.0.0.1:8765.")
+        self._httpx = httpx
+        self.url = url.rstrip("/")
+        headers = {"user-agent": f"remanence/{__version__}"}
+        headers |= {} if token is None else {"authorization": f"Bearer {token}"}
+        self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, transport=transport)
+        self._adapters: dict[str, TypeAdapter[Any]] = {}
+
+    def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
+        """Ask the server to do an operation, and return its answer."""
+        given: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
+        path = re.sub(r"{(\w+)}", lambda match: quote(str(given.pop(match[1])), safe=""), operation.path)
+        slow = {"timeout": _SLOW_SECONDS} if operation.slow else {}
+        if operation.method == "GET":
+            response = self.send("GET", space, path, params=given, **slow)
+        else:
+            headers = {"idempotency-key": new_id()} if operation.access != "read" else {}
+            response = self.send(operation.method, space, path, json=given, headers=headers, **slow)
+        adapter = self._adapters.get(operation.name)
+        if adapter is None:
+            adapter = self._adapters[operation.name] = TypeAdapter(operation.answer)
+        answer: AnswerT = adapter.validate_json(response.content)
+        return answer
+
+    def send(self, method: str, space: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request about a space. One that got no answer is sent again: writes have a key, and are done once."""
+        url = f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
+        for left in reversed(range(_TRIES)):
+            try:
+                return self._checked(self._client.request(method, url, **options))
+            except (self._httpx.ConnectError, self._httpx.RemoteProtocolError, self._httpx.ReadError) as error:
+                if not left:
+                    raise self._unavailable(error) from error
+            except self._httpx.TransportError as error:
+                raise self._unavailable(error) from error
+            except RuntimeError as error:
+                raise Closed(f"the connection to {self.url} was closed. Connect again.") from error
+        raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def download(self, space: str, path: str, **options: Any) -> Iterator[httpx.Response]:
+        """A response that is read while it comes."""
+        url = f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
+        with self._client.stream("GET", url, timeout=_SLOW_SECONDS, **options) as response:
+            if response.is_error:
+                response.read()
+            yield self._checked(response)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _checked(self, response: httpx.Response) -> httpx.Response:
+        if not response.is_error:
+            return response
+        try:
+            found = response.json()
+        except ValueError:
+            found = {}
+        detail = found.get("detail") or f"{self.url} answered with status {response.status_code}."
+        raise exception_of(found.get("error"), detail, response.status_code, found.get("position"))
+
+    def _unavailable(self, error: Exception) -> LedgerUnavailable:
+        return LedgerUnavailable(
+            f"{self.url} does not answer ({error or type(error).__name__}). Is the server running?"
+        )

@@ -1,0 +1,309 @@
+"""The facets of a remote space: entities, jobs, audit and administration."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from remanence.admin.imports.importing import ImportReport
+from remanence.api.admin_facet import Admin, AdminView
+from remanence.api.audit_facet import Audit, AuditView
+from remanence.api.entity_facet import Candidate, Entities, EntitiesView, Page, Registration, Revision
+from remanence.api.facet import Facet
+from remanence.api.job_facet import Jobs
+from remanence.core import inputs
+from remanence.errors import InvalidInput, NotFound
+from remanence.graph.diff import Diff
+from remanence.read.answer import Recall
+from remanence.read.receipts import Exposure, Receipt
+from remanence.schema import Change, Entity, Memory
+from remanence.service import operations
+from remanence.service import requests as ask
+from remanence.service.client.arguments import alias_to_json, id_of, make_request, several
+from remanence.service.cursors import make_cursor
+from remanence.service.files import FileAnswer
+from remanence.state.journal import JobState, Status
+from remanence.write.jobs import Job
+
+if TYPE_CHECKING:
+    from remanence.service.client.remote_space import RemoteReads, RemoteSpace
+    from remanence.write.quarantine import Quarantine
+
+
+class RemoteFacet(Facet):
+    """A facet whose methods are done by a server."""
+
+    def __init__(self, view: RemoteReads) -> None:
+        self._view = view
+        self._space = view.name
+        self._now = view._now
+
+    @property
+    def _engine(self) -> Any:
+        return self._view._engine  # raises an error: what is not written here cannot be done over a connection
+
+    def _read(self, operation: Any, /, **arguments: Any) -> Any:
+        return self._view._read(operation, **arguments)
+
+    def _send(self, operation: Any, /, **arguments: Any) -> Any:
+        request = make_request(operation.request, **arguments)
+        return self._view._connection.call(operation, self._space, request)
+
+
+class RemoteEntitiesView(RemoteFacet, EntitiesView):
+    """The entities of a remote space at the moment of one view."""
+
+    def resolve(self, alias: Any, at: Any = None) -> Entity | None:
+        return self._one(operations.resolve, alias=alias, at=at)
+
+    def get(self, id: Any) -> Entity | None:
+        return self._one(operations.get_entity, id=id)
+
+    def _one(self, operation: Any, **arguments: Any) -> Entity | None:
+        try:
+            entity: Entity = self._read(operation, **arguments).to_entity()
+        except NotFound:
+            return None
+        return entity
+
+    def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
+        first = (inputs.positive_int(page, "page") - 1) * page_size
+        cursor = make_cursor("entities", first) if first else None
+        found: Page = self._read(operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(
+            page, page_size
+        )
+        return found
+
+    def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
+        return tuple(each.to_candidate() for each in self._read(operations.propose, name=name, limit=limit).items)
+
+
+class RemoteEntities(RemoteEntitiesView, Entities):
+    """The entities of a remote space as they are now."""
+
+    def register(
+        self, name: str, aliases: Any = (), kind: str | None = None, *, observed_by: str | None = None
+    ) -> Registration:
+        given = [alias_to_json(each) for each in several(aliases)]
+        answer = self._send(operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
+        made: Registration = answer.to_registration()
+        return made
+
+    def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
+        return self._revise_by(operations.rename, entity=entity, name=name, observed_by=observed_by)
+
+    def merge(self, a: Any, b: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
+        return self._revise_by(operations.merge, a=a, b=b, why=why, observed_by=observed_by)
+
+    def split(self, entity: Any, names: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
+        given = {"entity": entity, "names": several(names), "why": why, "observed_by": observed_by}
+        return self._revise_by(operations.split, **given)
+
+    def undo(self, revision: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
+        position = revision.position if isinstance(revision, Revision | Registration) else revision
+        if position is None:
+            raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
+        return self._revise_by(operations.undo_revision, position=position, why=why, observed_by=observed_by)
+
+    def _revise_by(self, operation: Any, **arguments: Any) -> Revision:
+        made: Revision = self._send(operation, **arguments).to_revision()
+        return made
+
+
+class RemoteJob(Job):
+    """A job of a server."""
+
+    @classmethod
+    def of(cls, space: RemoteSpace, answer: Any) -> RemoteJob:
+        view: Any = space
+        return cls(answer.id, answer.space, view)
+
+    @property
+    def status(self) -> str:
+        found: str = self._answer().status
+        return found
+
+    def cancel(self) -> bool:
+        before = self.status
+        after = self._space._write(operations.cancel_job, id=self.id)
+        return bool(after.status == "cancelled" and before != "cancelled")
+
+    def result(self, timeout: float | None = None) -> list[Memory]:
+        self._finished_state(timeout)
+        return [each.memory for each in self._space.get_many(self._answer().memories) if each.memory is not None]
+
+    def _state(self) -> JobState:
+        found = self._answer()
+        status: Status = "queued" if found.status == "running" else found.status
+        return JobState(self.id, 0, status, found.tries, 0, found.problem, ())
+
+    def _answer(self) -> Any:
+        return self._space._write(operations.get_job, id=self.id)
+
+    @property
+    def _space(self) -> RemoteSpace:
+        space: Any = self._engine
+        return space  # type: ignore[no-any-return]
+
+
+class RemoteJobs(RemoteFacet, Jobs):
+    """The jobs of a remote space. The server does them."""
+
+    def list(self, status: str | None = None) -> list[Job]:
+        found: list[Job] = []
+        cursor = None
+        while True:
+            page = self._send(operations.list_jobs, status=status, cursor=cursor)
+            found += [RemoteJob.of(self._remote_space, each) for each in page.items]
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    def get(self, id: str) -> Job:
+        return RemoteJob.of(self._remote_space, self._send(operations.get_job, id=id))
+
+    def work(self) -> int:
+        """Nothing: the server does its jobs itself."""
+        return 0
+
+    @property
+    def _remote_space(self) -> Any:
+        return self._view
+
+
+class RemoteAuditView(RemoteFacet, AuditView):
+    """Replaying recalls and listing changes of a remote space."""
+
+    def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
+        given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
+        found: Recall = self._read(operations.replay, receipt=given, vector=vector).to_recall()
+        return found
+
+    def exposures(self, id: str | Memory) -> list[Exposure]:
+        items = self._read(operations.exposures, id=id_of(id)).items
+        return [
+            Exposure(
+                Receipt.from_dict(each.receipt),
+                datetime.fromisoformat(each.at),
+                each.memory.to_memory(),
+                None if each.superseded_by is None else each.superseded_by.to_memory(),
+            )
+            for each in items
+        ]
+
+    def diff(self, since: Any, until: Any = None) -> Diff:
+        found = self._read(operations.diff, since=since, until=until)
+        names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
+        ended = (*(each.to_relation() for each in found.invalidated.relations),)
+        return Diff(
+            **{name: tuple(each.to_memory() for each in getattr(found, name)) for name in names},
+            erased=tuple(found.erased),
+            related=tuple(each.to_relation() for each in found.related),
+            linked=tuple(each.to_link() for each in found.linked),
+            invalidated=(*ended, *(each.to_link() for each in found.invalidated.links)),
+            entity_events=tuple(each.to_event() for each in found.entity_events),
+        )
+
+    def changes(self, *, after: int = 0) -> Iterator[Change]:
+        first = self._read(operations.changes, after=after, limit=1_000)
+        return self._changes(first)
+
+    def _changes(self, page: Any) -> Iterator[Change]:
+        while True:
+            yield from (each.to_change() for each in page.items)
+            if not page.more:
+                return
+            page = self._read(operations.changes, after=page.position, limit=1_000)
+
+    def pending(self) -> Any:
+        return self._send(operations.pending).items
+
+
+class RemoteAudit(RemoteAuditView, Audit):
+    """Recording recalls of a remote space, and quarantine."""
+
+    def record(self, answer: Recall) -> Receipt:
+        receipt = answer.receipt if isinstance(answer, Recall) else None
+        if receipt is None or receipt.space != self._space:
+            raise InvalidInput(f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave.")
+        self._send(operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in answer])
+        return receipt
+
+    def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
+        found: Quarantine = self._send(operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
+        return found
+
+    def release(self, id: str, why: str | None = None) -> Quarantine:
+        found: Quarantine = self._send(operations.release, id=id, why=why).to_quarantine()
+        return found
+
+    def quarantines(self) -> list[Quarantine]:
+        return [each.to_quarantine() for each in self._send(operations.quarantines).items]
+
+
+class RemoteAdminView(RemoteFacet, AdminView):
+    """A remote space in numbers."""
+
+    @property
+    def location(self) -> str | None:
+        """None: the folder is one of the server."""
+        return None
+
+    def stats(self) -> Any:
+        return self._read(operations.stats).to_stats()
+
+    def _tree(self) -> list[str]:
+        found: list[str] = self._send(operations.spaces_below).spaces
+        return found
+
+
+class RemoteAdmin(RemoteAdminView, Admin):
+    """Maintenance of a remote space. Files are those of this machine."""
+
+    def check(self) -> dict[str, str]:
+        found: dict[str, str] = self._send(operations.check).differences
+        return found
+
+    def compact(self, *, progress: Any = False) -> Any:
+        return self._send(operations.compact)
+
+    def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
+        return [each.to_memory() for each in self._send(operations.reextract, id=id, now=now).items]
+
+    def export(
+        self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False
+    ) -> Any:
+        """Write every ledger entry of this space to a file, which is compressed whatever its name."""
+        place = inputs.path(path, "path")
+        request = ask.ExportRequest(children=children, vectors=vectors)
+        connection = self._view._connection
+        with connection.download(self._space, "/export", params=request.model_dump(mode="json")) as response:
+            with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+                for chunk in response.iter_bytes():
+                    file.write(chunk)
+            os.replace(file.name, place)
+        return place
+
+    def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
+        """Send a file to the server, and import it there: also an export of Remanence, a text or JSON lines."""
+        place = inputs.path(source, "source")
+        if not place.is_file():
+            raise InvalidInput(f"{place} is not a file. Only single files can be sent to a server: zip a folder.")
+        request = make_request(ask.FileRequest, name=place.name, **options)
+        with place.open("rb") as file:
+            response = self._view._connection.send(
+                "POST",
+                self._space,
+                "/files",
+                params=request.model_dump(mode="json", exclude_unset=True),
+                content=file.read(),
+                timeout=600.0,
+            )
+        done = FileAnswer.model_validate_json(response.content)
+        spaces = {self._space: done.added + done.changed}
+        return ImportReport(
+            str(place), done.kind, done.added, done.changed, done.unchanged, spaces, tuple(done.left_out), done.complete
+        )

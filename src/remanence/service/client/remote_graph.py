@@ -1,0 +1,102 @@
+"""The graph of a remote space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from remanence.admin.overview import GraphPage
+from remanence.api.graph_facet import Graph, GraphView
+from remanence.errors import InvalidInput
+from remanence.graph.history import Timeline
+from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
+from remanence.read.recall_tables import Relations
+from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
+from remanence.service import operations
+from remanence.service.client.arguments import several, to_json
+from remanence.service.client.remote_facets import RemoteFacet
+
+
+class RemoteGraphView(RemoteFacet, GraphView):
+    """The graph of a remote space at the moment of one view. Pictures are drawn here."""
+
+    def query(
+        self,
+        start: Any,
+        relations: Any = None,
+        depth: int = 3,
+        direction: Any = "both",
+        at: Any = None,
+        limit: int = 100,
+    ) -> Subgraph:
+        given = {"start": start, "relations": several(relations), "depth": depth, "at": at}
+        found: Subgraph = self._read(operations.query, direction=direction, limit=limit, **given).to_subgraph()
+        return found
+
+    def path(self, a: Any, b: Any, depth: int = 6, at: Any = None) -> Path | None:
+        found: Path | None = self._read(operations.path, a=a, b=b, depth=depth, at=at).to_path()
+        return found
+
+    def when(self, subject: Any, predicate: str, object: Any = None) -> Relations:
+        items = self._read(operations.when, subject=subject, predicate=predicate, object=object).items
+        return Relations(each.to_relation() for each in items)
+
+    def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
+        items = self._read(operations.disagreements, kinds=several(kinds)).items
+        return [(each.memory.to_memory(), each.disagreement.to_disagreement()) for each in items]
+
+    def join(self, left: Any, how: str, right: Any) -> list[OverlapPeriod]:
+        items = self._read(operations.join, left=left, how=how, right=right).items
+        return [
+            OverlapPeriod(
+                each.left.to_relation(),
+                each.right.to_relation(),
+                None if each.overlap is None else each.overlap.to_window(),
+            )
+            for each in items
+        ]
+
+    def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
+        given = {"node": node, "since": since, "until": until, "relations": several(relations)}
+        return Timeline(event.to_event() for event in self._read(operations.timeline, **given).items)
+
+    def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> GraphPage:
+        found: GraphPage = self._read(operations.read_graph, status=status, page=page, page_size=page_size).to_page()
+        return found
+
+    def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
+        given = {"start": start, "relations": several(relations), "depth": depth, "at": at, "limit": limit}
+        found: Subgraph = self._read(operations.graph, **given).to_subgraph()
+        return found
+
+    def _relations_of(self, node: Any) -> list[Relation]:
+        return [each.to_relation() for each in self._read(operations.list_relations, node=node, limit=10_000).items]
+
+    def _all_relations(self) -> list[Relation]:
+        return [each.to_relation() for each in self._read(operations.list_relations, limit=10_000).items]
+
+
+class RemoteGraph(RemoteGraphView, Graph):
+    """The graph of a remote space as it is now."""
+
+    def relate(self, subject: Any, predicate: str, object: Any, *, evidence: Any = (), **details: Any) -> Relation:
+        several_ids = [evidence] if isinstance(evidence, str | Memory) else evidence
+        given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
+        made: Relation = self._send(operations.relate, **given, **details).to_relation()
+        return made
+
+    def link(self, a: Any, kind: Any, b: Any = None, **details: Any) -> Link:
+        if b is None and isinstance(kind, str) and kind in LINK_KINDS:
+            raise InvalidInput(f"link({a!r}, {kind!r}) names one memory. Give the other one too.")
+        kind, b = ("related_to", kind) if b is None else (kind, b)
+        made: Link = self._send(operations.link, a=a, kind=kind, b=b, **details).to_link()
+        return made
+
+    def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
+        self._send(operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)
+
+    def invalidate(
+        self, edge: Any, predicate: str | None = None, object: Any = None, **details: Any
+    ) -> list[Relation | Link]:
+        given = {"edge": to_json(edge), "predicate": predicate, "object": object}
+        ended = self._send(operations.invalidate, **given, **details)
+        return [*(each.to_relation() for each in ended.relations), *(each.to_link() for each in ended.links)]

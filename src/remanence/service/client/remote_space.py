@@ -1,0 +1,388 @@
+"""`RemoteSpace` and `RemoteView`: the methods of `Space` and `View`, done by a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
+
+from remanence.admin.overview import MemoryBatch
+from remanence.api.space import Space, VerificationReport, part_of_name
+from remanence.api.view import View
+from remanence.errors import InvalidInput, NotFound
+from remanence.graph.history import Timeline
+from remanence.language.temporal import parse_moment
+from remanence.read.answer import Recall
+from remanence.read.profile import Profile
+from remanence.read.recall_tables import Memories
+from remanence.schema import Entity, ErasureCertificate, Memory
+from remanence.service import operations
+from remanence.service import requests as ask
+from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
+from remanence.service.client.connection import Connection
+from remanence.service.client.remote_facets import (
+    RemoteAdmin,
+    RemoteAdminView,
+    RemoteAudit,
+    RemoteAuditView,
+    RemoteEntities,
+    RemoteEntitiesView,
+    RemoteJob,
+    RemoteJobs,
+)
+from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
+from remanence.service.client.remote_upkeep import RemoteUpkeep
+from remanence.service.spaces import to_segment
+from remanence.write import validate
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+    from remanence.upkeep.decay import TouchReport
+    from remanence.write.jobs import Job
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def like(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
+    """Give a method the docstring and the signature of the one that it replaces."""
+
+    def give(own: _Method) -> _Method:
+        update_wrapper(own, method)
+        return own
+
+    return give
+
+
+class RemoteReads(View):
+    """Reading a space of a server, now or as of a moment."""
+
+    _connection: Connection
+
+    def _set_up(self, connection: Connection, name: str, moment: datetime | None) -> None:
+        self._connection, self._space, self._moment = connection, name, moment
+        self._now = self._server_now
+
+    @property
+    def _engine(self) -> NoReturn:
+        raise InvalidInput(
+            "this cannot be done over a connection. Open the folder itself for it: remanence.open('./memory')."
+        )
+
+    def __repr__(self) -> str:
+        moment = "" if self._moment is None else f" as of {self._moment.isoformat()}"
+        return f"<{type(self).__name__} {self.name!r} at {self._connection.url}{moment}>"
+
+    @property
+    def _as_of(self) -> str | None:
+        return None if self._moment is None else self._moment.isoformat()
+
+    def _read(self, operation: Any, /, **arguments: Any) -> Any:
+        request = make_request(operation.request, as_of=self._as_of, **arguments)
+        return self._connection.call(operation, self.name, request)
+
+    def _server_now(self) -> datetime:
+        return datetime.fromisoformat(self._read(operations.now).now)
+
+    def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        request = ask.EmbedRequest(texts=list(texts), query=query)
+        return self._connection.call(operations.embed, self.name, request).vectors
+
+    @like(View.recall)
+    def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
+        if not isinstance(query, str):
+            raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
+        answer = self._read(
+            operations.recall, query=query, include=several(include), weights=_numbers(weights), **options
+        )
+        found: Recall = answer.to_recall()
+        return found
+
+    @like(View.get)
+    def get(self, id: str | Memory) -> Memory | None:
+        return self._one(operations.get, id=id_of(id))
+
+    @like(View.find)
+    def find(self, key: str) -> Memory | None:
+        return self._one(operations.find, key=key)
+
+    def _one(self, operation: Any, **arguments: Any) -> Memory | None:
+        try:
+            memory: Memory = self._read(operation, **arguments).to_memory()
+        except NotFound:
+            return None
+        return memory
+
+    @like(View.get_many)
+    def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
+        batch: MemoryBatch = self._read(operations.get_many, ids=ids_of(ids)).to_batch()
+        return batch
+
+    @like(View.memories)
+    def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
+        import json
+
+        text = None if meta is None else json.dumps(to_json(meta))
+        given = {name: several(value) if name != "since" else value for name, value in filters.items()}
+        # The arguments are checked here, not when the first memory is asked for.
+        make_request(ask.ListRequest, status=status, meta=text, **given)
+        return Memories(self._pages(status=status, meta=text, limit=1_000, **given))
+
+    def _pages(self, **arguments: Any) -> Iterator[Memory]:
+        cursor = None
+        while True:
+            page = self._read(operations.list_memories, cursor=cursor, **arguments)
+            yield from (memory.to_memory() for memory in page.items)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    @like(View.count)
+    def count(self) -> int:
+        found: int = self._read(operations.count).count
+        return found
+
+    @like(View.profile)
+    def profile(self, *, max_tokens: int = 400) -> Profile:
+        found: Profile = self._read(operations.profile, max_tokens=max_tokens).to_profile()
+        return found
+
+    @like(View.history)
+    def history(self, node: str | Memory | Entity) -> Timeline:
+        return Timeline(event.to_event() for event in self._read(operations.history, node=node).items)
+
+    @like(View.as_of)
+    def as_of(self, moment: Any) -> View:
+        return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
+
+    @property
+    def entities(self) -> Any:
+        return RemoteEntitiesView(self)
+
+    @property
+    def graph(self) -> Any:
+        return RemoteGraphView(self)
+
+    @property
+    def audit(self) -> Any:
+        return RemoteAuditView(self)
+
+    @property
+    def admin(self) -> Any:
+        return RemoteAdminView(self)
+
+
+class RemoteView(RemoteReads):
+    """A space of a server as it was known at one moment."""
+
+    def __init__(self, connection: Connection, name: str, moment: datetime) -> None:
+        self._set_up(connection, name, moment)
+
+
+class RemoteSpace(RemoteReads, Space):
+    """A space of a server, with the methods of `Space`. `remanence.connect` makes one."""
+
+    def __init__(self, connection: Connection, name: str, *, root: bool = False) -> None:
+        self._set_up(connection, name, None)
+        self._root = root
+
+    def _write(self, operation: Any, /, **arguments: Any) -> Any:
+        return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
+
+    @like(Space.add)
+    def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
+        memory: Memory = self._write(operations.add, text=text, tags=several(tags), **fields).to_memory()
+        return memory
+
+    @like(Space.add_many)
+    def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
+        given = [_row(row) for row in _listed(rows)]
+        return _memories(self._write(operations.add_many, rows=given))
+
+    @like(Space.add_turns)
+    def add_turns(
+        self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
+    ) -> list[Memory]:
+        checked = [validate.turn_draft(turn, row=number) for number, turn in enumerate(_listed(turns))]
+        return _memories(self._write(operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
+
+    @overload
+    def remember(
+        self,
+        given: Any,
+        *,
+        wait: Literal[True] = True,
+        now: Any = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+        progress: bool | Progress = False,
+    ) -> list[Memory]: ...
+    @overload
+    def remember(
+        self,
+        given: Any,
+        *,
+        wait: Literal[False],
+        now: Any = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+        progress: bool | Progress = False,
+    ) -> Job: ...
+    @like(Space.remember)
+    def remember(
+        self,
+        given: Any,
+        *,
+        wait: bool = True,
+        now: Any = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+        progress: bool | Progress = False,
+    ) -> list[Memory] | Job:
+        # Message objects of frameworks become turns here.
+        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        if isinstance(checked, validate.Draft):
+            content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
+        else:
+            content = {"turns": [_turn(turn) for turn in checked]}
+        if not wait:
+            return RemoteJob.of(self, self._write(operations.remember, now=now, **content))
+        return _memories(self._write(operations.remember_now, now=now, **content))
+
+    @like(Space.forget)
+    def forget(self, id: str | Memory, why: str | None = None) -> None:
+        self._write(operations.forget, id=id_of(id), why=why)
+
+    @like(Space.forget_many)
+    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None) -> int:
+        found: int = self._write(operations.forget_many, ids=ids_of(ids), why=why).count
+        return found
+
+    @like(Space.unforget)
+    def unforget(self, id: str | Memory) -> None:
+        self._write(operations.unforget, id=id_of(id))
+
+    @like(Space.erase)
+    def erase(self, id: str | Memory) -> ErasureCertificate:
+        return _certificate(self._write(operations.erase, id=id_of(id)))
+
+    @like(Space.erase_many)
+    def erase_many(self, ids: Iterable[str | Memory]) -> ErasureCertificate:
+        return _certificate(self._write(operations.erase_many, ids=ids_of(ids)))
+
+    @like(Space.erase_space)
+    def erase_space(self) -> ErasureCertificate:
+        return _certificate(self._write(operations.erase_space))
+
+    @like(Space.touch)
+    def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
+        report: TouchReport = self._write(operations.touch, id=id_of(id), boost=boost)
+        return report
+
+    @like(Space.child)
+    def child(self, *path: str) -> Space:
+        if not path:
+            raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
+        return RemoteSpace(self._connection, "/".join([self.name, *(part_of_name(part) for part in path)]))
+
+    @like(Space.spaces)
+    def spaces(self) -> list[str]:
+        found: list[str] = self._write(operations.spaces_below).spaces
+        return found
+
+    @like(Space.verify)
+    def verify(self) -> VerificationReport:
+        report: VerificationReport = self._write(operations.verify)
+        return report
+
+    @like(Space.rebuild)
+    def rebuild(self, *, progress: bool | Progress = False) -> None:
+        self._write(operations.rebuild)
+
+    @like(Space.close)
+    def close(self) -> None:
+        if self._root:
+            self._connection.close()
+
+    @property
+    def entities(self) -> Any:
+        return RemoteEntities(self)
+
+    @property
+    def graph(self) -> Any:
+        return RemoteGraph(self)
+
+    @property
+    def jobs(self) -> Any:
+        return RemoteJobs(self)
+
+    @property
+    def audit(self) -> Any:
+        return RemoteAudit(self)
+
+    @property
+    def admin(self) -> Any:
+        return RemoteAdmin(self)
+
+    @property
+    def upkeep(self) -> Any:
+        return RemoteUpkeep(self)
+
+
+def connect(
+    url: str, *, token: str | None = None, space: str | None = None, timeout: float = 60.0, transport: Any = None
+) -> Space:
+    """Connect to a server that `remanence serve` runs. Needs the extra `client`.
+
+    Args:
+        url: The address of the server, such as "http://127.0.0.1:8765".
+        token: A token, as `remanence tokens create` prints it.
+        space: The full name of a space, such as "default/users/bob"; "default" if left out.
+        timeout: How many seconds an answer may take. Operations that are known to be slow may take ten minutes.
+        transport: An `httpx` transport, for tests.
+
+    Returns:
+        A space with the methods and facets of one that `remanence.open` returns; every adapter takes it. What the
+        server answers with an error raises the same exception here.
+
+    Raises:
+        InvalidInput: An argument is not what it should be.
+        LedgerUnavailable: The server does not answer.
+    """
+    name = space or "default"
+    to_segment(name)
+    opened = RemoteSpace(Connection(url, token, timeout, transport), name, root=True)
+    opened._server_now()  # raises an error if the address, the token or the space is not right
+    return opened
+
+
+def _listed(rows: Any) -> list[Any]:
+    if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
+        raise InvalidInput(f"{rows!r} is of type {type(rows).__name__}, not a list. Give a list.")
+    return list(rows)
+
+
+def _row(row: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(row, str):
+        return {"text": row}
+    if not isinstance(row, Mapping):
+        raise InvalidInput(f"{row!r} is of type {type(row).__name__}, neither a text nor a dict.")
+    given = {name: to_json(value) for name, value in row.items() if value is not None}
+    return given | ({"tags": several(given["tags"])} if "tags" in given else {})
+
+
+def _turn(turn: validate.TurnDraft) -> dict[str, Any]:
+    return {name: to_json(getattr(turn, name)) for name in turn.model_fields_set if getattr(turn, name) is not None}
+
+
+def _numbers(weights: Any) -> Any:
+    return None if weights is None else dict(weights)
+
+
+def _memories(answer: Any) -> list[Memory]:
+    return [memory.to_memory() for memory in answer.items]
+
+
+def _certificate(answer: Any) -> ErasureCertificate:
+    certificate: ErasureCertificate = answer.to_certificate()
+    return certificate

@@ -1,0 +1,157 @@
+"""Upkeep of a remote space: the server plans and does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from remanence.api.upkeep_facet import Upkeep
+from remanence.errors import InvalidInput
+from remanence.schema import Memory
+from remanence.service import operations
+from remanence.service.client.arguments import ids_of, several
+from remanence.service.client.remote_facets import RemoteFacet
+from remanence.service.upkeep_answers import ClusterAnswer, TableAnswer
+from remanence.upkeep.decay import DecayReport, TouchReport
+from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
+from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
+from remanence.upkeep.runs import Run, UndoReport
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.step_tools import Plan, ResultTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemotePlan(Plan):
+    """What the server would do, or has done. `memories` are the ids of those that it hides, merges or links."""
+
+    id: str
+    changes: int
+    due: bool
+    memories: tuple[str, ...]
+    tables: tuple[TableAnswer, ...]
+    text: str
+
+    def __len__(self) -> int:
+        return self.changes
+
+    @property
+    def is_due(self) -> bool:
+        return self.due
+
+    @property
+    def table(self) -> ResultTable:
+        return self.tables[-1].to_table()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class RemoteUpkeep(RemoteFacet, Upkeep):
+    """Upkeep of a remote space."""
+
+    def __init__(self, view: Any, changes: dict[str, Any] | None = None) -> None:
+        super().__init__(view)
+        self._changes = changes or {}
+
+    @property
+    def settings(self) -> UpkeepSettings:
+        """The settings of the server, with those that `using` has changed."""
+        found = self._send(operations.settings).settings
+        return UpkeepSettings(**{**found, **self._changes})
+
+    def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
+        if settings is not None:
+            raise InvalidInput("give the settings to change by name; the others are those of the server.")
+        self.settings.with_changes(**changes)  # raises an error if one is not valid
+        return RemoteUpkeep(self._view, {**self._changes, **changes})
+
+    def observe_usage(self, ids: Any, context_tags: Any = ()) -> list[TouchReport]:
+        items = self._send(operations.observe_usage, ids=ids_of(ids), context_tags=several(context_tags)).items
+        return list(items)
+
+    def decay(self, *, progress: Any = False) -> DecayReport:
+        report: DecayReport = self._send(operations.at_risk).to_report()
+        return report
+
+    def clusters(
+        self,
+        *,
+        similarity: float | None = None,
+        duplicates: bool = False,
+        max_size: int = MAX_CLUSTER_SIZE,
+        progress: Any = False,
+    ) -> Any:
+        """Groups of memories that say nearly the same, as the server lists them."""
+        asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
+        found: list[ClusterAnswer] = self._send(operations.clusters, **asked).items
+        return found
+
+    def runs(self) -> list[Run]:
+        return [each.to_run() for each in self._send(operations.runs).items]
+
+    def sweep(self) -> list[Memory]:
+        return [each.to_memory() for each in self._send(operations.sweep).items]
+
+    def gc(self, *, dry_run: bool = True, how: Any = None, limit: int | None = None, progress: Any = False) -> Any:
+        return self._settled(dry_run, step="gc", how=how, limit=limit)
+
+    def consolidate(
+        self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
+    ) -> Any:
+        ids = None if clusters is None else [each.id for each in clusters]
+        step = "link" if mode == "link" else "consolidate"
+        return self._settled(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
+
+    def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = True, progress: Any = False) -> Any:
+        _refuse_vault(vault)
+        return self._settled(dry_run, step="promote", ids=None if ids is None else ids_of(ids))
+
+    def discover(self, *, dry_run: bool = True, progress: Any = False) -> Any:
+        return self._settled(dry_run, step="discover")
+
+    def run(
+        self, *, dry_run: bool = True, steps: Sequence[Any] = DEFAULT_STEPS, vault: Any = None, progress: Any = False
+    ) -> Any:
+        _refuse_vault(vault)
+        return self._settled(dry_run, step="run", steps=list(steps))
+
+    def apply(self, plan: Any, *, progress: Any = False) -> Run | None:
+        if not isinstance(plan, RemotePlan):
+            raise InvalidInput(f"{plan!r} is not a plan of this server. Give what a method with dry_run=True returned.")
+        if plan.run is not None:
+            raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
+        run = self._send(operations.apply, plan=plan.id).run
+        return None if run is None else run.to_run()
+
+    def undo(self, run: Any) -> Any:
+        run_id = run_id_of(run)
+        if run_id is None:
+            return None
+        report: UndoReport = self._send(operations.undo, run=run_id)
+        return report
+
+    def restore(self, what: Any) -> int:
+        ids = what.hidden if isinstance(what, Run) else what.memories if isinstance(what, RemotePlan) else ids_of(what)
+        count: int = self._send(operations.restore, ids=ids).count
+        return count
+
+    def _settled(self, dry_run: bool, **options: Any) -> RemotePlan:
+        found = self._send(operations.preview, settings=self._changes or None, **options)
+        plan = RemotePlan(
+            position=found.position,
+            run=found.run,
+            id=found.id,
+            changes=found.changes,
+            due=found.due,
+            memories=tuple(found.memories),
+            tables=tuple(found.tables),
+            text=found.text,
+        )
+        run = None if dry_run else self.apply(plan)
+        return plan if run is None else replace(plan, run=run.id)
+
+
+def _refuse_vault(vault: object) -> None:
+    if vault is not None:
+        raise InvalidInput(f"vault={vault!r} would be a folder of the server. Set REMANENCE_VAULT there.")

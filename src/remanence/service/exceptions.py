@@ -1,0 +1,48 @@
+"""Exceptions over HTTP: the status of each class, and the class that a status and a name stand for."""
+
+from __future__ import annotations
+
+from remanence import errors
+from remanence.errors import RemanenceError
+
+_STATUS: dict[type[RemanenceError], int] = {
+    errors.InvalidInput: 422,
+    errors.NotFound: 404,
+    errors.JobFailed: 409,
+    errors.Closed: 503,
+    errors.LedgerUnavailable: 503,
+    errors.EmbedderDown: 503,
+    errors.EmbedderBroken: 502,
+    errors.ExtractorError: 504,
+    errors.ProjectionUnreachable: 503,
+    errors.ProjectionStale: 409,
+    errors.MissingExtra: 501,
+    RemanenceError: 500,
+}
+
+
+def status_of(error: RemanenceError) -> int:
+    """The HTTP status of an exception: that of its class, or of the nearest one above it.
+
+    >>> status_of(errors.NotFound("no such memory")), status_of(errors.LedgerCorrupt("damaged"))
+    (404, 500)
+    """
+    return next(_STATUS[each] for each in type(error).__mro__ if each in _STATUS)
+
+
+def exception_of(name: str | None, message: str, status: int, position: int | None = None) -> RemanenceError:
+    """The exception with this name, as the server raised it; without a known name, one that fits the status.
+
+    >>> exception_of("NotFound", "no such memory", 404)
+    NotFound('no such memory')
+    >>> exception_of(None, "no such route", 404)
+    RemanenceError('no such route')
+    """
+    made = getattr(errors, name or "", None)
+    if made is errors.LedgerTampered:
+        return errors.LedgerTampered(message, position=position or 0)
+    if isinstance(made, type) and issubclass(made, RemanenceError):
+        return made(message)
+    if status in (422, 400):
+        return errors.InvalidInput(message)
+    return errors.LedgerUnavailable(message) if status in (429, 503) else RemanenceError(message)

@@ -1,0 +1,154 @@
+"""`remanence.connect`: a space of a server, with the methods of `Space`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import remanence
+from remanence import InvalidInput, NotFound, RemanenceError, Space
+from remanence.errors import LedgerUnavailable
+from remanence.service.tokens import TokenStore
+from remanence.testing import FakeClock
+from remote import connected
+
+
+@pytest.fixture
+def remote(space: Space) -> Iterator[Space]:
+    with connected(space) as remote:
+        yield remote
+
+
+def test_the_same_life_over_a_connection(space: Space, remote: Space, clock: FakeClock) -> None:
+    """What is written over there is read here, and the other way round, as equal values."""
+    memory = remote.add("Ana lives in Porto.", tags="home", meta={"page": 3}, valid_from="2026-01-01")
+    clock.advance(days=1)
+    newer = remote.add("Ana lives in Lisbon.", valid_from=clock.now())
+    before = clock.now()
+    clock.advance(days=1)
+    remote.forget(newer, why="wrong")
+
+    assert space.get(memory.id) == memory == remote.get(memory.id)
+    assert (remote.get(newer), remote.count(), remote.as_of(before).count()) == (None, 1, 2)
+    assert [*remote.memories(tags="home", meta={"page": {"$gt": 2}})] == [memory]
+    assert remote.history(newer) == space.history(newer)
+    assert remote.recall("Where is Ana?").explain() == space.recall("Where is Ana?").explain()
+    assert remote.as_of(before).recall("Where does Ana live?")[0].memory == newer
+    remote.unforget(newer)
+    assert [hit.memory.id for hit in remote.recall("Where does Ana live?")] == [newer.id]
+
+
+def test_facets_do_the_same(space: Space, remote: Space) -> None:
+    """Entities, the graph, audit, jobs, upkeep and numbers."""
+    first = remote.add("Alice works at Acme.")
+    second = remote.add("Bob works at Acme.")
+    remote.entities.register("Alice", aliases=[("Ally", None, "2020-01-01")], kind="person")
+    merged = remote.entities.merge("Bob", "Alice", why="a test")
+    remote.entities.undo(merged)
+    remote.graph.relate("Alice", "knows", "Bob", evidence=first)
+    remote.graph.link(second, "supports", first)
+    [ended] = remote.graph.invalidate("Alice", "knows", "Bob", why="no more")
+    recorded = remote.audit.record(remote.recall("Who works at Acme?"))
+
+    assert remote.entities.resolve("Ally", at="2019-01-01") == space.entities.resolve("Ally", at="2019-01-01")
+    assert list(remote.entities.list(page_size=2, page=2)) == list(space.entities.list(page_size=2, page=2))
+    assert str(remote.graph.path("Alice", "Bob")) == str(space.graph.path("Alice", "Bob"))
+    assert remote.graph.query("Alice") == space.graph.query("Alice")
+    assert remote.graph.timeline("Alice") == space.graph.timeline("Alice")
+    assert remote.graph.when("Alice", "knows") == [ended]
+    assert list(remote.audit.changes()) == list(space.audit.changes())
+    assert [hit.memory for hit in remote.audit.replay(recorded)] == [hit.memory for hit in space.audit.replay(recorded)]
+    assert remote.admin.stats() == space.admin.stats()
+    assert remote.get_many([first, "m7"]) == space.get_many([first, "m7"])
+    assert str(remote.profile()) == str(space.profile())
+    assert remote.graph.read_graph() == space.graph.read_graph()
+
+
+def test_upkeep_is_planned_applied_and_undone(space: Space, remote: Space) -> None:
+    """Over there, as here."""
+    old = remote.add("It rained.", kind="episode", now="2020-01-01")
+    plan = remote.upkeep.gc()
+    run = remote.upkeep.apply(plan)
+    hidden = space.count()
+
+    assert (len(plan), str(plan).startswith("gc: would"), hidden) == (1, True, 0)
+    assert run in remote.upkeep.runs()
+    remote.upkeep.undo(run)
+    assert [each.memory for each in remote.upkeep.decay()] == [old.id]
+
+
+def test_jobs_are_done_by_the_server(remote: Space) -> None:
+    """Their results are waited for here; what was learned from messages is the same."""
+    job = remote.remember([{"role": "user", "content": "I live in Porto."}], wait=False)
+
+    assert [fact.text for fact in job.result(timeout=20)] == ["The user lives in Porto."]
+    assert (job.status, [each.id for each in remote.jobs.list()]) == ("done", [job.id])
+    assert [fact.text for fact in remote.remember("I drink tea.")] == ["The user drinks tea."]
+
+
+def test_files_are_sent_and_fetched(remote: Space, tmp_path: Path) -> None:
+    """An export of one space is imported into another."""
+    memory = remote.add("Ana lives in Porto.")
+    remote.admin.export(tmp_path / "out.jsonl.gz")
+    report = remote.child("copy").admin.import_from(tmp_path / "out.jsonl.gz")
+
+    assert (report.kind, remote.child("copy").get(memory.id) is not None) == ("export", True)
+    assert remote.spaces() == ["default", "default/copy"]
+
+
+def test_errors_are_the_same(remote: Space) -> None:
+    """The class and the message of the exception that the server met."""
+    with pytest.raises(NotFound, match="nothing"):
+        remote.forget("nothing")
+    with pytest.raises(InvalidInput, match="florgle"):
+        remote.recall("Where?", during="florgle")
+    with pytest.raises(InvalidInput, match="importance"):
+        remote.add("Ana runs.", importance=7)
+    with pytest.raises(InvalidInput, match="open"):
+        remote.evaluate({"Where?": "there"})
+    assert remote.count() == 0
+
+
+def test_a_token_is_needed_where_the_server_says_so(space: Space) -> None:
+    """A wrong one is told at once."""
+    tokens = TokenStore(None)
+    secret, _ = tokens.create("bob", spaces=["default"], access="read")
+    with connected(space, tokens=tokens, token=secret, require_token=True) as remote:
+        assert remote.count() == 0
+        with pytest.raises(RemanenceError, match="allows 'read'"):
+            remote.add("Ana runs.")
+    with pytest.raises(RemanenceError, match="a token is needed"), connected(space, tokens=tokens, require_token=True):
+        raise AssertionError("it connected")
+
+
+def test_a_server_that_does_not_answer_is_named() -> None:
+    """With its address."""
+    with pytest.raises(LedgerUnavailable, match=r"127\.0\.0\.1:9 does not answer"):
+        remanence.connect("http://127.0.0.1:9")
+    with pytest.raises(InvalidInput, match="not the address"):
+        remanence.connect("./memory")
+
+
+async def test_async_variants(remote: Space) -> None:
+    """They come with the methods."""
+    memory = await remote.aadd("Ana lives in Porto.")
+    assert (await remote.arecall("Ana"))[0].memory == memory
+    assert [each async for each in remote.amemories()] == [memory]
+
+
+def test_every_method_is_there(remote: Space) -> None:
+    """What is not done over a connection is a known list."""
+    not_remote = {"evaluate", "show_decay", "regret", "index_vault", "start"}
+    inherited = {"get", "show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline", "using"}
+    for part in (remote, remote.graph, remote.entities, remote.audit, remote.admin, remote.jobs, remote.upkeep):
+        for name, method in inspect.getmembers(type(part), inspect.isfunction):
+            is_async = name.startswith("a") and hasattr(part, name[1:])
+            if name.startswith("_") or is_async or name in not_remote | inherited:
+                continue
+            assert method.__code__.co_filename.endswith(tuple(_CLIENT_FILES)), f"{type(part).__name__}.{name}"
+
+
+_CLIENT_FILES = ("remote_space.py", "remote_facets.py", "remote_graph.py", "remote_upkeep.py")

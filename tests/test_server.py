@@ -1,0 +1,388 @@
+"""The REST server: routes, access, limits, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import hypothesis
+import pytest
+import schemathesis
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+from starlette.testclient import TestClient
+
+import remanence
+from remanence import InvalidInput, Space
+from remanence.cli import main
+from remanence.service.tokens import TokenStore
+from remanence.testing import FakeClock, HashingEmbedder
+from remanence_server import ServerSettings, create_app, serve
+
+BASE = "/v1/spaces/default"
+
+
+def client_of(space: Space, tokens: TokenStore | None = None, **settings: Any) -> TestClient:
+    app = create_app(space, settings=ServerSettings(**{"sweep_seconds": 0, **settings}), tokens=tokens)
+    return TestClient(app, base_url="http://127.0.0.1")
+
+
+@pytest.fixture
+def client(space: Space) -> Iterator[TestClient]:
+    with client_of(space) as client:
+        yield client
+
+
+def test_what_is_added_is_recalled_with_reasons(client: TestClient, space: Space) -> None:
+    """Over HTTP as in the program, in the same shape as `--json`."""
+    added = client.post(f"{BASE}/memories", json={"text": "Ana lives in Porto.", "tags": ["home"]})
+    found = client.post(f"{BASE}/recall", json={"query": "Where does Ana live?", "explain": True})
+
+    assert (added.status_code, space.count()) == (201, 1)
+    [hit] = found.json()["hits"]
+    assert hit["memory"] == added.json()
+    assert sum(each["share"] for each in hit["evidence"]) == pytest.approx(hit["score"], abs=0.02)
+    assert "Ana lives in Porto." in found.json()["explanation"]
+
+
+def test_remember_is_a_job(clock: FakeClock) -> None:
+    """202 with an id, which can be asked for and cancelled."""
+    with (
+        remanence.open(None, embedder=HashingEmbedder(), clock=clock, worker=False) as space,
+        client_of(space) as client,
+    ):
+        job = client.post(f"{BASE}/remember", json={"text": "I live in Porto."})
+        other = client.post(f"{BASE}/remember", json={"text": "I drink tea."}).json()["id"]
+        client.post(f"{BASE}/jobs/{other}/cancel")
+        space.jobs.work()
+        done = client.get(f"{BASE}/jobs/{job.json()['id']}").json()
+
+        assert (job.status_code, job.json()["status"], done["status"]) == (202, "queued", "done")
+        assert space.get(done["memories"][0]).text == "The user lives in Porto."  # type: ignore[union-attr]
+        assert client.get(f"{BASE}/jobs", params={"status": "cancelled"}).json()["items"][0]["id"] == other
+
+
+def test_a_space_with_slashes_is_one_segment(client: TestClient, space: Space) -> None:
+    """`~1` in place of the slash."""
+    client.post("/v1/spaces/default~1users~1bob/memories", json={"text": "Bob likes tea."})
+
+    assert space.child("users", "bob").count() == 1
+    assert client.get("/v1/spaces").json() == {"spaces": ["default/users/bob"]}
+
+
+def test_pages_and_etags(client: TestClient, space: Space) -> None:
+    """A list goes on with its cursor; what has not changed is not sent again."""
+    space.add_many([f"Fact number {number}." for number in range(5)])
+    first = client.get(f"{BASE}/memories", params={"limit": 3})
+    rest = client.get(f"{BASE}/memories", params={"limit": 3, "cursor": first.json()["next_cursor"]})
+    same = client.get(f"{BASE}/memories", params={"limit": 3}, headers={"if-none-match": first.headers["etag"]})
+
+    assert [len(page.json()["items"]) for page in (first, rest)] == [3, 2]
+    assert rest.json()["next_cursor"] is None
+    assert (same.status_code, same.content) == (304, b"")
+
+
+def test_a_write_with_a_key_is_done_once(tmp_path: Path) -> None:
+    """Also after a restart; the key cannot be used for something else."""
+    headers = {"Idempotency-Key": "k1"}
+    answers = []
+    for _ in range(2):
+        with remanence.open(tmp_path, embedder=HashingEmbedder()) as space, client_of(space) as client:
+            answers.append(client.post(f"{BASE}/remember", json={"text": "Ana moved."}, headers=headers))
+            other = client.post(f"{BASE}/remember", json={"text": "Bob moved."}, headers=headers)
+            jobs = space.jobs.list()
+
+    assert answers[0].json() == answers[1].json()
+    assert answers[1].headers["idempotency-replayed"] == "true"
+    assert (other.status_code, len(jobs)) == (422, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "error"),
+    [
+        ("GET", f"{BASE}/memories/nothing", None, 404, "NotFound"),
+        ("POST", f"{BASE}/recall", {"query": "x", "during": "florgle"}, 422, "InvalidInput"),
+        ("POST", f"{BASE}/recall", {"qurey": "x"}, 422, "InvalidInput"),
+        ("GET", "/v1/spaces/a~1%20/count", None, 422, "InvalidInput"),
+        ("GET", "/v1/nothing", None, 404, None),
+        ("PUT", f"{BASE}/recall", None, 405, None),
+    ],
+)
+def test_problems(client: TestClient, method: str, path: str, body: Any, status: int, error: str | None) -> None:
+    """Each error is a problem document that names the exception."""
+    answer = client.request(method, path, json=body)
+
+    assert (answer.status_code, answer.json().get("error")) == (status, error)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["detail"]
+
+
+def test_files_become_memories_and_exports_come_back(client: TestClient, space: Space) -> None:
+    """A dropped file, and an export that is dropped into another space."""
+    added = client.post(f"{BASE}/files", params={"name": "../notes.txt"}, content=b"Ana lives in Porto.\n\nBob runs.")
+    exported = client.get(f"{BASE}/export")
+    back = client.post("/v1/spaces/copy/files", params={"name": "memory.jsonl.gz"}, content=exported.content)
+
+    assert (added.json()["added"], back.json()["kind"]) == (2, "export")
+    assert {memory.source for memory in space.memories()} == {"../notes.txt"}
+    assert client.get("/v1/spaces/copy/count").json() == {"count": 2}
+
+
+def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
+    """If the caller can read that."""
+    space.add_many([f"Fact number {number}." for number in range(20)])
+    answer = client.get(f"{BASE}/memories", headers={"accept-encoding": "gzip"})
+
+    assert answer.headers["content-encoding"] == "gzip"
+    assert len(answer.json()["items"]) == 20
+
+
+def test_limits_on_bodies_and_rates(space: Space) -> None:
+    """What is too large or too much is refused before it is read."""
+    with client_of(space, max_body=200, rate_limit=3) as client:
+        large = client.post(f"{BASE}/memories", json={"text": "a" * 300})
+        chunked = client.post(f"{BASE}/memories", content=iter([b"x" * 150, b"x" * 150]))
+        client.get(f"{BASE}/count")
+        limited = client.get(f"{BASE}/count")
+
+        assert (large.status_code, chunked.status_code, limited.status_code) == (413, 413, 429)
+        assert int(limited.headers["retry-after"]) >= 1
+        assert client.get("/healthz").status_code == 200
+
+
+class TestAccess:
+    """Tokens, and who needs none."""
+
+    @pytest.fixture
+    def tokens(self) -> TokenStore:
+        return TokenStore(None)
+
+    @pytest.mark.parametrize(("access", "expected"), [("read", [200, 403, 403]), ("write", [200, 201, 403])])
+    def test_a_token_allows_what_it_says(
+        self, space: Space, tokens: TokenStore, porto: remanence.Memory, access: str, expected: list[int]
+    ) -> None:
+        """Reading, writing, and what cannot be taken back."""
+        secret, _ = tokens.create("bob", spaces=["default"], access=access)
+        headers = {"authorization": f"Bearer {secret}"}
+        with client_of(space, tokens, require_token=True) as client:
+            answers = [
+                client.get(f"{BASE}/count", headers=headers),
+                client.post(f"{BASE}/memories", json={"text": "Ana runs."}, headers=headers),
+                client.post(f"{BASE}/memories/{porto.id}/erase", headers=headers),
+            ]
+
+        assert [answer.status_code for answer in answers] == expected
+
+    def test_a_token_opens_its_spaces_only(self, space: Space, tokens: TokenStore, porto: remanence.Memory) -> None:
+        """And those below them; the others are not even listed."""
+        space.child("users", "bob").add("Bob likes tea.")
+        secret, _ = tokens.create("bob", spaces=["default/users/bob"], access="admin")
+        headers = {"authorization": f"Bearer {secret}"}
+        with client_of(space, tokens, require_token=True) as client:
+            assert client.get("/v1/spaces/default~1users~1bob/count", headers=headers).status_code == 200
+            assert client.get(f"{BASE}/memories", headers=headers).status_code == 403
+            assert client.get("/v1/spaces", headers=headers).json() == {"spaces": ["default/users/bob"]}
+
+    def test_without_a_valid_token_nothing_is_answered(self, space: Space, tokens: TokenStore) -> None:
+        """A missing, wrong, revoked or expired one."""
+        revoked, token = tokens.create("a", spaces=["*"], access="admin")
+        tokens.revoke(token.id)
+        past = FakeClock("2020-01-01").now()
+        expired, _ = tokens.create("b", spaces=["*"], access="admin", expires_at=past)
+        with client_of(space, tokens, require_token=True) as client:
+            for headers in ({}, *({"authorization": f"Bearer {each}"} for each in (revoked, expired, "rem_x_y"))):
+                answer = client.get(f"{BASE}/count", headers=headers)
+                assert (answer.status_code, "www-authenticate" in answer.headers) == (401, True)
+
+    @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
+    def test_a_page_of_another_site_is_refused(self, client: TestClient, headers: dict[str, str]) -> None:
+        """Whatever name it gives this machine."""
+        assert client.post(f"{BASE}/recall", json={"query": "x"}, headers=headers).status_code == 403
+
+    def test_other_addresses_need_tokens(self, tmp_path: Path) -> None:
+        """The server does not start without one."""
+        with pytest.raises(InvalidInput, match="no tokens"):
+            serve(remanence.open(tmp_path), ServerSettings(host="0.0.0.0"))
+
+    def test_tokens_are_stored_as_hashes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Made, listed and revoked on the command line."""
+        with remanence.open(tmp_path) as space:
+            space.add("Ana lives in Porto.")
+
+        def run(*argv: str) -> str:
+            assert main(["--memory", str(tmp_path), "tokens", *argv]) == 0
+            return capsys.readouterr().out.strip()
+
+        secret = run("create", "bob", "default", "--access", "write")
+        listed = run("list").split("\t")
+        run("revoke", listed[0])
+
+        assert listed[1:] == ["bob", "write", "default", "valid"]
+        assert run("list").endswith("revoked")
+        stored = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
+        assert secret.rpartition("_")[2].encode() not in stored
+        assert (tmp_path / "server.db").stat().st_mode & 0o077 == 0
+
+
+def test_expired_memories_are_swept_while_it_runs(space: Space, clock: FakeClock) -> None:
+    """At once, and then at intervals."""
+    memory = space.add("The sale is on.", expires_at="2026-05-05")
+    clock.advance(days=2)
+    with client_of(space, sweep_seconds=3600):
+        wait_for(lambda: any(event.kind == "expired" for event in space.history(memory)))
+
+
+def test_events_arrive_as_they_happen(client: TestClient, space: Space) -> None:
+    """Each with the position to go on from."""
+    position = client.get(f"{BASE}/changes").json()["position"]
+    memory = space.add("Ana lives in Porto.")
+    state = client.app.state.server  # type: ignore[attr-defined]
+    threading.Timer(0.6, lambda: client.portal.call(state.stopping.set)).start()  # type: ignore[union-attr]
+    text = client.get(f"{BASE}/events", params={"after": position}).text
+
+    [event] = [block.split("\n") for block in text.split("\n\n") if block.startswith("id:")]
+    assert event[1] == "event: remembered"
+    assert json.loads(event[2].removeprefix("data: "))["memory"]["id"] == memory.id
+
+
+def test_metrics_and_health(client: TestClient) -> None:
+    """Counted by operation, without names of spaces."""
+    client.get(f"{BASE}/count")
+    text = client.get("/metrics").text
+
+    assert 'remanence_requests_total{operation="count",status="200"} 1' in text
+    assert 'remanence_request_seconds_bucket{operation="count",le="+Inf"} 1' in text
+    assert client.get("/readyz").json()["status"] == "ok"
+
+
+def test_one_slow_request_holds_nobody_up() -> None:
+    """While a reader and an extraction take their time, others are answered."""
+    release = threading.Event()
+    started = threading.Semaphore(0)
+
+    def reader(question: str, texts: Sequence[str]) -> list[float]:
+        if "slow" in question:
+            started.release()
+            release.wait(30)
+        return [0.5] * len(texts)
+
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader) as space, client_of(space) as client:
+        space.add("Ana lives in Porto.")
+        slow = [
+            threading.Thread(target=client.post, args=(f"{BASE}/recall",), kwargs={"json": {"query": "slow Ana"}})
+            for _ in range(3)
+        ]
+        for thread in slow:
+            thread.start()
+        for _ in slow:
+            assert started.acquire(timeout=20)
+        answers = [
+            client.post(f"{BASE}/recall", json={"query": "Where does Ana live?"}),
+            client.post(f"{BASE}/memories", json={"text": "Ana drinks tea."}),
+            client.get(f"{BASE}/memories"),
+        ]
+        held_up = all(thread.is_alive() for thread in slow)
+        release.set()
+        for thread in slow:
+            thread.join(20)
+
+    assert [answer.status_code for answer in answers] == [200, 201, 200]
+    assert held_up
+
+
+def test_the_description_is_exact(space: Space) -> None:
+    """Schemathesis calls every route by its description, with fitting and unfitting values.
+
+    Left out is only that every fitting value is accepted: no schema describes "last May".
+    """
+    space.add("Ana lives in Porto.")
+    app = create_app(space, settings=ServerSettings(sweep_seconds=0))
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if operation.path.endswith("/events"):  # it does not end
+            continue
+
+        @hypothesis.settings(
+            max_examples=6,
+            deadline=None,
+            database=None,
+            phases=[hypothesis.Phase.generate],
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(case=operation.as_strategy())
+        def call(case: Any) -> None:
+            case.call_and_validate(headers={"host": "127.0.0.1"}, excluded_checks=[positive_data_acceptance])
+
+        call()
+
+
+class Running:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "remanence.cli", "serve", str(folder), "--port", str(self.port), *options]
+        self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none"})
+        self.url = f"http://127.0.0.1:{self.port}"
+        wait_for(self.answers)
+
+    def answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+def wait_for(condition: Any, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_an_end_during_writes_loses_nothing(tmp_path: Path) -> None:
+    """Every memory that was answered with 201 is there afterwards, and so is every job."""
+    running = Running(tmp_path / "memory", "--reader", "none")
+    stored: list[str] = []
+
+    def write(writer: int) -> None:
+        with httpx.Client(base_url=running.url) as client:
+            for number in range(10_000):
+                try:
+                    body = {"text": f"Writer {writer} has written note {number}."}
+                    answer = client.post(f"{BASE}/memories", json=body)
+                    job = client.post(f"{BASE}/remember", json={"text": f"I am writer {writer}, turn {number}."})
+                except httpx.TransportError:
+                    return
+                if answer.status_code == 201:
+                    stored.append(answer.json()["id"])
+                if job.status_code == 202:
+                    stored.append(job.json()["id"])
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    stream = threading.Thread(target=lambda: httpx.get(f"{running.url}{BASE}/events", timeout=60))
+    for thread in (stream, *writers):
+        thread.start()
+    wait_for(lambda: len(stored) >= 40)
+    running.process.send_signal(signal.SIGTERM)
+    code = running.process.wait(40)
+    for thread in (stream, *writers):
+        thread.join(30)
+
+    assert code in (0, -signal.SIGTERM)
+    with remanence.open(tmp_path / "memory", worker=False) as space:
+        known = {memory.id for memory in space.memories()} | {job.id for job in space.jobs.list()}
+        assert set(stored) <= known
+        space.verify()
