@@ -14,7 +14,7 @@ from pydantic import ValidationError
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.graph_facet import Graph
-from remanence.service import operations
+from remanence.service import decision_operations, map_operations, operations
 from remanence.service import requests as ask
 from remanence.service.answers import HistoryEventAnswer, RecallAnswer
 from remanence.service.files import FileAnswer
@@ -252,3 +252,86 @@ class TestFiles:
         assert "chat.json" in str(error.value)
         assert str(tmp_path) not in str(error.value)
         assert space.count() == 0
+
+
+# Decisions, and the space at a glance
+
+
+def test_a_decision_is_previewed_made_listed_and_undone(space: Space) -> None:
+    """A preview changes nothing; what is decided is in the ledger with its reason, and undone by its position."""
+    memory = space.add("Ana lives in Porto.")
+    asked = decision_operations.DecisionRequest(action="forget", memory=memory.id, why="she asked")
+    preview = operations.preview_decision(space, asked)
+    assert any("Ana —lives_in→ Porto" in effect for effect in preview.effects)
+    assert space.count() == 1
+
+    made = operations.decide(space, asked)
+    assert (made.kind, made.why, made.can_undo, space.count()) == ("forgotten", "she asked", True, 0)
+    undone = operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+    assert (undone.kind, space.count()) == ("restored", 1)
+    listed = operations.decisions(space, decision_operations.DecisionsRequest()).items
+    assert [(each.kind, each.can_undo) for each in listed] == [("restored", True), ("forgotten", False)]
+    with pytest.raises(InvalidInput, match="cannot be undone"):
+        operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+
+
+def test_forgetting_is_previewed_with_what_holds_again(space: Space) -> None:
+    """What the memory had replaced is named."""
+    old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+    space.graph.link(new, "supersedes", old)
+    asked = decision_operations.DecisionRequest(action="forget", memory=new.id)
+    assert "Holds again: “The bridge is open.”." in operations.preview_decision(space, asked).effects
+
+
+def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
+    """The two are a correction then, and a conflict again once the link is undone."""
+    one = space.add("Alice lives in Porto.", observed_by="Ann", valid_from="2024-01-01")
+    two = space.add("Alice lives in Lisbon.", observed_by="Bob", valid_from="2024-01-01")
+    assert len(space.graph.disagreements()) == 1
+    asked = decision_operations.DecisionRequest(action="supersede", memory=two.id, other=one.id)
+    made = operations.decide(space, asked)
+    assert (len(space.graph.disagreements()), len(space.graph.disagreements("correction"))) == (0, 1)
+    operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+    assert len(space.graph.disagreements()) == 1
+
+
+def test_what_an_upkeep_run_did_is_no_decision(space: Space) -> None:
+    """Runs have a list of their own."""
+    space.add("It rained.", kind="episode", now="2020-01-01")
+    run = space.upkeep.apply(space.upkeep.gc())
+    assert run is not None
+    space.upkeep.undo(run)
+    assert operations.decisions(space, decision_operations.DecisionsRequest()).items == []
+
+
+def test_a_decision_needs_what_its_action_takes(space: Space) -> None:
+    """The error names what is missing, or does not fit."""
+    with pytest.raises(InvalidInput, match="needs 'memory'"):
+        operations.decide(space, decision_operations.DecisionRequest(action="forget"))
+    with pytest.raises(InvalidInput, match="does not fit"):
+        operations.decide(space, decision_operations.DecisionRequest(action="forget", memory="m", into="e"))
+
+
+def test_the_map_has_the_entities_mentioned_most_and_what_belongs_together(space: Space) -> None:
+    """Edges join entities that one memory mentions, or that a relation without a memory joins."""
+    space.add_many(["Alice met Bob.", "Alice lives in Porto."])
+    space.graph.relate("Porto", "twinned_with", "Duisburg")
+    found = space.graph.map()
+    names = [node.name for node in found.nodes]
+    joined = {frozenset((names[edge.source], names[edge.target])) for edge in found.edges}
+    assert (names[0], found.nodes[0].mentions, found.total) == ("Alice", 2, 4)
+    assert joined == {frozenset(("Alice", "Bob")), frozenset(("Alice", "Porto")), frozenset(("Porto", "Duisburg"))}
+    assert len(space.graph.map(limit=2).nodes) == 2
+
+
+def test_days_and_what_was_learned_last(space: Space, clock: FakeClock) -> None:
+    """Each day counts what was learned on it."""
+    space.add("Ana lives in Porto.")
+    clock.advance(days=1)
+    space.add_many(["Bob runs.", "Bob swims."])
+    assert [(each.day, each.learned) for each in operations.days(space, ask.Empty()).items] == [
+        ("2026-05-04", 1),
+        ("2026-05-05", 2),
+    ]
+    newest = operations.recent(space, map_operations.RecentRequest(limit=2)).items
+    assert [memory.text for memory in newest] == ["Bob swims.", "Bob runs."]

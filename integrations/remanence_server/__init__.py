@@ -9,6 +9,7 @@ limits.py        sizes of bodies, requests per minute, metrics of requests
 pools.py         the threads that operations run in
 idempotency.py   answers by Idempotency-Key
 metrics.py       numbers for Prometheus
+inspector.py     the page at `/`; its files are in static/
 settings.py      the settings
 running.py       running it with uvicorn
 state.py         what all routes share

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,10 +18,11 @@ from starlette.responses import Response
 
 from remanence import RemanenceError, Space, __version__
 from remanence.service.spaces import Spaces
-from remanence.service.tokens import TokenStore
+from remanence.service.tokens import TokenStore, server_folder
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
+from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
@@ -52,8 +52,7 @@ def create_app(
         close: Whether the space is closed when the application ends.
     """
     chosen = settings or ServerSettings()
-    location = space.admin.location
-    folder = None if location is None else Path(location)
+    folder = server_folder(space.admin.location)
     known = tokens or TokenStore(folder)
     state = ServerState(
         settings=chosen,
@@ -82,6 +81,7 @@ def create_app(
     app.state.server = state
     app.include_router(other_routes.router)
     app.include_router(operation_router())
+    add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
     app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
     _handle_errors(app)

@@ -158,13 +158,15 @@ async def events(
         raise Refused(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
     if after is None:
-        newest = await state.pools.run("quick", partial(operations.changes, opened, ChangesRequest(after=_NOW)))
-        after = newest.position
+        after = await state.pools.run("quick", partial(_last_position, opened))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(state, opened, after), headers=headers, media_type="text/event-stream")
 
 
-_NOW = (1 << 62) - 1
+def _last_position(space: Space) -> int:
+    """The ledger position that the space has now."""
+    with space._engine.open_index(space.name) as index:
+        return index.catalog.position
 
 
 async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator[str]:

@@ -18,6 +18,7 @@ from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.events import Linked, Related
 from remanence.graph import assertions, pictures, traversal
+from remanence.graph.entity_map import EntityMap, entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.known_entities import KnownEntities
@@ -181,6 +182,26 @@ class GraphView(Facet):
             return pairs_that_disagree(index, snapshot, [each for each in DISAGREEMENT_KINDS if each in wanted])
 
     adisagreements = in_thread(disagreements)
+
+    def map(self, *, limit: int = 5_000) -> EntityMap:
+        """All entities at once: how often each is mentioned, and which are mentioned together or related.
+
+        Args:
+            limit: How many entities to return at most, the most important.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add_many(["Alice met Bob.", "Alice lives in Porto."])
+            ...     found = space.graph.map()
+            ...     [(node.name, node.mentions) for node in found.nodes], len(found.edges)
+            ([('Alice', 2), ('Bob', 1), ('Porto', 1)], 2)
+        """
+        most = inputs.limit(limit)
+        with self._graph_at(None, any_time=True) as graph:
+            return entity_map(graph, most)
+
+    amap = in_thread(map)
 
     def join(self, left: Sequence[EntityRef], how: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
         """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.

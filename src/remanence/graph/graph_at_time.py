@@ -109,6 +109,39 @@ class GraphAtTime:
         for row in np.flatnonzero(self._rows)[::-1].tolist():
             yield GraphNode("memory", row)
 
+    # All entities
+
+    def all_entities(self) -> list[int]:
+        """One number for each entity that is registered, or that a visible memory or a relation names."""
+        return list(dict.fromkeys(map(self._entity_number, self.entities.list_name_numbers(None))))
+
+    def entities_by_memory(self) -> Iterator[list[int]]:
+        """The numbers of the entities that each visible memory mentions, memory by memory."""
+        registry, position = self.index.registry, self.snapshot.position
+        owners: dict[int, int] = {}  # of each name that always belonged to one entity
+        for row, names in self.index.graph.mentions_by_row(self._rows):
+            found: dict[int, None] = {}
+            for name in names:
+                if (owner := owners.get(name)) is None:
+                    owner = self._entity_number(self._owner_at_row(name, row))
+                    if not registry.has_several_owners(name, position):
+                        owners[name] = owner
+                found[owner] = None
+            yield list(found)
+
+    def stated_relations(self) -> Iterator[tuple[int, int]]:
+        """The numbers of the two entities of each relation that was stated without a memory."""
+        relations = self.index.relations
+        for name in relations.asserted_names(self.snapshot):
+            entity = self._entity_number(name)
+            for other, _ in relations.related_names(name, self.snapshot):
+                if entity < (related := self._entity_number(other)):
+                    yield entity, related
+
+    def entity(self, number: int) -> Entity | None:
+        """The entity with this number."""
+        return self.entities.get(self.index.registry.entity_of(number, self.snapshot.position))
+
     # Edges
 
     def edges(

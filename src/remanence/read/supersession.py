@@ -99,7 +99,17 @@ def _disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[tuple[
         for number in index.links.contradicting(catalog.memory_of(row), snapshot)
     ]
     found = [*linked, *index.relations.disagreements(row, snapshot)]
-    return [(other, kind, topic) for other, kind, topic in found if other is not None]
+    superseded = index.links.superseded_mask(snapshot)
+
+    def is_settled(other: int) -> bool:
+        """Whether a link says which of the two holds."""
+        return bool(superseded[[catalog.memory_of(row), catalog.memory_of(other)]].any())
+
+    return [
+        (other, "correction" if kind == "conflict" and is_settled(other) else kind, topic)
+        for other, kind, topic in found
+        if other is not None
+    ]
 
 
 def rank_by_supersession(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from remanence.api.entity_facet import EntitiesView
 from remanence.api.space import Space
 from remanence.errors import NotFound
-from remanence.schema import Entity
 from remanence.service import requests
 from remanence.service.answers import CandidateAnswer, EntityPage, RegistrationAnswer, RevisionAnswer
 from remanence.service.cursors import make_cursor, read_cursor
@@ -13,7 +11,8 @@ from remanence.service.nouns import Answer, EntityAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.upkeep_answers import MergeProposal
 
-_BATCH = 500
+_COMPARED = 500
+"""How many entities are compared with all others, those mentioned most: in a large space all would take minutes."""
 _SIMILAR = 5
 """How many similar names of each entity are looked at."""
 
@@ -59,10 +58,11 @@ def propose(space: Space, request: requests.ProposeRequest) -> CandidatesAnswer:
 
 @operation("GET", "/entities/proposals", slow=True)
 def merge_proposals(space: Space, request: requests.ProposalsRequest) -> ProposalsAnswer:
-    """List pairs of entities with similar names, for a person to check and merge."""
-    facet = view_of(space, request).entities
+    """List pairs of entities with similar names, for a person to check and merge; of many, those mentioned most."""
+    view = view_of(space, request)
+    facet = view.entities
     pairs: dict[frozenset[str], MergeProposal] = {}
-    for entity in _all_entities(facet):
+    for entity in view.graph.map(limit=_COMPARED).nodes:
         for found in facet.propose(entity.name, _SIMILAR):
             if found.entity.id != entity.id:
                 proposal = MergeProposal(
@@ -117,14 +117,3 @@ def split(space: Space, request: requests.SplitRequest) -> RevisionAnswer:
 def undo_revision(space: Space, request: requests.UndoRevisionRequest) -> RevisionAnswer:
     """Undo a registration, rename, merge or split."""
     return RevisionAnswer.of(space.entities.undo(request.position, **request.given("position")))
-
-
-def _all_entities(facet: EntitiesView) -> list[Entity]:
-    found: list[Entity] = []
-    total = 1
-    start = 0
-    while start < total:
-        batch, total = facet._slice(None, start, start + _BATCH)
-        found += batch
-        start += _BATCH
-    return found

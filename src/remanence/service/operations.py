@@ -15,6 +15,7 @@ from remanence.service.admin_operations import (
     stats,
     verify,
 )
+from remanence.service.decision_operations import decide, decisions, preview_decision, undo_decision
 from remanence.service.entity_operations import (
     get_entity,
     list_entities,
@@ -43,6 +44,7 @@ from remanence.service.graph_operations import (
     timeline,
     when,
 )
+from remanence.service.map_operations import days, entity_map, recent
 from remanence.service.memory_operations import (
     add,
     add_many,
@@ -105,10 +107,14 @@ __all__ = [
     "clusters",
     "compact",
     "count",
+    "days",
+    "decide",
+    "decisions",
     "declare",
     "diff",
     "disagreements",
     "embed",
+    "entity_map",
     "erase",
     "erase_many",
     "erase_space",
@@ -137,6 +143,7 @@ __all__ = [
     "path",
     "pending",
     "preview",
+    "preview_decision",
     "profile",
     "propose",
     "quarantine",
@@ -145,6 +152,7 @@ __all__ = [
     "read_graph",
     "rebuild",
     "recall",
+    "recent",
     "record",
     "reextract",
     "register",
@@ -165,6 +173,7 @@ __all__ = [
     "timeline",
     "touch",
     "undo",
+    "undo_decision",
     "undo_revision",
     "unforget",
     "verify",

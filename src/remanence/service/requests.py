@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from remanence.schema import DisagreementKind, MemoryKind
+from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
 
 Weight = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
@@ -484,11 +485,18 @@ class InvalidateRequest(Request):
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 
 
+class AtRiskRequest(Request):
+    """How many memories to list; without a limit, all."""
+
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
 class ClustersRequest(Request):
-    """How similar the memories of a cluster are at least."""
+    """How similar the memories of a cluster are at least, and how many it has at most."""
 
     similarity: Weight | None = None
     duplicates: bool = False
+    max_size: int = Field(default=MAX_CLUSTER_SIZE, ge=2, le=MAX_CLUSTER_SIZE)
 
 
 class PreviewRequest(Request):

@@ -14,18 +14,21 @@ from remanence.write.quarantine import Quarantine
 
 
 class AtRiskAnswer(Answer):
-    """Every memory at risk of being forgotten, the lowest score first, and averages over all memories."""
+    """The memories at risk of being forgotten, the lowest score first, and averages over all memories. `total` counts
+    those that the limit left out, too."""
 
     at_risk: list[MemoryAtRisk]
+    total: int
     examined_count: int
     position: int
     average_score: float
     average_uses: float
 
     @classmethod
-    def of(cls, report: DecayReport) -> AtRiskAnswer:
+    def of(cls, report: DecayReport, limit: int | None = None) -> AtRiskAnswer:
         names = ("examined_count", "position", "average_score", "average_uses")
-        return cls(at_risk=list(report.at_risk), **{name: getattr(report, name) for name in names})
+        numbers = {name: getattr(report, name) for name in names}
+        return cls(at_risk=list(report.at_risk[:limit]), total=len(report.at_risk), **numbers)
 
     def to_report(self) -> DecayReport:
         at_risk = tuple(self.at_risk)

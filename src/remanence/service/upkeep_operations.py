@@ -57,9 +57,9 @@ class SettingsAnswer(Answer):
 
 
 @operation("GET", "/upkeep/at-risk", slow=True)
-def at_risk(space: Space, request: requests.Empty) -> AtRiskAnswer:
-    """List the memories that are at risk of being forgotten."""
-    return AtRiskAnswer.of(space.upkeep.decay())
+def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
+    """List the memories that are at risk of being forgotten, the lowest score first."""
+    return AtRiskAnswer.of(space.upkeep.decay(), request.limit)
 
 
 @operation("GET", "/upkeep/clusters", slow=True)

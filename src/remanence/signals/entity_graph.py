@@ -13,7 +13,7 @@ have a fixed scale, so a weak connection stays weak.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -205,6 +205,15 @@ class EntityGraph:
         ends = self._edges.endpoints
         found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
         return found
+
+    def mentions_by_row(self, rows: NDArray[np.bool_]) -> Iterator[tuple[int, list[int]]]:
+        """Each of these rows that mentions anything, with the names in it."""
+        names, owners = self._edges.endpoints[:, 0] // 2, self._edges.endpoints[:, 1] // 2
+        places = np.flatnonzero(rows[owners])
+        places = places[np.argsort(owners[places], kind="stable")]
+        found, begins = np.unique(owners[places], return_index=True)
+        groups = np.split(names[places], begins[1:])
+        yield from zip(found.tolist(), (group.tolist() for group in groups), strict=False)
 
     def names_in_row(self, row: int) -> list[int]:
         return [*(self._edges.endpoints[self._edges.edges_of(_row_vertex(row)), 0] // 2).tolist()]

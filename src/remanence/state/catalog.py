@@ -208,6 +208,10 @@ class Catalog(SavedPart):
     def recorded_at(self, row: int) -> datetime:
         return from_micros(int(self._recorded.values[row]))
 
+    def recording_days(self) -> NDArray[np.datetime64]:
+        """The day (UTC) on which each row was recorded."""
+        return self._recorded.values.astype("M8[us]").astype("M8[D]")
+
     def first_recorded(self, memory: int) -> datetime:
         row = int(self._last_row.values[memory])
         while (earlier := int(self._earlier.values[row])) >= 0:

@@ -85,17 +85,25 @@ class _ParsedName(NamedTuple):
         return all(word.isupper() for word in self.spellings)
 
     @property
-    def numerals(self) -> list[str]:
+    def numerals(self) -> tuple[str, ...]:
         """Digits, and Roman numerals next to other words ("Louis XIV")."""
-        roman = [word for word in self.words if len(self.words) > 1 and _ROMAN.fullmatch(word)]
-        return [
-            numeral for word in self.words for numeral in (_DIGITS.findall(word) or ([word] if word in roman else []))
-        ]
+        return _numerals(self.words)
 
     @property
     def is_date(self) -> bool:
         """Whether it is a date or a number."""
-        return all(word in _CALENDAR or not any(map(str.isalpha, word)) for word in self.words)
+        return _is_date(self.words)
+
+
+@lru_cache(1 << 14)
+def _numerals(words: tuple[str, ...]) -> tuple[str, ...]:
+    roman = [word for word in words if len(words) > 1 and _ROMAN.fullmatch(word)]
+    return tuple(numeral for word in words for numeral in (_DIGITS.findall(word) or ([word] if word in roman else [])))
+
+
+@lru_cache(1 << 14)
+def _is_date(words: tuple[str, ...]) -> bool:
+    return all(word in _CALENDAR or not any(map(str.isalpha, word)) for word in words)
 
 
 def name_similarity(one: str, other: str) -> NameSimilarity | None:

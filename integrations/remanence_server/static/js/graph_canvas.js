@@ -1,0 +1,269 @@
+// Drawing a graph on a canvas: nodes by importance, labels where there is room, edges on demand; zoom, pan, choose.
+
+import { placeLabels } from "./labels.js";
+import { plain, predicate, shorten } from "./text.js";
+import { color, onThemeChange } from "./theme.js";
+
+const EDGES_SHOWN = 320; // a map with more nodes draws only the edges of the node that is pointed at
+const MAX_ZOOM = 6;
+const MANY_ALIKE = 6; // of more edges with one name, only one is labelled
+
+/** The edges whose name is drawn. */
+function namedEdges(edges) {
+  const groups = new Map();
+  for (const edge of edges) if (edge.name && edge.name !== "mentions") groups.set(edge.name, [...(groups.get(edge.name) ?? []), edge]);
+  return [...groups.values()].flatMap((group) => (group.length > MANY_ALIKE ? [group[Math.floor(group.length / 2)]] : group));
+}
+
+export class GraphCanvas {
+  /** `onChoose(node)` is called when a node is clicked, `onPoint(node)` when it is pointed at. */
+  constructor(canvas, { onChoose, onPoint }) {
+    Object.assign(this, { canvas, onChoose, onPoint, nodes: [], edges: [], pointed: null, chosen: null, rings: false });
+    this.context = canvas.getContext("2d");
+    this.view = { x: 0, y: 0, zoom: 1 };
+    this.listen();
+    onThemeChange(() => this.draw());
+  }
+
+  /** Show these nodes and edges. In `rings`, every edge and label is drawn. */
+  show(nodes, edges, { rings = false } = {}) {
+    Object.assign(this, { nodes, edges, rings, pointed: null });
+    this.links = nodes.map(() => []);
+    for (const edge of edges) {
+      this.links[edge.source].push(edge);
+      this.links[edge.target].push(edge);
+    }
+    this.most = Math.max(1, ...nodes.map((node) => node.mentions ?? 1));
+  }
+
+  radius(node) {
+    if (this.rings) return node.place === 0 ? 11 : node.kind === "memory" ? 4 : 6;
+    return 2 + 9 * Math.sqrt((node.mentions ?? 1) / this.most);
+  }
+
+  /** Zoom so that all nodes, or the densest part of a large map, fit. */
+  fit() {
+    const { width, height } = this.size();
+    if (!this.nodes.length || !width) return;
+    const bounds = (values) => {
+      const sorted = [...values].sort((a, b) => a - b);
+      const cut = sorted.length > 400 ? Math.floor(sorted.length * 0.01) : 0;
+      return [sorted[cut], sorted[sorted.length - 1 - cut]];
+    };
+    const [left, right] = bounds(this.nodes.map((node) => node.x));
+    const [top, bottom] = bounds(this.nodes.map((node) => node.y));
+    const margin = this.rings ? 150 : 90;
+    const zoom = Math.min((width - margin) / (right - left + 1), (height - margin * 0.8) / (bottom - top + 1), this.rings ? 1.25 : 2.4);
+    this.view = { x: (left + right) / 2, y: (top + bottom) / 2, zoom: Math.max(zoom, 0.02) };
+    this.draw();
+  }
+
+  size() {
+    return { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
+  }
+
+  toScreen(node) {
+    const { width, height } = this.size();
+    return [(node.x - this.view.x) * this.view.zoom + width / 2, (node.y - this.view.y) * this.view.zoom + height / 2];
+  }
+
+  draw() {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = null;
+      this.paint();
+    });
+  }
+
+  paint() {
+    const { canvas, context } = this;
+    const { width, height } = this.size();
+    const ratio = devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    this.colors = Object.fromEntries(["ink", "soft", "line", "accent", "paper"].map((name) => [name, color(name)]));
+    const screen = this.nodes.map((node) => this.toScreen(node));
+    const focus = this.pointed ?? this.chosen;
+    const near = focus === null ? null : new Set([focus, ...this.links[focus].flatMap((edge) => [edge.source, edge.target])]);
+    this.paintEdges(screen, focus);
+    this.paintNodes(screen, focus, near, width, height);
+    this.paintLabels(screen, focus, near, width, height);
+  }
+
+  paintEdges(screen, focus) {
+    const { context, colors } = this;
+    const all = this.rings || this.nodes.length <= EDGES_SHOWN;
+    const stroke = (edge, style, width, alpha) => {
+      const [[x1, y1], [x2, y2]] = [screen[edge.source], screen[edge.target]];
+      context.strokeStyle = style;
+      context.lineWidth = width;
+      context.globalAlpha = alpha;
+      context.beginPath();
+      context.moveTo(x1, y1);
+      const bend = (edge.bend ?? 0) + (this.rings ? 0 : 0.08);
+      context.quadraticCurveTo((x1 + x2) / 2 - (y2 - y1) * bend, (y1 + y2) / 2 + (x2 - x1) * bend, x2, y2);
+      context.stroke();
+    };
+    if (all) for (const edge of this.edges) stroke(edge, colors.soft, this.rings ? 1 : Math.min(2.2, 0.5 + 0.25 * edge.weight), focus === null || this.rings ? 0.3 : 0.12);
+    if (focus !== null && !(this.rings && focus === 0)) for (const edge of this.links[focus]) stroke(edge, colors.accent, 1.4, 0.75);
+    context.globalAlpha = 1;
+  }
+
+  paintNodes(screen, focus, near, width, height) {
+    const { context, colors } = this;
+    this.nodes.forEach((node, place) => {
+      const [x, y] = screen[place];
+      if (x < -20 || y < -20 || x > width + 20 || y > height + 20) return;
+      const radius = this.radius(node) * (this.rings ? 1 : Math.min(1.5, Math.max(0.55, Math.sqrt(this.view.zoom))));
+      context.globalAlpha = near && !near.has(place) && !this.rings ? 0.22 : 1;
+      context.beginPath();
+      if (node.kind === "memory") context.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, 2);
+      else context.arc(x, y, radius, 0, 2 * Math.PI);
+      const strong = place === focus || place === this.chosen || (this.rings && place === 0);
+      context.fillStyle = strong ? colors.accent : node.kind === "memory" ? colors.paper : colors.soft;
+      context.fill();
+      context.lineWidth = node.kind === "memory" ? 1.4 : 1;
+      context.strokeStyle = node.kind === "memory" ? colors.soft : colors.paper;
+      context.stroke();
+    });
+    context.globalAlpha = 1;
+  }
+
+  paintLabels(screen, focus, near, width, height) {
+    const { context, colors } = this;
+    const order = [...this.nodes.keys()];
+    const wanted = near ? [...near, ...order.filter((place) => !near.has(place))] : order;
+    const labels = placeLabels(wanted, {
+      width, height, screen, context,
+      text: (place) => shorten(plain(this.nodes[place].label), this.rings && this.nodes[place].kind === "memory" ? 34 : 30),
+      font: (place) => this.font(place, focus),
+      below: (place) => this.radius(this.nodes[place]) + 3,
+      everywhere: this.rings,
+      always: (place) => place === focus || (this.rings && place === 0),
+    });
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    context.lineJoin = "round";
+    for (const { place, text, x, y, font } of labels) {
+      context.font = font;
+      context.globalAlpha = near && !near.has(place) && !this.rings ? 0.25 : 1;
+      context.strokeStyle = colors.paper;
+      context.lineWidth = 3.5;
+      context.strokeText(text, x, y);
+      context.fillStyle = place === focus ? colors.accent : this.nodes[place].kind === "memory" ? colors.soft : colors.ink;
+      context.fillText(text, x, y);
+    }
+    context.globalAlpha = 1;
+    if (this.rings) this.paintEdgeNames(screen);
+  }
+
+  paintEdgeNames(screen) {
+    const { context, colors } = this;
+    context.font = "11px system-ui, sans-serif";
+    for (const edge of namedEdges(this.edges)) {
+      const [[x1, y1], [x2, y2]] = [screen[edge.source], screen[edge.target]];
+      if (Math.hypot(x2 - x1, y2 - y1) < 70) continue;
+      const [x, y] = [x1 + (x2 - x1) * 0.5 - (y2 - y1) * (edge.bend ?? 0) * 0.5, y1 + (y2 - y1) * 0.5 + (x2 - x1) * (edge.bend ?? 0) * 0.5];
+      const text = shorten(plain(predicate(edge.name)), 22);
+      context.strokeStyle = colors.paper;
+      context.lineWidth = 4;
+      context.strokeText(text, x, y - 6);
+      context.fillStyle = colors.soft;
+      context.fillText(text, x, y - 6);
+    }
+  }
+
+  font(place, focus) {
+    if (this.rings) return place === 0 ? '500 17px "Source Serif 4", serif' : this.nodes[place].kind === "memory" ? "11.5px system-ui, sans-serif" : '14px "Source Serif 4", serif';
+    const size = 11.5 + 6 * Math.sqrt((this.nodes[place].mentions ?? 1) / this.most);
+    return `${place === focus ? 600 : 400} ${size.toFixed(1)}px "Source Serif 4", serif`;
+  }
+
+  nodeAt(x, y) {
+    let best = null;
+    let nearest = 18 * 18;
+    this.nodes.forEach((node, place) => {
+      const [nx, ny] = this.toScreen(node);
+      const distance = (nx - x) ** 2 + (ny - y) ** 2;
+      if (distance < nearest) [best, nearest] = [place, distance];
+    });
+    return best;
+  }
+
+  zoomBy(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    const { width, height } = this.size();
+    const zoom = Math.min(MAX_ZOOM, Math.max(0.02, this.view.zoom * factor));
+    const shift = 1 / this.view.zoom - 1 / zoom;
+    this.view = { x: this.view.x + (x - width / 2) * shift, y: this.view.y + (y - height / 2) * shift, zoom };
+    this.draw();
+  }
+
+  panBy(dx, dy) {
+    this.view = { ...this.view, x: this.view.x - dx / this.view.zoom, y: this.view.y - dy / this.view.zoom };
+    this.draw();
+  }
+
+  listen() {
+    const { canvas } = this;
+    const pointers = new Map();
+    let moved = 0;
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.zoomBy(Math.exp(-event.deltaY * 0.0016), event.offsetX, event.offsetY);
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
+      moved = 0;
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const before = pointers.get(event.pointerId);
+      if (!before) return this.point(this.nodeAt(event.offsetX, event.offsetY));
+      const [dx, dy] = [event.offsetX - before[0], event.offsetY - before[1]];
+      moved += Math.abs(dx) + Math.abs(dy);
+      if (pointers.size === 2) this.pinch(pointers, event);
+      else this.panBy(dx, dy);
+      pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
+      return undefined;
+    });
+    const up = (event) => {
+      pointers.delete(event.pointerId);
+      const place = this.nodeAt(event.offsetX, event.offsetY);
+      if (event.type === "pointerup" && moved < 6 && place !== null) this.onChoose(this.nodes[place]);
+    };
+    canvas.addEventListener("pointerup", up);
+    canvas.addEventListener("pointercancel", up);
+    canvas.addEventListener("pointerleave", () => this.point(null));
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  pinch(pointers, event) {
+    const [, other] = [...pointers].find(([id]) => id !== event.pointerId);
+    const before = pointers.get(event.pointerId);
+    const distance = ([x, y]) => Math.hypot(x - other[0], y - other[1]) + 1;
+    this.zoomBy(distance([event.offsetX, event.offsetY]) / distance(before), other[0], other[1]);
+  }
+
+  point(place) {
+    if (place === this.pointed) return;
+    this.pointed = place;
+    this.canvas.dataset.pointing = place === null ? "" : "node";
+    this.onPoint(place === null ? null : this.nodes[place]);
+    this.draw();
+  }
+
+  key(event) {
+    const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    if (moves[event.key]) this.panBy(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") this.zoomBy(1.3);
+    else if (event.key === "-") this.zoomBy(1 / 1.3);
+    else if (event.key === "0") this.fit();
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,49 @@
+// Which labels are drawn: in the order given, each where no other is, as on a map.
+
+const CELL = 40;
+const MOST = 420;
+
+/** The labels that fit, below their node, or with `everywhere` above or beside it. `always` ones are drawn even over others. */
+export function placeLabels(order, { width, height, screen, context, text, font, below, always, everywhere }) {
+  const taken = new Map();
+  const out = [];
+  for (const place of order) {
+    if (out.length >= MOST) break;
+    const [x, y] = screen[place];
+    if (x < 0 || y < 0 || x > width || y > height) continue;
+    const label = text(place);
+    const style = font(place);
+    context.font = style;
+    const half = context.measureText(label).width / 2 + 5;
+    const size = Number(/([\d.]+)px/.exec(style)[1]);
+    const gap = below(place);
+    const spots = [[x, y + gap], [x, y - gap - size - 3], [x + half + gap, y - size / 2], [x - half - gap, y - size / 2]];
+    const free = spots.slice(0, everywhere ? 4 : 1).find(([left, top]) => !overlaps(taken, boxAt(left, top, half, size)));
+    const spot = free ?? (always(place) ? spots[0] : null);
+    if (!spot) continue;
+    keep(taken, boxAt(...spot, half, size));
+    out.push({ place, text: label, x: spot[0], y: spot[1], font: style });
+  }
+  return out;
+}
+
+const boxAt = (x, y, half, size) => ({ left: x - half, right: x + half, top: y - 1, bottom: y + size + 4 });
+
+function* cells({ left, right, top, bottom }) {
+  for (let column = Math.floor(left / CELL); column <= Math.floor(right / CELL); column += 1) {
+    for (let row = Math.floor(top / CELL); row <= Math.floor(bottom / CELL); row += 1) yield `${column},${row}`;
+  }
+}
+
+function overlaps(taken, box) {
+  for (const key of cells(box)) {
+    for (const other of taken.get(key) ?? []) {
+      if (box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top) return true;
+    }
+  }
+  return false;
+}
+
+function keep(taken, box) {
+  for (const key of cells(box)) taken.set(key, [...(taken.get(key) ?? []), box]);
+}

@@ -1,0 +1,88 @@
+// What waits for a person: conflicts, names that may be one, memories about to fade, and what was forgotten.
+
+import { h, replace } from "./dom.js";
+import { read, readNow } from "./api.js";
+import { decisionButton, decisionList } from "./decisions.js";
+import { memoryItem, metaLine } from "./memory_item.js";
+import { showError } from "./notices.js";
+import { withParameters } from "./router.js";
+import { state } from "./state.js";
+import { count, data, predicate } from "./text.js";
+
+const AT_RISK = 12;
+const URGENT = 0.35;
+
+export async function renderReview(main, route, signal) {
+  const parts = [
+    part("conflicts", "Conflicts", "Memories that cannot both hold. Choose the one that does; the other stays in the past.", conflicts),
+    part("merges", "One or two?", "Names so alike that they may mean the same. Nothing is merged by itself.", proposals),
+    part("risk", "About to fade", "Used little for so long that upkeep would soon hide them.", atRisk),
+    part("forgotten", "Forgotten", "Hidden from questions about now. Everything here can come back.", forgotten),
+    part("decided", "Decided", "What was decided lately, by whom and why, and the way back.", decisionList),
+  ];
+  replace(main, h("div", { class: "column" }, h("h1", {}, "Review"),
+    h("p", { class: "lede" }, "Each choice is shown before it is made, recorded with its reason, and can be undone."),
+    h("div", { class: "review-grid" }, parts.map((each) => each.element))));
+  for (const { body, load } of parts) {
+    load(signal).then((content) => replace(body, content), (error) => showError(body, error));
+  }
+}
+
+function part(id, title, lede, load) {
+  const body = h("div", {}, h("div", { class: "loading" }));
+  const element = h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), h("p", { class: "faint" }, lede), body);
+  return { element, body, load };
+}
+
+async function conflicts(signal) {
+  const { items } = await read("/graph/disagreements", {}, signal);
+  if (!items.length) return h("p", { class: "empty" }, "No two memories are in conflict.");
+  return h("ol", { class: "items" }, items.slice(0, 50).map(({ memory, disagreement }) => h("li", { class: "conflict" },
+    h("p", { class: "eyebrow" }, data(predicate(disagreement.topic))),
+    h("div", { class: "pair" }, side(memory, disagreement.other), side(disagreement.other, memory)))));
+}
+
+function side(memory, other) {
+  return h("div", {}, memoryItem(memory), metaLine(memory), h("div", { class: "actions" },
+    decisionButton("This one holds", { action: "supersede", memory: memory.id, other: other.id }),
+    decisionButton("Forget", { action: "forget", memory: memory.id })));
+}
+
+async function proposals(signal) {
+  const { items } = await read("/entities/proposals", { limit: 30 }, signal);
+  if (!items.length) return h("p", { class: "empty" }, "No two names look like one.");
+  const name = (id, text) => h("a", { href: withParameters({ entity: id, memory: null }), "data-item": id }, data(text));
+  return h("ol", { class: "items" }, items.map((pair) => h("li", { class: "proposal" },
+    h("p", { class: "two-names" }, name(pair.entity, pair.name), h("span", { class: "versus" }, "and"), name(pair.other, pair.other_name)),
+    h("p", { class: "meta" }, h("span", {}, data(pair.reason)), h("span", {}, `alike to ${pair.score.toFixed(2)}`)),
+    h("div", { class: "actions" },
+      decisionButton(["Merge into ", data(pair.name)], { action: "merge", entity: pair.other, into: pair.entity }),
+      decisionButton(["Merge into ", data(pair.other_name)], { action: "merge", entity: pair.entity, into: pair.other })))));
+}
+
+async function atRisk(signal) {
+  if (state.day !== null) return h("p", { class: "empty" }, "How far a memory has faded is known for now only.");
+  const { at_risk: items, total } = await readNow("/upkeep/at-risk", { limit: AT_RISK }, signal);
+  if (!items.length) return h("p", { class: "empty" }, "Nothing is about to fade.");
+  return [
+    h("ol", { class: "items" }, items.map((each) => h("li", { class: "at-risk" },
+      h("a", { class: "item", href: withParameters({ memory: each.memory, entity: null }), "data-item": each.memory }, h("p", { class: "memory-text clamped" }, data(each.text))),
+      h("p", { class: "meta" }, h("span", {}, meter(each.score), `score ${each.score.toFixed(2)}`), h("span", {}, `${each.urgency} urgency`), h("span", {}, `used ${count(each.uses, "time")}`), h("span", {}, each.action)),
+      h("div", { class: "actions" }, decisionButton("Forget", { action: "forget", memory: each.memory }))))),
+    total > items.length && h("p", { class: "faint" }, `${count(total - items.length, "more memory", "more memories")} at risk. Upkeep previews them all.`),
+  ];
+}
+
+function meter(score) {
+  const bar = h("span", { class: "meter", "aria-hidden": "true" }, h("span", {}));
+  bar.firstChild.style.width = `${Math.min(1, score / URGENT) * 100}%`;
+  return bar;
+}
+
+async function forgotten(signal) {
+  const pages = await Promise.all(["forgotten", "archived"].map((status) => read("/memories", { status, limit: 50 }, signal)));
+  const items = pages.flatMap((page) => page.items);
+  if (!items.length) return h("p", { class: "empty" }, "Nothing is forgotten.");
+  return h("ol", { class: "items" }, items.reverse().slice(0, 30).map((memory) => h("li", {}, memoryItem(memory), metaLine(memory),
+    h("div", { class: "actions" }, decisionButton("Restore", { action: "restore", memory: memory.id })))));
+}

@@ -1,0 +1,148 @@
+"""What a decision would change, in sentences, before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.api.space import Space
+from remanence.core.index import Index
+from remanence.errors import InvalidInput
+from remanence.graph import entity_revisions
+from remanence.graph.graph_at_time import GraphAtTime
+from remanence.graph.known_entities import KnownEntities
+from remanence.language.text import pluralize, truncate
+from remanence.read.supersession import current_mask
+from remanence.schema import Entity, Memory, Snapshot
+
+_MAX_TEXT = 120
+_MAX_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPreview:
+    """The title of a decision, and its effects in sentences."""
+
+    title: str
+    effects: tuple[str, ...]
+
+
+def preview_forget(space: Space, memory: str) -> DecisionPreview:
+    """What forgetting a memory changes."""
+    [details] = space.get_many(memory) or [None]
+    if details is None or details.memory is None:
+        raise InvalidInput(f"memory {memory!r} is not visible, so it cannot be forgotten. It may be forgotten already.")
+    effects = ["No question about now finds it any more. Views of earlier days still show it."]
+    alone = [str(each) for each in details.relations if set(each.evidence) <= {memory}]
+    shared = [str(each) for each in details.relations if not set(each.evidence) <= {memory}]
+    effects += [f"No longer known, as nothing else states it: {each}." for each in alone[:_MAX_SHOWN]]
+    effects += [f"Still known from other memories: {each}." for each in shared[:_MAX_SHOWN]]
+    effects += [f"Holds again: {_quote(each)}." for each in _revived(space, memory)[:_MAX_SHOWN]]
+    return DecisionPreview(f"Forget {_quote(details.memory)}", tuple(effects))
+
+
+def preview_restore(space: Space, memory: str) -> DecisionPreview:
+    """What restoring a memory changes."""
+    with space._engine.open_index(space.name) as index, index.lock:
+        number = index.require_unerased(memory)
+        if index.catalog.is_visible(number, index.catalog.position):
+            raise InvalidInput(f"memory {memory!r} is neither forgotten nor archived, so there is nothing to restore.")
+        [found] = index.memories(index.catalog.rows_of(number)[-1:])
+        claims = [str(triple) for triple in found.triples]
+    effects = ["Questions find it again, and upkeep lets it decay as before."]
+    effects += [f"It states again: {claim}." for claim in claims[:_MAX_SHOWN]]
+    return DecisionPreview(f"Restore {_quote(found)}", tuple(effects))
+
+
+def preview_supersede(space: Space, memory: str, other: str) -> DecisionPreview:
+    """What saying that one memory replaces another changes."""
+    found = {each.id: each.memory for each in space.get_many([memory, other])}
+    newer, older = found.get(memory), found.get(other)
+    if newer is None or older is None or memory == other:
+        raise InvalidInput(f"memories {memory!r} and {other!r} are not two visible memories. Restore them first.")
+    effects = [
+        f"Questions about now are answered by {_quote(newer)}.",
+        f"{_quote(older)} is kept, labelled as replaced. Questions about the past still find it.",
+    ]
+    if newer.told_at < older.told_at:
+        effects.append(f"Note: it was told earlier ({newer.told_at:%Y-%m-%d}) than what it replaces.")
+    return DecisionPreview(f"{_quote(newer)} replaces {_quote(older)}", tuple(effects))
+
+
+def preview_merge(space: Space, entity: str, into: str) -> DecisionPreview:
+    """What merging one entity into another changes."""
+    with space._engine.open_index(space.name) as index, index.lock:
+        known = KnownEntities(index, index.catalog.position)
+        one, other = known.require(entity, space._now()), known.require(into, space._now())
+        if one.id == other.id:
+            raise InvalidInput(f"{entity!r} and {into!r} are one entity already, {one.name!r}.")
+        memories, relations = _counts(index, space, one)
+    become = "becomes a name" if len(one.names) == 1 else "become names"
+    counts = f"{pluralize(memories, 'memory', 'memories')} and {pluralize(relations, 'relation')}"
+    effects = (
+        f"{_names(one.names)} {become} of {other.name}.",
+        f"{counts} of {one.name} are then about {other.name}.",
+        "Views of earlier days still show two.",
+    )
+    return DecisionPreview(f"Merge {one.name} into {other.name}", effects)
+
+
+def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPreview:
+    """What splitting names off an entity changes."""
+    with space._engine.open_index(space.name) as index, index.lock:
+        known = KnownEntities(index, index.catalog.position)
+        found = known.require(entity, space._now())
+        entity_revisions.plan_split(known, entity, names, None, None, space._now())  # raises if it is not possible
+        visible = index.catalog.visible(index.catalog.position)
+        moved = sum(_mentions(index, visible, name) for name in names)
+        kept = sum(_mentions(index, visible, name) for name in found.names if name not in names)
+    moving = f"{pluralize(moved, 'mention')} by that name {'is' if moved == 1 else 'are'} then about it"
+    effects = (
+        f"A new entity is called {_names(names)}.",
+        f"{moving}, and {kept:,} stay with {found.name}.",
+        "Views of earlier days still show one.",
+    )
+    return DecisionPreview(f"Split {_names(names)} off {found.name}", effects)
+
+
+def _revived(space: Space, memory: str) -> list[Memory]:
+    """The memories that hold again once this one is hidden."""
+    with space._engine.open_index(space.name) as index, index.lock:
+        rows = np.zeros(len(index.catalog), np.bool_)
+        rows[index.catalog.rows_of(index.require_unerased(memory))] = True
+        position = index.catalog.position
+        before = index.snapshot(position, space._now())
+        without = index.without_rows(rows)
+        after = without.snapshot(position, space._now())
+        replaced = np.array([row for row in np.flatnonzero(after.row_mask).tolist() if not rows[row]], np.int64)
+        replaced = replaced[~_current(index, replaced, before)]
+        return index.memories(replaced[_current(without, replaced, after)].tolist())
+
+
+def _current(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    return current_mask(index, rows, snapshot) if len(rows) else np.zeros(0, np.bool_)
+
+
+def _counts(index: Index, space: Space, entity: Entity) -> tuple[int, int]:
+    """How many visible memories mention an entity, and how many relations it has."""
+    snapshot = index.snapshot(index.catalog.position, space._now())
+    graph = GraphAtTime(index, snapshot, any_time=True)
+    node = graph.find(entity)
+    memories = int(snapshot.row_mask[graph.rows_naming(node)].sum())
+    return memories, len(index.relations.relations_of(node.number, snapshot))
+
+
+def _mentions(index: Index, visible: NDArray[np.bool_], name: str) -> int:
+    number = index.names.number(name)
+    return 0 if number is None else int(visible[index.graph.rows_mentioning(number)].sum())
+
+
+def _quote(memory: Memory) -> str:
+    return f"“{truncate(memory.text, _MAX_TEXT)}”"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)

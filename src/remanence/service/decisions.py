@@ -1,0 +1,223 @@
+"""What people decided about memories and entities, read from the ledger: what, when, why, and whether it can be undone.
+
+A decision is a ledger entry that hid or restored a memory, said that one memory replaces or contradicts another, ended
+such a link, or renamed, merged or split an entity. What an upkeep run did is part of that run, and not listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from remanence.api.space import Space
+from remanence.core.index import Index
+from remanence.errors import InvalidInput, NotFound
+from remanence.events import (
+    Event,
+    Forgotten,
+    Invalidated,
+    Linked,
+    Merged,
+    Ran,
+    Renamed,
+    Restored,
+    Reversed,
+    Split,
+    Undone,
+)
+from remanence.graph.known_entities import KnownEntities
+from remanence.language.text import truncate
+from remanence.schema import Entry, Link
+
+_LINKS = ("supersedes", "contradicts")
+_FIRST_BATCH = 500
+_MAX_ENTRIES = 20_000
+"""How far back the ledger is read for decisions, in entries."""
+_MAX_TEXT = 120
+UNDO_REASON = "undone by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision. `text` says it in a sentence; `memories` and `entities` are the ids of what it is about."""
+
+    position: int
+    at: datetime
+    kind: str
+    text: str
+    why: str | None
+    by: str | None
+    memories: tuple[str, ...]
+    entities: tuple[str, ...]
+    can_undo: bool
+
+
+def list_decisions(space: Space, limit: int) -> list[Decision]:
+    """The last decisions, newest first."""
+    engine = space._engine
+    with engine.open_index(space.name) as index:
+        head, back = index.catalog.position, _FIRST_BATCH
+        while True:
+            entries = list(engine.ledger.read(space.name, after=max(0, head - back)))
+            found = _decided(index, [entry for entry in entries if entry.position <= head])
+            if len(found) >= limit or back >= min(head, _MAX_ENTRIES):
+                break
+            back *= 4
+        with index.lock:
+            teller = _Teller(index, space._now())
+            return [teller.decision(entry) for entry in found[: -limit - 1 : -1]]
+
+
+def decision_about(space: Space, subject: str) -> Decision:
+    """The last decision about a memory, an entity or a link."""
+    last = next((each for each in _entries_back(space) if each.subject == subject), None)
+    if last is None:
+        raise NotFound(f"space {space.name!r} has no decision about {subject!r}.")
+    with space._engine.open_index(space.name) as index, index.lock:
+        return _Teller(index, space._now()).decision(last)
+
+
+def undo_decision(space: Space, position: int) -> Decision:
+    """Undo a decision by a new ledger entry, and return that one.
+
+    Raises:
+        NotFound: There is no decision at this position.
+        InvalidInput: It cannot be undone, or something has changed since.
+    """
+    entry = space._engine.ledger.entries_at([position]).get(position)
+    if entry is None or entry.space != space.name or not _is_decision(entry.event):
+        raise NotFound(f"entry {position} is no decision in space {space.name!r}. GET decisions lists them.")
+    with space._engine.open_index(space.name) as index, index.lock:
+        told = _Teller(index, space._now()).decision(entry)
+    if not told.can_undo:
+        raise InvalidInput(f"entry {position} cannot be undone ({told.text}): it was undone, or changed since.")
+    _undoing(space, entry)()
+    subject = entry.event.link if isinstance(entry.event, Linked) else entry.subject
+    return decision_about(space, subject)
+
+
+def _undoing(space: Space, entry: Entry) -> Callable[[], object]:
+    event = entry.event
+    if isinstance(event, Forgotten):
+        return lambda: space.unforget(event.memory)
+    if isinstance(event, Restored):
+        return lambda: space.forget(event.memory, why=UNDO_REASON)
+    if isinstance(event, Linked):
+        return lambda: space.graph.invalidate(event.link, why=UNDO_REASON)
+    return lambda: space.entities.undo(entry.position, why=UNDO_REASON)
+
+
+def _is_decision(event: Event | None) -> bool:
+    if isinstance(event, Linked):
+        return event.kind in _LINKS
+    return isinstance(event, Forgotten | Restored | Invalidated | Renamed | Merged | Split | Undone)
+
+
+def _decided(index: Index, entries: list[Entry]) -> list[Entry]:
+    """The decisions among some entries, oldest first, without those that an upkeep run wrote."""
+    found: dict[int, Entry] = {}
+    last: dict[tuple[str, str], int] = {}  # by kind and subject, the position of the last entry
+    for entry in entries:
+        if isinstance(entry.event, Ran):
+            written = [("forgotten", each) for each in entry.event.hidden] + [("linked", e) for e in entry.event.edges]
+        elif isinstance(entry.event, Reversed) and (run := index.usage.runs.get(entry.event.run)) is not None:
+            written = [("restored", each) for each in run.hidden] + [("forgotten", each) for each in run.made]
+            written += [("invalidated", edge) for edge in run.edges]
+        else:
+            written = []
+        for key in written:
+            found.pop(last.get(key, -1), None)
+        if _is_decision(entry.event):
+            found[entry.position] = entry
+            last[entry.kind, entry.subject] = entry.position
+    return list(found.values())
+
+
+def _entries_back(space: Space) -> Iterator[Entry]:
+    """The last decisions of a space, the newest first."""
+    engine = space._engine
+    with engine.open_index(space.name) as index:
+        entries = engine.ledger.read(space.name, after=max(0, index.catalog.position - _FIRST_BATCH))
+        yield from (entry for entry in reversed(list(entries)) if _is_decision(entry.event))
+
+
+class _Teller:
+    """Says what an entry decided, as of now. Use it with the lock of the index."""
+
+    def __init__(self, index: Index, now: datetime) -> None:
+        self._index = index
+        self._snapshot = index.snapshot(index.catalog.position, now)
+
+    def decision(self, entry: Entry) -> Decision:
+        text, memories, entities, can_undo = self._told(entry)
+        why, by = getattr(entry.event, "why", None), getattr(entry.event, "by", None)
+        by = entry.event.observed_by if isinstance(entry.event, Linked) else by
+        return Decision(entry.position, entry.at, entry.kind, text, why, by, memories, entities, can_undo)
+
+    def _told(self, entry: Entry) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
+        """A sentence, the memories and the entities that it is about, and whether the entry can be undone."""
+        event, position = entry.event, entry.position
+        if isinstance(event, Forgotten | Restored):
+            verb = "was restored" if isinstance(event, Restored) else "was forgotten"
+            return f"{self._quote(event.memory)} {verb}", (event.memory,), (), self._is_last_change(event, position)
+        if isinstance(event, Linked):
+            link = self._index.links.get(event.link, self._snapshot)
+            return self._sentence(event), (event.source, event.target), (), self._holds(link)
+        if isinstance(event, Invalidated):
+            return self._ended(event)
+        if isinstance(event, Merged | Split | Renamed):
+            registry = self._index.registry
+            can_undo = registry.undone_by(position) is None and registry.changed_since(position) is None
+            return self._revision(event, position), (), self._entities(event), can_undo
+        assert isinstance(event, Undone), "this is the last kind of decision"
+        undone = self._index.entries_at([event.position]).get(event.position)
+        what = "a change of an entity"
+        if undone is not None and isinstance(undone.event, Merged | Split | Renamed):
+            what = self._revision(undone.event, undone.position)
+        return f"Undone: {what}", (), (event.entity,), False
+
+    def _is_last_change(self, event: Forgotten | Restored, position: int) -> bool:
+        """Whether nothing has hidden, shown or erased the memory since."""
+        catalog = self._index.catalog
+        number = catalog.number(event.memory)
+        if number is None or catalog.is_erased(number):
+            return False
+        return catalog.visibility_changes(number)[-1:] == [position]
+
+    def _ended(self, event: Invalidated) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
+        link = self._index.links.get(event.edge, self._snapshot)
+        if link is not None:
+            return f"No longer: {self._sentence(link)}", (link.source, link.target), (), False
+        return "A relation was ended", (), (), False
+
+    def _sentence(self, link: Linked | Link) -> str:
+        verb = "replaces" if link.kind == "supersedes" else "contradicts"
+        return f"{self._quote(link.source)} {verb} {self._quote(link.target)}"
+
+    def _holds(self, link: Link | None) -> bool:
+        return link is not None and self._snapshot.now in link.valid
+
+    def _revision(self, event: Merged | Split | Renamed, position: int) -> str:
+        before = self._name(event.entity, position - 1)
+        if isinstance(event, Renamed):
+            return f"{before} was renamed to {event.name}"
+        if isinstance(event, Merged):
+            return f"{before} was merged into {self._name(event.into, position)}"
+        return f"{', '.join(event.names)} was split off from {before}"
+
+    @staticmethod
+    def _entities(event: Merged | Split | Renamed) -> tuple[str, ...]:
+        return (event.entity,) if isinstance(event, Renamed) else (event.entity, event.into)
+
+    def _name(self, entity_id: str, position: int) -> str:
+        entity = KnownEntities(self._index, position).get(entity_id)
+        return entity_id if entity is None else entity.name
+
+    def _quote(self, memory_id: str) -> str:
+        """The text of a memory in its last version, in quotes."""
+        number = self._index.catalog.number(memory_id)
+        if number is None or self._index.catalog.is_erased(number):
+            return "a memory that was erased"
+        memories = self._index.readable_memories(self._index.catalog.rows_of(number)[-1:])
+        return f"“{truncate(memories[0].text, _MAX_TEXT)}”" if memories else "a memory that was erased"

@@ -1,0 +1,385 @@
+"""The inspector in headless Chromium, against a real server: search, the slider, the graph, decisions, import, live."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence.testing import HashingEmbedder
+
+pytest.importorskip("playwright", reason="pip install playwright, or the dev group, for the tests of the inspector")
+pytest.importorskip("fastapi", reason="pip install 'remanence[server]' for the tests of the inspector")
+
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from remanence.service.tokens import TokenStore
+from remanence_server import ServerSettings, create_app
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="the tests of the inspector need a browser: apt-get install chromium"
+)
+
+VIEWS = ("search", "search?q=Where+does+Ana+live%3F", "graph", "timeline", "review", "upkeep")
+HOSTILE = "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'><style>body{display:none}</style>"
+OVERRIDE = "\u202e"
+ROWS: list[dict[str, Any]] = [
+    {"text": "It rained all day.", "now": "2025-06-01", "kind": "episode"},
+    {"text": "Ana lives in Porto.", "now": "2025-12-01", "valid_from": "2023-04-01"},
+    {"text": "Ana works at Brightwater.", "now": "2026-01-10", "source": "letter"},
+    {"text": "Bruno lives in Braga.", "now": "2026-02-01", "valid_from": "2026-01-01", "observed_by": "Ana"},
+    {"text": "Bruno lives in Faro.", "now": "2026-02-02", "valid_from": "2026-01-01", "observed_by": "Maya"},
+    {"text": "Carla Mendes is a friend of Bruno.", "now": "2026-02-20"},
+    {"text": "C. Mendes plays the cello.", "now": "2026-03-01"},
+    {"text": "Ana moved to Lisbon.", "now": "2026-06-10", "valid_from": "2026-06-01"},
+]
+
+
+@contextmanager
+def served(space: remanence.Space, tokens: TokenStore | None = None, **settings: Any) -> Iterator[str]:
+    """The address of a server for this space."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = create_app(space, settings=ServerSettings(sweep_seconds=0, port=port, **settings), tokens=tokens)
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        app.state.server.stopping.set()
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def story() -> Iterator[remanence.Space]:
+    """A few months of what was learned about Ana and her friends."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add_many(ROWS)
+        yield space
+
+
+@pytest.fixture
+def address(story: remanence.Space) -> Iterator[str]:
+    with served(story) as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that must not report an error."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if "Content Security" in message.text else None)
+    yield page
+    context.close()
+    assert not errors
+
+
+def test_search_shows_each_signal_as_a_bar_with_its_reason(page: Page, address: str) -> None:
+    """A hit has a row for each signal that found it: its name, a bar, its share, and why."""
+    page.goto(f"{address}#/search")
+    page.get_by_label("Question").fill("Where does Ana live?")
+    page.keyboard.press("Enter")
+
+    first = page.locator(".hit").first
+    expect(first.locator(".memory-text")).to_contain_text("Ana moved to Lisbon")
+    rows = first.get_by_label("Why it was found").locator("li")
+    expect(rows.filter(has_text="Connections")).to_contain_text("Ana")
+    widths = first.locator(".bar span").evaluate_all("bars => bars.map((bar) => parseFloat(bar.style.width))")
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 10
+
+
+def test_the_slider_moves_the_whole_page_to_an_earlier_day(page: Page, address: str) -> None:
+    """On a day in March the page believes what was known then, in every view, and changes nothing."""
+    page.goto(f"{address}#/search?q=Where+does+Ana+live%3F")
+    expect(page.locator(".hit").first).to_contain_text("Lisbon")
+
+    page.get_by_role("slider", name="Day of knowledge").evaluate(
+        "slider => { slider.value = Date.parse('2026-03-10') / 864e5; slider.dispatchEvent(new Event('input')); }"
+    )
+    expect(page.locator("#past-note")).to_contain_text("10 March 2026")
+    expect(page.locator(".hit").first).to_contain_text("Ana lives in Porto.")
+    expect(page.get_by_text("Lisbon")).to_have_count(0)
+
+    page.get_by_role("link", name="Timeline").click()
+    expect(page.locator(".chart .relation").first).to_be_visible()
+    expect(page.locator(".chart")).not_to_contain_text("Lisbon")
+    page.get_by_role("link", name="Review").click()
+    expect(page.get_by_role("button", name="This one holds").first).to_be_disabled()
+
+    page.keyboard.press("Escape")
+    expect(page.locator("#past-note")).to_be_empty()
+    expect(page.get_by_role("button", name="This one holds").first).to_be_enabled()
+
+
+def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(page: Page, address: str) -> None:
+    """A small space opens as a map; choosing an entity shows what is around it, and its details."""
+    page.goto(f"{address}#/graph")
+    expect(page.locator("canvas[data-settled]")).to_be_visible(timeout=15_000)
+    painted = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((v) => v)"
+    assert page.locator("canvas").evaluate(painted)
+
+    page.get_by_label("Find an entity").fill("Bru")
+    page.locator(".entity-list").get_by_role("link", name="Bruno").click()
+    expect(page.locator(".graph-caption")).to_contain_text("Bruno:")
+    details = page.get_by_role("complementary", name="Details")
+    expect(details.get_by_role("heading", name="Bruno")).to_be_focused()
+    expect(details.get_by_label("Relations")).to_contain_text("lives in")
+
+
+def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) -> None:
+    """Of many labels those of the most important nodes are drawn, and no two cover each other."""
+    page.goto(address)
+    boxes = page.evaluate(
+        """async () => {
+          const { placeLabels } = await import("/inspector/js/labels.js");
+          const context = document.createElement("canvas").getContext("2d");
+          const order = Array.from({ length: 5000 }, (_, place) => place);
+          const screen = order.map((place) => [(place * 7919) % 1000, (place * 104729) % 700]);
+          const labels = placeLabels(order, { width: 1000, height: 700, screen, context,
+            text: (place) => `Entity ${place}`, font: () => "12px serif", below: () => 5,
+            always: () => false, everywhere: false });
+          return labels.map(({ place, x, y, text }) => [place, x, y, context.measureText(text).width]);
+        }"""
+    )
+    assert 50 < len(boxes) < 1_000
+    assert boxes[0][0] == 0, "the most important node has its label"
+    for place, (_, x, y, width) in enumerate(boxes):
+        for _, other_x, other_y, other_width in boxes[place + 1 :]:
+            assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
+
+
+def test_a_conflict_is_resolved_after_a_preview_and_undone(page: Page, address: str, story: remanence.Space) -> None:
+    """One click, the effects in words, a second click; the ledger has the reason, and Undo brings the conflict back."""
+    page.goto(f"{address}#/review")
+    braga = page.locator(".conflict").locator(".pair > div", has_text="Braga")
+    braga.get_by_role("button", name="This one holds").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".effects")).to_contain_text("“Bruno lives in Faro.” is kept, labelled as replaced.")
+    dialog.get_by_label("Reason").fill("he said so")
+    dialog.get_by_role("button", name="Replace").click()
+
+    expect(page.locator(".conflict")).to_have_count(0)
+    expect(page.locator("#decided .decision").first).to_contain_text("he said so")
+    assert story.recall("Where does Bruno live?")[0].memory.text == "Bruno lives in Braga."
+
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator(".conflict")).to_have_count(1)
+    assert len(story.graph.disagreements()) == 1
+
+
+def test_a_memory_is_forgotten_restored_and_undone(page: Page, address: str, story: remanence.Space) -> None:
+    """What is forgotten leaves the list of current memories and can be restored from the review."""
+    page.goto(f"{address}#/search?q=cello")
+    page.locator(".hit a.item").first.click()
+    details = page.get_by_role("complementary", name="Details")
+    details.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    expect(details.get_by_role("button", name="Restore")).to_be_visible()
+    assert story.count() == len(ROWS) - 1
+
+    page.goto(f"{address}#/review")
+    page.locator("#forgotten").get_by_role("button", name="Restore").click()
+    page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+    expect(page.locator("#forgotten")).to_contain_text("Nothing is forgotten.")
+    assert story.count() == len(ROWS)
+
+
+def test_a_merge_is_proposed_made_and_split_again(page: Page, address: str, story: remanence.Space) -> None:
+    """Two names become one entity, whose panel can split the name off again."""
+    page.goto(f"{address}#/review")
+    page.locator(".proposal").get_by_role("button", name="Merge into Carla Mendes").click()
+    expect(page.locator(".effects")).to_contain_text("“C. Mendes” becomes a name of Carla Mendes.")
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    expect(page.locator(".proposal")).to_have_count(0)
+    assert story.entities.resolve("C. Mendes").name == "Carla Mendes"
+
+    page.goto(f"{address}#/review?entity=Carla%20Mendes")
+    details = page.get_by_role("complementary", name="Details")
+    details.get_by_label("C. Mendes").check()
+    details.get_by_role("button", name="Split off the chosen names").click()
+    page.get_by_role("dialog").get_by_role("button", name="Split").click()
+    expect(page.locator("#decided .decision").first).to_contain_text("was split off from Carla Mendes")
+    assert story.entities.resolve("C. Mendes").name == "C. Mendes"
+
+
+def test_upkeep_is_previewed_applied_and_undone(page: Page, address: str, story: remanence.Space) -> None:
+    """A run is shown as a table before it is made, and undone as a whole."""
+    page.goto(f"{address}#/upkeep")
+    for box in page.get_by_role("checkbox").all():
+        box.uncheck()
+    page.get_by_label("Forget what has faded").check()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".plan table").first).to_contain_text("It rained all day.")
+    before = story.count()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".run")).to_have_count(1)
+    assert story.count() < before
+
+    page.get_by_role("button", name="Undo this run").click()
+    expect(page.locator(".run")).to_contain_text("undone")
+    assert story.count() == before
+
+
+def test_a_dropped_file_becomes_memories(page: Page, address: str, story: remanence.Space) -> None:
+    """A file that is dropped anywhere is shown, imported on a click, and found."""
+    page.goto(f"{address}#/search")
+    page.locator("#recent li").first.wait_for()
+    drop_file(page, "notes <b>.txt", "Dora keeps bees.\\n\\nDora lives in Evora.")
+    dialog = page.get_by_role("dialog", name="Import")
+    expect(dialog).to_contain_text("notes <b>.txt")
+    dialog.get_by_role("button", name="Import it").click()
+    expect(dialog).to_contain_text("2 memories added")
+    dialog.get_by_role("button", name="Close").click()
+    expect(page.locator("#recent")).to_contain_text("Dora keeps bees.")
+    assert story.recall("bees")[0].memory.source == "notes <b>.txt"
+
+
+def drop_file(page: Page, name: str, content: str) -> None:
+    page.evaluate(
+        """([name, content]) => {
+          const files = new DataTransfer();
+          files.items.add(new File([content.replaceAll("\\\\n", "\\n")], name));
+          for (const kind of ["dragenter", "dragover", "drop"]) {
+            document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: files, bubbles: true, cancelable: true }));
+          }
+        }""",
+        [name, content],
+    )
+
+
+def test_memories_appear_as_they_arrive(page: Page, address: str, story: remanence.Space) -> None:
+    """What another program adds is on the page without a reload, and the stream reconnects by itself."""
+    page.goto(f"{address}#/search")
+    expect(page.locator("#live")).to_have_text("Live")
+    story.add("Dora keeps bees.")
+    expect(page.locator("#recent li").first).to_contain_text("Dora keeps bees.")
+    expect(page.locator("#announcer")).to_have_text("New memory: Dora keeps bees.")
+
+
+def test_text_of_memories_is_never_code(page: Page, address: str, story: remanence.Space) -> None:
+    """Scripts, event handlers, styles and bidi tricks in texts, names and file names are shown as text."""
+    evil = story.add(f"Mallory says {HOSTILE} {OVERRIDE}reversed", entities=[HOSTILE, "Mallory"], source=HOSTILE)
+    story.graph.relate(HOSTILE, "onerror", f"Porto{OVERRIDE}")
+    story.entities.register("Mallory", aliases=[HOSTILE + "2"])
+    response = page.goto(address)
+    assert response is not None
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+    for view in (*VIEWS, "search?q=Mallory+script", f"search?memory={evil.id}", "review?entity=Mallory"):
+        page.goto(f"{address}#/{view}")
+        expect(page.locator(".loading")).to_have_count(0, timeout=15_000)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("main script, main img, main style, aside script, aside img, aside style").count() == 0
+        assert page.locator("body").is_visible()
+    page.goto(f"{address}#/search?memory={evil.id}")
+    heading = page.get_by_role("complementary", name="Details").get_by_role("heading", level=2)
+    expect(heading).to_contain_text("<script>window.hacked=1</script>")
+    expect(heading.locator(".hidden-character")).to_have_text("U+202E")
+    assert OVERRIDE not in (page.locator("body").text_content() or "")
+    drop_file(page, f"{OVERRIDE}<img src=x onerror=alert(1)>.txt", "x")
+    expect(page.get_by_role("dialog", name="Import").locator("li .hidden-character")).to_have_text("U+202E")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Browser, address: str, theme: Any) -> None:
+    """No view, panel or dialog has a serious or critical accessibility problem."""
+    context = browser.new_context(color_scheme=theme, bypass_csp=True, reduced_motion="reduce")
+    page = context.new_page()
+    past = "search?q=Bruno&day=2026-03-10"
+    for view in (*VIEWS, "review?entity=Bruno", past) if theme == "light" else ("review?entity=Bruno", past):
+        page.goto(f"{address}#/{view}")
+        expect(page.locator(".loading")).to_have_count(0, timeout=15_000)
+        serious(page)
+    page.keyboard.press("?")
+    serious(page)
+    context.close()
+
+
+def serious(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    problems = [
+        (each["id"], [node["html"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert not problems
+
+
+def test_keys_search_move_open_close_and_help(page: Page, address: str) -> None:
+    """Everything on the way from a question to a memory and back works without a mouse."""
+    page.goto(f"{address}#/review")
+    page.get_by_role("heading", name="Review").wait_for()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Question")).to_be_focused()
+    page.keyboard.type("Where does Ana live?")
+    page.keyboard.press("Enter")
+    page.locator(".hit").first.wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(page.locator(".hit a.item").first).to_be_focused()
+    page.keyboard.press("Enter")
+    details = page.get_by_role("complementary", name="Details")
+    expect(details.get_by_role("heading", level=2)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(details).to_be_hidden()
+    expect(page.locator(".hit a.item").first).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("[")
+    expect(page.locator("#past-note")).to_contain_text("June 2026")
+
+
+def test_a_server_with_tokens_asks_for_one(page: Page, story: remanence.Space) -> None:
+    """The page asks for a token, keeps it for the tab only, and works with it."""
+    tokens = TokenStore(None)
+    secret = tokens.create("inspector", spaces=[story.name], access="write")[0]
+    with served(story, tokens, require_token=True) as address:
+        page.goto(address)
+        dialog = page.get_by_role("dialog", name="Token")
+        dialog.get_by_label("Token").fill(secret)
+        dialog.get_by_role("button", name="Use this token").click()
+        expect(page.locator("#recent li")).to_have_count(len(ROWS))
+        assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 1]
+
+
+def test_the_page_fits_a_phone(browser: Browser, address: str) -> None:
+    """No view is wider than the screen of a phone."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce", has_touch=True)
+    page = context.new_page()
+    for view in (*VIEWS, "review?entity=Bruno"):
+        page.goto(f"{address}#/{view}")
+        expect(page.locator(".loading")).to_have_count(0, timeout=15_000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+    context.close()
