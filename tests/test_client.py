@@ -56,6 +56,7 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert remote.entities.resolve("Ally", at="2019-01-01") == space.entities.resolve("Ally", at="2019-01-01")
     assert list(remote.entities.list(page_size=2, page=2)) == list(space.entities.list(page_size=2, page=2))
     assert str(remote.graph.path("Alice", "Bob")) == str(space.graph.path("Alice", "Bob"))
+    assert remote.graph.map() == space.graph.map()
     assert remote.graph.query("Alice") == space.graph.query("Alice")
     assert remote.graph.timeline("Alice") == space.graph.timeline("Alice")
     assert remote.graph.when("Alice", "knows") == [ended]
@@ -141,7 +142,7 @@ async def test_async_variants(remote: Space) -> None:
 
 def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
-    not_remote = {"evaluate", "show_decay", "regret", "index_vault", "start"}
+    not_remote = {"evaluate", "rebuild_collection", "show_decay", "regret", "index_vault", "start"}
     inherited = {"get", "show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline", "using"}
     for part in (remote, remote.graph, remote.entities, remote.audit, remote.admin, remote.jobs, remote.upkeep):
         for name, method in inspect.getmembers(type(part), inspect.isfunction):

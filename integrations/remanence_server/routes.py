@@ -143,7 +143,9 @@ def _signature(
     parameters = [Parameter("request", kind, annotation=Request), Parameter("space", kind, annotation=SpaceSegment)]
     for name in in_path:
         field = operation.request.model_fields[name]
-        annotation = Annotated[str, Path(min_length=1, max_length=512, description=field.description)]
+        # With the limits of the field, which `Annotated` takes as a tuple.
+        parts = (field.annotation, *field.metadata, Path(description=field.description))
+        annotation: Any = Annotated[parts]
         parameters.append(Parameter(name, kind, annotation=annotation))
     if arguments is not None:
         optional = not any(field.is_required() for field in arguments.model_fields.values())
