@@ -9,6 +9,7 @@ from remanence.api.graph_facet import Graph, GraphView
 from remanence.client.arguments import several, to_json
 from remanence.client.remote_facets import RemoteFacet
 from remanence.errors import InvalidInput
+from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
 from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
 from remanence.read.recall_tables import Relations
@@ -43,6 +44,10 @@ class RemoteGraphView(RemoteFacet, GraphView):
     def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
         items = self._read(operations.disagreements, kinds=several(kinds)).items
         return [(each.memory.to_memory(), each.disagreement.to_disagreement()) for each in items]
+
+    def map(self, *, limit: int = 5_000) -> EntityMap:
+        found: EntityMap = self._read(operations.entity_map, limit=limit)
+        return found
 
     def join(self, left: Any, how: str, right: Any) -> list[OverlapPeriod]:
         items = self._read(operations.join, left=left, how=how, right=right).items
