@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import hypothesis
 import pytest
 
 import remanence
+from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
 
@@ -24,6 +26,16 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 
+# Files whose tests start processes, run notebooks or try hundreds of examples: `make quick` leaves them out.
+SLOW_FILES = {
+    f"test_{name}"
+    for name in (
+        "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
+        "extractors hostile_text import_sources imports langchain_imports langchain_notebook "
+        "langgraph_differential langgraph_notebook ledger llm llm_answers many_spaces near_pairs notebook "
+        "package passages processes properties transfer written_down "
+    ).split()
+}
 REMOTE_MODULES = frozenset(
     "test_langchain_retriever test_langchain_tools test_langchain_history test_langchain_users "
     "test_langchain_documents test_langgraph_store llamaindex.test_retriever llamaindex.test_tools "
@@ -51,7 +63,10 @@ def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what an older Python cannot do."""
+    """Mark slow tests, and leave out what an older Python cannot do."""
+    for item in items:
+        if item.path.stem in SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
     if sys.version_info < (3, 11):
         for item in items:
             if item.get_closest_marker("run_config"):
@@ -87,6 +102,34 @@ def nuts(space: remanence.Space) -> remanence.Memory:
 def home(tmp_path: Path) -> Path:
     """A folder for a space, not made yet."""
     return tmp_path / "memory"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Server]:
+    """A PostgreSQL server that all tests share; it is stopped with the last of them."""
+    base = tmp_path_factory.getbasetemp()
+    with shared_server(base if worker_id == "master" else base.parent) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def worker_id() -> str:
+    """Which process of the test session this is. pytest-xdist has this fixture too."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "master")
+
+
+@pytest.fixture
+def database(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a ledger of its own, not made yet, with its files in the folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    schema = f"test_{uuid4().hex}"
+    return f"{postgres.url(schema)}&application_name={schema}"
+
+
+@pytest.fixture(params=["folder", "postgres"])
+def location(request: pytest.FixtureRequest) -> str:
+    """Where a ledger can be: in a folder or a database, not made yet."""
+    return str(request.getfixturevalue("home" if request.param == "folder" else "database"))
 
 
 @pytest.fixture

@@ -371,7 +371,7 @@ def test_a_child_without_a_name(lived_in: Space) -> None:
         ("a\x00b", "not a folder name"),
         (7, "7 is not a folder"),
         (b"x", "not a folder"),
-        ("postgresql://me:secret@host/db", "'postgresql://…' is a URL"),
+        ("mysql://me:secret@host/db", "'mysql://…' is no address"),
         (":memory:", "Give None"),
         ("~nobody-known-here/memory", "home of an unknown user"),
     ],
@@ -883,11 +883,11 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
         down = down_from == "the start"
 
         def __getattribute__(self, name: str) -> Any:
-            if name in ("upsert", "query_points", "scroll", "delete", "collection_exists") and self.down:
+            if name in ("upsert", "query_points", "scroll", "delete", "get_collection") and self.down:
                 raise ResponseHandlingException(OSError("connection refused"))
             return super().__getattribute__(name)
 
-    monkeypatch.setattr("remanence.signals.vectors._MIN_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("remanence.signals.vector_points._MIN_RETRY_SECONDS", 0.0)
     server = Server(":memory:")
     with remanence.open(home, embedder=HashingEmbedder(), qdrant=server) as space:
         harbour = space.add("The harbour is closed.")

@@ -22,7 +22,7 @@ import pytest
 import remanence
 from remanence.testing import HashingEmbedder
 
-KILLS = 50
+KILLS = {"folder": 50, "postgres": 15}
 
 NURSERY = """
 import os, sys
@@ -31,7 +31,9 @@ from remanence.api import opening, space
 from remanence.core import engine
 from remanence.models import extractors
 from remanence.models.embedders import checked
-from remanence.ledger import sql
+from remanence.ledger import sqlite_ledger
+if sys.argv[1].startswith("postgresql"):
+    from remanence.ledger import postgres_ledger
 from remanence.testing import fakes
 from remanence.signals.stores import edge, exact
 from test_crash import live
@@ -86,10 +88,11 @@ def live(folder: str, life: str, verbs: str) -> None:
 class Nursery:
     """Bears writers and kills them."""
 
-    def __init__(self) -> None:
+    def __init__(self, location: str) -> None:
+        self._location = location
         # A session of its own: whatever happens, no writer outlives the test.
         self.process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY],
+            [sys.executable, "-c", NURSERY, location],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parent,
@@ -97,10 +100,10 @@ class Nursery:
         )
         assert self._line() == "ready"
 
-    def kill_one(self, folder: Path, life: int, verbs: str, after: float, *, awake: bool) -> list[list[Any]]:
+    def kill_one(self, life: int, verbs: str, after: float, *, awake: bool) -> list[list[Any]]:
         """One life, and all it said; `awake` lets it say its first word before the time runs."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{folder} {life} {verbs}\n".encode())
+        self.process.stdin.write(f"{self._location} {life} {verbs}\n".encode())
         self.process.stdin.flush()
         said: list[str] = []
         while not (line := self._line()).startswith("born"):
@@ -126,27 +129,30 @@ class Nursery:
 
 
 @pytest.fixture
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
+def nursery(location: str) -> Iterator[Nursery]:
+    nursery = Nursery(location)
     yield nursery
     nursery.end()
 
 
-def test_what_was_acknowledged_survives_kill_9_at_any_instant(nursery: Nursery, home: Path) -> None:
-    """Fifty writers die in the middle of something; every memory they were promised is there."""
+def test_what_was_acknowledged_survives_kill_9_at_any_instant(
+    nursery: Nursery, location: str, request: pytest.FixtureRequest
+) -> None:
+    """Many writers die in the middle of something; every memory they were promised is there."""
     dice = random.Random(50)
     said: list[list[Any]] = []
-    for life in range(KILLS):
+    kills = KILLS[request.node.callspec.params["location"]]
+    for life in range(kills):
         after = dice.uniform(0.0, 0.25)
-        said += nursery.kill_one(home, life, "add,add,many,revise,forget", after, awake=life % 5 != 0)
+        said += nursery.kill_one(life, "add,add,many,revise,forget", after, awake=life % 5 != 0)
 
     kept = {memory: text for verb, memory, *rest in said if verb == "kept" for text in rest}
     touched = {what[0] for verb, *what in said if verb == "to-forget"}
     forgotten = {what[0] for verb, *what in said if verb == "done-forget"}
     last_word = {key: count for verb, key, *rest in said if verb == "revised" for count in rest}
-    assert min(len(kept), len(forgotten), len(last_word)) > 20
+    assert min(len(kept), len(forgotten), len(last_word)) > kills // 3
 
-    with remanence.open(home, embedder=HashingEmbedder(16)) as space:
+    with remanence.open(location, embedder=HashingEmbedder(16)) as space:
         there = {memory.id: memory for memory in space.memories()}
         assert {m: text for m, text in kept.items() if m not in touched and there[m].text != text} == {}
         assert not forgotten & there.keys()
@@ -157,21 +163,21 @@ def test_what_was_acknowledged_survives_kill_9_at_any_instant(nursery: Nursery, 
         assert space.verify().entries >= len(kept) + len(forgotten) + len(last_word)
 
 
-def test_what_was_erased_stays_erased_through_kill_9(nursery: Nursery, home: Path) -> None:
-    """An acknowledged erasure leaves no word in any file, whatever the crash cut short."""
+def test_what_was_erased_stays_erased_through_kill_9(nursery: Nursery, location: str, tmp_path: Path) -> None:
+    """An acknowledged erasure leaves no word in any file of ours, whatever the crash cut short."""
     dice = random.Random(12)
     said: list[list[Any]] = []
     for life in range(10):
-        said += nursery.kill_one(home, life, "add,add,erase", dice.uniform(0.3, 0.8), awake=True)
+        said += nursery.kill_one(life, "add,add,erase", dice.uniform(0.3, 0.8), awake=True)
 
     texts = {memory: text for verb, memory, *rest in said if verb == "kept" for text in rest}
     erased = [what[0] for verb, *what in said if verb == "done-erase"]
     assert len(erased) > 3
-    with remanence.open(home, embedder=HashingEmbedder(16)) as space:
+    with remanence.open(location, embedder=HashingEmbedder(16)) as space:
         assert [memory for memory in erased if space.get(memory)] == []
         assert space.admin.check() == {}
         space.verify()
-    files = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for memory in erased:
         words = texts[memory].encode()
         assert [path for path, held in files.items() if words in held] == []

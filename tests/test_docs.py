@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import langchain_classic  # noqa: F401 - its import resets warning filters; before the tests, not within one
 import pytest
 
 from doc_sessions import differences, same, sections, updated

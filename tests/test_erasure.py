@@ -326,7 +326,7 @@ class TestPending:
             began = time.monotonic()
             certificate = space.erase(memory)
             assert time.monotonic() - began < 1.0
-            assert [each.where for each in certificate.pending] == ["the write-ahead log of the ledger"]
+            assert [each.where for each in certificate.pending] == ["the write-ahead log or old pages of the ledger"]
             assert space.audit.pending()
             reader.close()
             assert eventually(lambda: files_with(home, "Zanzibar") == [])  # nobody asks

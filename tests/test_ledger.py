@@ -23,7 +23,7 @@ from remanence import errors
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.ledger import codec, open_ledger, sqlite, tables
 from remanence.ledger.in_memory import InMemoryLedger
-from remanence.ledger.sql import SqlLedger
+from remanence.ledger.sqlite_ledger import SqliteLedger
 from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, append_events, remembered_event
 
 FIRST = Path(__file__).parent / "ledgers" / "v1"
@@ -40,15 +40,15 @@ class TestVolatile(LedgerContract):
 
 class TestSql(LedgerContract):
     @pytest.fixture
-    def ledger(self, tmp_path: Path) -> Iterator[SqlLedger]:
-        ledger = SqlLedger(tmp_path / "memory")
+    def ledger(self, tmp_path: Path) -> Iterator[SqliteLedger]:
+        ledger = SqliteLedger(tmp_path / "memory")
         yield ledger
         ledger.close()
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
-    ledger = SqlLedger(tmp_path)
+def ledger(tmp_path: Path) -> Iterator[SqliteLedger]:
+    ledger = SqliteLedger(tmp_path)
     yield ledger
     ledger.close()
 
@@ -134,13 +134,13 @@ def test_the_database_answers_as_the_list_does(
 ) -> None:
     """Whatever is written, failed and erased, both ledgers tell the same story, also when opened again."""
     folder = tmp_path_factory.mktemp("ledger")
-    reference, ledger = InMemoryLedger(), SqlLedger(folder)
+    reference, ledger = InMemoryLedger(), SqliteLedger(folder)
     for each in (reference, ledger):
         live(each, transactions)
     expected = answers(reference)
     assert answers(ledger) == expected
     ledger.close()
-    again = SqlLedger(folder)
+    again = SqliteLedger(folder)
     assert answers(again) == expected
     again.close()
 
@@ -172,7 +172,7 @@ def test_two_processes_write_while_a_third_reads(tmp_path: Path) -> None:
     """No lost line, no lock error, no new line below one already seen; and all made the folder at once."""
     folder = tmp_path / "new" / "memory"
     writers = [spawn(folder, name, 200) for name in ("ann", "ben")]
-    ledger = SqlLedger(folder)
+    ledger = SqliteLedger(folder)
     seen: list[int] = []
     while any(w.poll() is None for w in writers):
         seen += [e.position for e in ledger.read("home", after=seen[-1] if seen else 0)]
@@ -187,11 +187,11 @@ def test_two_processes_write_while_a_third_reads(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_the_lines_of_another_process_are_seen_at_the_next_call(ledger: SqlLedger) -> None:
+def test_the_lines_of_another_process_are_seen_at_the_next_call(ledger: SqliteLedger) -> None:
     """The head says so, the chain goes on from them, and their clock counts."""
     append_events(ledger, remembered_event("mine"))
     before = ledger.head()
-    other = SqlLedger(ledger.path.parent)  # its own connections: to SQLite, a process like any other
+    other = SqliteLedger(ledger.path.parent)  # its own connections: to SQLite, a process like any other
     append_events(other, remembered_event("theirs"), at=TUESDAY)
     assert ledger.head() != before
     assert ledger.head() == 2
@@ -206,7 +206,7 @@ def test_many_processes_may_make_one_folder_at_once(tmp_path: Path) -> None:
     crowd = [spawn(tmp_path / "memory", n, 1) for n in range(5)]
     for process in crowd:
         finish(process)
-    ledger = SqlLedger(tmp_path / "memory")
+    ledger = SqliteLedger(tmp_path / "memory")
     assert ledger.verify()[0] == 5
     ledger.close()
 
@@ -244,7 +244,7 @@ def test_a_forked_child_is_refused(tmp_path: Path) -> None:
 # Erasing
 
 
-def test_erased_words_are_nowhere_in_the_folder(ledger: SqlLedger) -> None:
+def test_erased_words_are_nowhere_in_the_folder(ledger: SqliteLedger) -> None:
     """Neither in the database nor in its log, as raw bytes, long or short; nor is the vector."""
     secret, vector = "the PIN is 1234", np.linspace(0, 1, 256, dtype=np.float32)
     for n in range(30):
@@ -263,7 +263,7 @@ def test_erased_words_are_nowhere_in_the_folder(ledger: SqlLedger) -> None:
     assert ledger.verify()[0] == 90
 
 
-def test_a_reader_in_the_way_delays_the_scrubbing_only(ledger: SqlLedger) -> None:
+def test_a_reader_in_the_way_delays_the_scrubbing_only(ledger: SqliteLedger) -> None:
     """The erasure is kept at once; the log is cleared with the next write."""
     append_events(ledger, remembered_event("secret"))
     reader = sqlite3.connect(ledger.path, isolation_level=None)
@@ -328,12 +328,12 @@ def tamper(folder: Path, sql: str) -> None:
 )
 def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> None:
     """Every column, a hole, a cut tail, an added line."""
-    made = SqlLedger(tmp_path)
+    made = SqliteLedger(tmp_path)
     first_history(made)
     append_events(made, remembered_event("The last line."))
     made.close()
     tamper(tmp_path, sql)
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     with pytest.raises(errors.LedgerTampered, match="backup") as caught:
         ledger.verify()
     assert caught.value.position == position
@@ -342,12 +342,12 @@ def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> Non
 
 def test_a_blanked_line_is_told_from_a_later_change(tmp_path: Path) -> None:
     """An honest erasure noted after a bad line is no fault; a silent one before it is the first fault."""
-    made = SqlLedger(tmp_path)
+    made = SqliteLedger(tmp_path)
     first_history(made)
     made.close()
     tamper(tmp_path, "UPDATE entry SET at = at + 1 WHERE position = 4")
     with sqlite3.connect(tmp_path / "ledger.db") as database:
-        ledger = SqlLedger(tmp_path)
+        ledger = SqliteLedger(tmp_path)
         with pytest.raises(errors.LedgerTampered) as caught:
             ledger.verify()
         assert caught.value.position == 4
@@ -362,7 +362,7 @@ def test_a_blanked_line_is_told_from_a_later_change(tmp_path: Path) -> None:
 
 def test_nobody_writes_on_after_a_cut_tail(tmp_path: Path) -> None:
     """A new line under an old number would belie what readers have already seen."""
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     first_history(ledger)
     tamper(tmp_path, "DELETE FROM entry WHERE position >= 6")
     with pytest.raises(errors.LedgerTampered):
@@ -383,7 +383,7 @@ def test_nobody_writes_on_after_a_cut_tail(tmp_path: Path) -> None:
         "UPDATE entry SET body = NULL, salt = NULL WHERE position = 7",  # vouches for line 2
     ],
 )
-def test_the_database_itself_refuses_to_change_a_line(ledger: SqlLedger, sql: str) -> None:
+def test_the_database_itself_refuses_to_change_a_line(ledger: SqliteLedger, sql: str) -> None:
     """Not only our code: any program that opens the file."""
     first_history(ledger)
     database = sqlite3.connect(ledger.path)
@@ -399,7 +399,7 @@ def test_the_database_itself_refuses_to_change_a_line(ledger: SqlLedger, sql: st
 def test_a_ledger_of_the_first_release_opens(tmp_path: Path) -> None:
     """Every line, the chain, the vectors and the facts."""
     shutil.copytree(FIRST, tmp_path / "v1")
-    ledger = SqlLedger(tmp_path / "v1")
+    ledger = SqliteLedger(tmp_path / "v1")
     assert [(e.position, e.at, e.event) for e in ledger.read("home")] == [
         (1, MONDAY, remembered_event("Alice lives in Porto.")),
         (2, MONDAY, None),
@@ -422,7 +422,7 @@ def test_a_ledger_of_the_first_release_opens(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["volatile", "sql"])
 def test_the_same_life_gives_the_same_digests_as_in_the_first_release(tmp_path: Path, kind: str) -> None:
     """How a line is written down and chained is part of the format, and never changes."""
-    ledger = InMemoryLedger() if kind == "volatile" else SqlLedger(tmp_path)
+    ledger = InMemoryLedger() if kind == "volatile" else SqliteLedger(tmp_path)
     first_history(ledger)
     assert ledger.verify() == (7, bytes.fromhex(FIRST_HEAD))
     ledger.close()
@@ -430,12 +430,12 @@ def test_the_same_life_gives_the_same_digests_as_in_the_first_release(tmp_path: 
 
 def test_a_ledger_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
     """Both numbers are named."""
-    SqlLedger(tmp_path).close()
+    SqliteLedger(tmp_path).close()
     with sqlite3.connect(tmp_path / "ledger.db") as database:
         database.execute("PRAGMA user_version=41")
     database.close()
     with pytest.raises(errors.LedgerTooNew, match=rf"41.*up to {1 + len(tables.MIGRATIONS)}\b"):
-        SqlLedger(tmp_path)
+        SqliteLedger(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -455,12 +455,12 @@ def test_a_line_of_a_later_release_is_not_half_understood(
     tmp_path: Path, change: str, position: int, named: str
 ) -> None:
     """A field that came later is named, or one that has grown, and what to do."""
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     append_events(ledger, remembered_event("tea"), Forgotten("m1"))
     ledger.close()
     tamper(tmp_path, f"UPDATE entry SET body = json_set(body, {change}) WHERE position = {position}")
 
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     with pytest.raises(errors.LedgerTooNew, match=f"{named}.*`pip install -U remanence`"):
         list(ledger.read("home"))
     ledger.close()
@@ -477,14 +477,14 @@ def test_what_a_later_release_erased_is_no_tampering(tmp_path: Path, monkeypatch
     """A sound line that is not understood is said to be just that, unless one before it is not sound."""
     monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
     monkeypatch.setitem(codec._FIELDS, ErasedLater, codec._fields_and_defaults(ErasedLater))
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     append_events(ledger, remembered_event("tea"), ErasedLater("m1", (1,), mood="glad"))
     with pytest.raises(errors.LedgerTooNew, match=r"'mood'.*'erased'"):
         ledger.verify()
     ledger.close()
     tamper(tmp_path, "UPDATE entry SET at = at + 1 WHERE position = 1")
 
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     with pytest.raises(errors.LedgerTampered, match="entry 1 "):
         ledger.verify()
     ledger.close()
@@ -497,7 +497,7 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
     """Whether it stands before the line that is too new or after it: not the line that this one erased."""
     monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
     monkeypatch.setitem(codec._FIELDS, ErasedLater, codec._fields_and_defaults(ErasedLater))
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     append_events(ledger, remembered_event("tea"), remembered_event("milk"))
     with ledger.transaction() as transaction:
         transaction.erase("home", [1], [])
@@ -507,7 +507,7 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
     ledger.close()
     tamper(tmp_path, f"UPDATE entry SET body = '{{}}' WHERE position = {bad}")
 
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     with pytest.raises(errors.LedgerTampered, match="as far as this release can read") as told:
         ledger.verify()
     assert told.value.position == bad
@@ -516,7 +516,7 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
 
 def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step runs once, in order; if one fails, none has happened."""
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     append_events(ledger, remembered_event("old"))
     ledger.close()
 
@@ -533,10 +533,10 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(tables, "MIGRATIONS", [*known, two, broken])
     with pytest.raises(ZeroDivisionError):
-        SqlLedger(tmp_path)
+        SqliteLedger(tmp_path)
     monkeypatch.setattr(tables, "MIGRATIONS", [*known, two, three])
     for _ in range(2):
-        ledger = SqlLedger(tmp_path)
+        ledger = SqliteLedger(tmp_path)
         assert [e.event for e in ledger.read("home")] == [remembered_event("old")]
         ledger.close()
     database = sqlite3.connect(tmp_path / "ledger.db")
@@ -546,7 +546,7 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeyp
 
 
 def damaged(folder: Path, how: str) -> bytes:
-    ledger = SqlLedger(folder)
+    ledger = SqliteLedger(folder)
     append_events(ledger, *(remembered_event(f"line {n} " * 20) for n in range(500)))
     ledger.close()
     whole = (folder / "ledger.db").read_bytes()
@@ -568,13 +568,13 @@ def test_a_damaged_file_is_named_and_left_as_it_is(tmp_path: Path, how: str) -> 
     damage = damaged(tmp_path, how)
     file.write_bytes(damage)
     with pytest.raises(errors.LedgerCorrupt, match=r"ledger\.db .*backup"):
-        list(SqlLedger(tmp_path).read("home"))
+        list(SqliteLedger(tmp_path).read("home"))
     assert file.read_bytes() == damage
 
 
 def test_a_line_that_no_longer_reads_is_named(tmp_path: Path) -> None:
     """Damage inside a body is told as damage, not as a KeyError."""
-    ledger = SqlLedger(tmp_path)
+    ledger = SqliteLedger(tmp_path)
     first_history(ledger)
     tamper(tmp_path, "UPDATE entry SET body = '{\"memory\": ' WHERE position = 3")
     with pytest.raises(errors.LedgerCorrupt, match="entry 3"):
@@ -592,7 +592,7 @@ def test_another_programs_database_is_not_touched(tmp_path: Path, journal: str) 
     database.close()
     before = file.read_bytes(), file.stat().st_mtime_ns
     with pytest.raises(errors.LedgerCorrupt, match="not a Remanence ledger"):
-        SqlLedger(tmp_path)
+        SqliteLedger(tmp_path)
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
     assert [f.name for f in tmp_path.iterdir()] == ["ledger.db"]
 
@@ -600,7 +600,7 @@ def test_another_programs_database_is_not_touched(tmp_path: Path, journal: str) 
 # Folders that will not do
 
 
-@pytest.mark.parametrize("location", ["postgresql://ann:pw@host/db", "a\0b", "", "  "])
+@pytest.mark.parametrize("location", ["mysql://ann:pw@host/db", "a\0b", "", "  "])
 def test_no_folder_name(location: str) -> None:
     """Refused before anything is made; a password in it is not shown."""
     with pytest.raises(errors.InvalidInput) as caught:
@@ -637,13 +637,13 @@ def test_odd_names_work(tmp_path: Path) -> None:
 
 def test_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Said at once, with the next step. (Permission bits mean nothing to root, so the check is stubbed.)"""
-    SqlLedger(tmp_path).close()
+    SqliteLedger(tmp_path).close()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(errors.LedgerUnavailable, match="read-only"):
-        SqlLedger(tmp_path)
+        SqliteLedger(tmp_path)
 
 
-def test_a_file_that_turns_read_only(ledger: SqlLedger) -> None:
+def test_a_file_that_turns_read_only(ledger: SqliteLedger) -> None:
     """A write is refused, reading goes on, and so does writing once it is mended."""
     append_events(ledger, remembered_event("a"))
     ledger._writer.execute("PRAGMA query_only=ON")
@@ -654,7 +654,7 @@ def test_a_file_that_turns_read_only(ledger: SqlLedger) -> None:
     assert len(append_events(ledger, remembered_event("c"))) == 1
 
 
-def test_a_full_disk(ledger: SqlLedger) -> None:
+def test_a_full_disk(ledger: SqliteLedger) -> None:
     """Nothing of that write is kept, all before it is, and there is a way on."""
     append_events(ledger, remembered_event("a"))
     pages = ledger._writer.execute("PRAGMA page_count").fetchone()[0]
@@ -667,7 +667,7 @@ def test_a_full_disk(ledger: SqlLedger) -> None:
     assert ledger.verify()[0] == 2
 
 
-def test_a_writer_that_never_ends(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_never_ends(ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting has an end, and reading does not wait."""
     append_events(ledger, remembered_event("a"))
     other = sqlite3.connect(ledger.path, isolation_level=None)
@@ -680,7 +680,7 @@ def test_a_writer_that_never_ends(ledger: SqlLedger, monkeypatch: pytest.MonkeyP
     assert len(append_events(ledger, remembered_event("c"))) == 1
 
 
-def test_a_file_taken_away_is_not_made_anew(ledger: SqlLedger, tmp_path: Path) -> None:
+def test_a_file_taken_away_is_not_made_anew(ledger: SqliteLedger, tmp_path: Path) -> None:
     """A new connection to a ledger that is gone is an error, not an empty ledger."""
     ledger.path.rename(tmp_path / "elsewhere.db")
     with pytest.raises(errors.LedgerUnavailable):
@@ -689,7 +689,7 @@ def test_a_file_taken_away_is_not_made_anew(ledger: SqlLedger, tmp_path: Path) -
     (tmp_path / "elsewhere.db").rename(ledger.path)
 
 
-def test_the_file_says_whose_it_is(ledger: SqlLedger) -> None:
+def test_the_file_says_whose_it_is(ledger: SqliteLedger) -> None:
     """`file ledger.db` shows our application id; the log makes readers and writers overlap."""
     database = sqlite3.connect(ledger.path)
     assert database.execute("PRAGMA application_id").fetchone() == (sqlite.APPLICATION_ID,)
@@ -697,13 +697,13 @@ def test_the_file_says_whose_it_is(ledger: SqlLedger) -> None:
     database.close()
 
 
-def test_the_ledgers_own_note_is_not_to_be_written_over(ledger: SqlLedger) -> None:
+def test_the_ledgers_own_note_is_not_to_be_written_over(ledger: SqliteLedger) -> None:
     """`set_meta` has one name it refuses."""
     with pytest.raises(errors.InvalidInput), ledger.transaction() as transaction:
         transaction.put_meta(tables.HEAD_KEY, "9 00")
 
 
-def test_remembered_reads_as_remembered(ledger: SqlLedger) -> None:
+def test_remembered_reads_as_remembered(ledger: SqliteLedger) -> None:
     """What `read` gives is a value of its own: editing its `meta` changes no ledger."""
     append_events(ledger, Remembered("m1", "a", "i", meta={"n": [1]}))
     (entry,) = ledger.read("home")

@@ -14,7 +14,7 @@ from remanence.ledger.in_memory import InMemoryLedger
 from remanence.models.embedders.static import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
 from remanence.models.readers import FunctionReader
-from remanence.signals.stores import QdrantStores
+from remanence.signals.stores import LocalStores
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.times import Times
 from remanence.signals.vectors import Vectors
@@ -93,9 +93,9 @@ class TestDictStores(VectorStoresContract):
         return DictStores()
 
 
-class TestQdrantStores(VectorStoresContract):
-    def make(self) -> QdrantStores:
-        return QdrantStores()
+class TestLocalStores(VectorStoresContract):
+    def make(self) -> LocalStores:
+        return LocalStores()
 
 
 class TestStaticEmbedder(EmbedderContract):

@@ -1,4 +1,4 @@
-"""Several processes on one folder, at once."""
+"""Several processes on one folder or database, at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import remanence
+from remanence.ledger import ledger_exists
 from remanence.schema import Entry
 from remanence.testing import HashingEmbedder
 
@@ -71,12 +72,12 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def start(home: Path) -> Start:
-    """Starts a process on `home`, which stops at its first `wait()`."""
+def start(location: str) -> Start:
+    """Starts a process on `location`, which stops at its first `wait()`."""
 
     def begin(program: str, *names: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-c", BEGIN + program, str(home), *names],
+            [sys.executable, "-c", BEGIN + program, location, *names],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -105,7 +106,7 @@ def ended_well(process: subprocess.Popen[str]) -> str:
     return out
 
 
-def test_two_writers_and_a_reader_lose_nothing(home: Path, start: Start) -> None:
+def test_two_writers_and_a_reader_lose_nothing(location: str, start: Start) -> None:
     """All three at once: every line is there, none twice, and nobody met a lock."""
     ada, bo, reader = start(WRITER, "Ada"), start(WRITER, "Bo"), start(READER)
     for process in (ada, bo, reader):
@@ -115,7 +116,7 @@ def test_two_writers_and_a_reader_lose_nothing(home: Path, start: Start) -> None
     for process in (ada, bo, reader):
         ended_well(process)
 
-    with remanence.open(home, embedder=HashingEmbedder()) as space:
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
         texts = sorted(memory.text for memory in space.memories())
         expected = [f"{name} wrote line {n} of the log." for name in ("Ada", "Bo") for n in range(120)]
         assert [text for text in texts if "shared" not in text] == sorted(expected)
@@ -134,10 +135,10 @@ def test_each_sees_the_others_lines_at_its_next_call(start: Start) -> None:
     ended_well(two)
 
 
-def test_a_second_process_works_while_the_first_holds_the_vectors(home: Path, start: Start) -> None:
+def test_a_second_process_works_while_the_first_holds_the_vectors(location: str, start: Start) -> None:
     """Only one can hold the index on disk; the other makes its own and answers the same."""
     first = start(HOLDER)
-    with remanence.open(home, embedder=HashingEmbedder()) as space:
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
         space.add("Carol keeps bees on the roof.")
         [hit] = space.recall("bees roof", signals=["vectors"], limit=1)
         assert hit.memory.text == "Carol keeps bees on the roof."
@@ -146,15 +147,15 @@ def test_a_second_process_works_while_the_first_holds_the_vectors(home: Path, st
         assert space.admin.check() == {}
     ended_well(first)
 
-    with remanence.open(home, embedder=HashingEmbedder()) as space:
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
         assert space.count() == 2
         assert space.admin.check() == {}
 
 
-def test_a_space_made_by_two_processes_at_the_same_moment(home: Path, start: Start) -> None:
+def test_a_space_made_by_two_processes_at_the_same_moment(location: str, start: Start) -> None:
     """Neither is in the other's way, and both first lines are there."""
     makers = [start(MAKER, name) for name in ("Ada", "Bo", "Cy")]
-    assert not home.exists()
+    assert not ledger_exists(location)
     for maker in makers:
         assert maker.stdin is not None
         maker.stdin.write("go\n")
@@ -162,7 +163,7 @@ def test_a_space_made_by_two_processes_at_the_same_moment(home: Path, start: Sta
     for maker in makers:
         assert int(ended_well(maker)) in (1, 2, 3)
 
-    with remanence.open(home, embedder=HashingEmbedder()) as space:
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
         assert {memory.text.split()[0] for memory in space.memories()} == {"Ada", "Bo", "Cy"}
         assert space.verify().entries == 3
 

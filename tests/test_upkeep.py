@@ -99,7 +99,7 @@ class TestSettings:
 
     def test_every_setting_has_a_variable_and_a_place_in_the_table(self) -> None:
         """And the table names the default that holds."""
-        readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+        readme = (Path(__file__).parent.parent / "docs" / "upkeep.md").read_text("utf-8")
         table = readme[readme.index("| setting (`REMANENCE_<NAME>`)") :].split("\n\n")[0]
         told: dict[str, str] = {}
         for line in table.splitlines()[2:]:

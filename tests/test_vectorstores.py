@@ -9,8 +9,10 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +20,14 @@ from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
 from remanence.ports import VectorStore
-from remanence.signals.stores import QdrantStores, folder_name
+from remanence.signals.stores import LocalStores, SharedStores, folder_name
+from remanence.signals.stores.collection import Collection
+from remanence.signals.stores.connection import QdrantServer
 from remanence.signals.stores.edge import EdgeStore, StoreBusy
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.stores.folder import FolderStore
-from remanence.signals.stores.server import ServerStore, connect
+from remanence.signals.stores.server import ServerStore
+from remanence.signals.stores.settings import QdrantSettings
 from remanence.testing.vector_store_contract import VectorStoreContract, axis_vector, unit_vectors
 
 ODD_NAMES = ["ali", "alice", "alice/", "../alice", "Ålice 🦊", "a'l\"ice", "アリス", "x" * 500, "*", "1:ali", " "]
@@ -66,25 +71,31 @@ class TestServerStore(VectorStoreContract):
     """Against the server that REMANENCE_TEST_QDRANT names, or qdrant-client's in-process mode."""
 
     @pytest.fixture(autouse=True)
-    def _client(self, qdrant: tuple[QdrantClient, str]) -> None:
-        self.client, self.collection = qdrant
+    def _server(self, qdrant: tuple[QdrantServer, str]) -> None:
+        self.server, self.name = qdrant
 
     def make(self, dimension: int) -> VectorStore:
-        return ServerStore(self.client, self.collection, "alice", dimension)
+        return ServerStore(Collection(self.server, self.name, dimension), "ledger", "alice")
 
     def reopen(self, store: VectorStore) -> VectorStore:
-        return ServerStore(self.client, self.collection, "alice", 8)
+        return self.make(8)
 
 
 @pytest.fixture
-def qdrant() -> Iterator[tuple[QdrantClient, str]]:
-    """A client, and a collection that is dropped afterwards."""
-    url = os.environ.get("REMANENCE_TEST_QDRANT")
-    client = connect(url) if url else QdrantClient(":memory:")
-    collection = f"test-{uuid.uuid4().hex}"
-    yield client, collection
-    client.delete_collection(collection)
-    client.close()
+def qdrant() -> Iterator[tuple[QdrantServer, str]]:
+    """A server, and the name of a collection that is dropped afterwards."""
+    server = QdrantServer(os.environ.get("REMANENCE_TEST_QDRANT") or QdrantClient(":memory:"))
+    name = f"test-{uuid.uuid4().hex}"
+    yield server, name
+    for found in server.call(lambda client: client.get_collections()).collections:
+        if found.name.startswith(name):
+            server.call(lambda client, each=found.name: client.delete_collection(each))
+    server.close()
+
+
+@pytest.fixture
+def collection(qdrant: tuple[QdrantServer, str]) -> Collection:
+    return Collection(*qdrant, 8)
 
 
 # In a folder
@@ -158,6 +169,20 @@ store.upsert(list(range(100, 200)), unit_vectors(200, 8)[100:])
 print("held", flush=True)
 time.sleep(60)
 """
+
+
+def test_a_shard_that_is_only_read_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """However often it is opened and closed, it is not made again."""
+    vectors = unit_vectors(100, 8)
+    store = EdgeStore(tmp_path / "a", 8)
+    store.upsert(list(range(100)), vectors)
+    store.close()
+    for _ in range(4):
+        store = EdgeStore(tmp_path / "a", 8)
+        assert store.search(vectors[7], 1)[0] == [7]
+        store.close()
+        assert (tmp_path / "a.sums").exists()
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("harm", ["garbage", "cut short", "emptied"])
@@ -263,9 +288,9 @@ def test_many_that_nobody_asked_of_are_packed_at_the_end(count: int, packed: boo
 # On a server
 
 
-def test_spaces_do_not_mix(qdrant: tuple[QdrantClient, str]) -> None:
+def test_spaces_do_not_mix(collection: Collection) -> None:
     """Spaces of any name share a collection and never see, replace or delete each other's points."""
-    stores = {name: ServerStore(*qdrant, name, 8) for name in ODD_NAMES}
+    stores = {name: ServerStore(collection, "ledger", name) for name in ODD_NAMES}
     vectors = unit_vectors(len(ODD_NAMES), 8)
     for n, store in enumerate(stores.values()):
         store.upsert([1, 100 + n], vectors[[n, n]])
@@ -283,38 +308,134 @@ def test_spaces_do_not_mix(qdrant: tuple[QdrantClient, str]) -> None:
         assert sorted(store.ids()) == ([] if name in ("ali", "alice") else [1, 100 + n])
 
 
-def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantClient, str]) -> None:
+def test_ledgers_do_not_mix(collection: Collection) -> None:
+    """The same space name and the same numbers in another ledger are other points."""
+    mine, theirs = (ServerStore(collection, ledger, "alice") for ledger in ("a", "b"))
+    mine.upsert([1], axis_vector(0)[None])
+    theirs.upsert([1, 2], np.stack([axis_vector(1), axis_vector(0)]))
+    assert mine.search(axis_vector(0), 5)[0] == [1]
+    mine.clear()
+    assert (mine.ids(), sorted(theirs.ids())) == ([], [1, 2])
+    collection.delete_ledger("b")
+    assert theirs.ids() == []
+
+
+def test_points_say_where_they_come_from(collection: Collection) -> None:
+    """The ledger position and the hash of the text; a delete may leave what is newer."""
+    store = ServerStore(collection, "ledger", "alice")
+    hashes = [bytes([n]) * 16 for n in range(4)]
+    store.write([0, 1, 2, 3], unit_vectors(4, 8), [10, 11, 12, 13], hashes)
+    found = store.stored([1, 3, 99])
+    assert dict(zip(found.numbers.tolist(), found.positions.tolist(), strict=True)) == {1: 11, 3: 13}
+    assert set(found.hashes) == {hashes[1], hashes[3]}
+    assert [store.count(up_to) for up_to in (9, 11, 99)] == [0, 2, 4]
+    store.delete([1, 3], up_to=12)
+    assert sorted(store.ids()) == [0, 2, 3]
+
+
+def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantServer, str]) -> None:
     """Both sizes are named, and the way out."""
-    ServerStore(*qdrant, "alice", 8).upsert([1], axis_vector(0)[None])
+    ServerStore(Collection(*qdrant, 8), "ledger", "alice").upsert([1], axis_vector(0)[None])
     with pytest.raises(ProjectionStale, match=r"(?s)holds vectors of 8 .* opens with 4\..*delete the collection"):
-        ServerStore(*qdrant, "alice", 4).ids()
+        ServerStore(Collection(*qdrant, 4), "ledger", "alice").ids()
+
+
+def test_a_collection_is_created_once(qdrant: tuple[QdrantServer, str]) -> None:
+    """Whoever comes second gets the collection of the first, also if both come at once."""
+    collections = [Collection(*qdrant, 8) for _ in range(8)]
+
+    def write(n: int) -> None:
+        ServerStore(collections[n], "ledger", "alice").upsert([n], axis_vector(n)[None])
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, range(8)))
+    assert sorted(ServerStore(Collection(*qdrant, 8), "ledger", "alice").ids()) == list(range(8))
+
+
+def test_a_rebuilt_collection_takes_the_place_of_the_old_one(
+    qdrant: tuple[QdrantServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody's points are in it, also those that were written and deleted while it was made; the old one is gone."""
+    collection = Collection(*qdrant, 8)
+    mine, theirs = ServerStore(collection, "a", "alice"), ServerStore(collection, "b", "bob")
+    mine.upsert([0, 1, 2], unit_vectors(3, 8))
+    theirs.upsert([7], axis_vector(1)[None])
+    switch = Collection._switch_alias
+
+    def others_write_meanwhile(self: Collection, target: str) -> None:
+        theirs.upsert([8], axis_vector(2)[None])
+        mine.delete([1])
+        switch(self, target)
+        mine.upsert([3], axis_vector(3)[None])
+
+    monkeypatch.setattr(Collection, "_switch_alias", others_write_meanwhile)
+    new = collection.rebuild()
+    assert (sorted(mine.ids()), sorted(theirs.ids())) == ([0, 2, 3], [7, 8])
+    names = [each.name for each in qdrant[0].call(lambda client: client.get_collections()).collections]
+    assert [name for name in names if name.startswith(collection.name)] == [new]
+
+
+def test_a_rebuild_that_was_stopped_changes_nothing(
+    qdrant: tuple[QdrantServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old collection stays in use, and the next rebuild removes what the stopped one left."""
+    collection = Collection(*qdrant, 8)
+    store = ServerStore(collection, "ledger", "alice")
+    store.upsert([0, 1, 2], unit_vectors(3, 8))
+    with monkeypatch.context() as patched:
+        patched.setattr(Collection, "_switch_alias", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            collection.rebuild()
+    assert sorted(store.ids()) == [0, 1, 2]
+    new = collection.rebuild()
+    assert sorted(store.ids()) == [0, 1, 2]
+    names = [each.name for each in qdrant[0].call(lambda client: client.get_collections()).collections]
+    assert [name for name in names if name.startswith(collection.name)] == [new]
 
 
 def test_a_server_that_is_down_is_named() -> None:
     """The address and the next step, and no httpx in sight."""
-    client = connect("http://127.0.0.1:9")
-    store = QdrantStores(qdrant=client).open("alice", 8)
-    with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* start the server"):
-        store.ids()
-    client.close()
+    stores = SharedStores("http://127.0.0.1:9", lambda: "ledger")
+    with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* The ledger has every vector"):
+        stores.open("alice", 8).ids()
+    stores.close()
 
 
-def test_connect_takes_a_url_or_a_client(qdrant: tuple[QdrantClient, str]) -> None:
-    """A client comes back as it is; what is neither is refused."""
-    assert connect(qdrant[0]) is qdrant[0]
-    for neither in ("localhost:6333", 6333, QdrantClient, AsyncQdrantClient(":memory:")):
+def test_a_server_is_a_url_several_or_a_client() -> None:
+    """A client that was given is used as it is; what is neither is refused."""
+    client = QdrantClient(":memory:")
+    server = QdrantServer(client)
+    assert server.call(lambda given: given) is client
+    server.close()
+    assert client.get_collections() is not None  # a client we were given stays open
+    for neither in ("localhost:6333", 6333, QdrantClient, AsyncQdrantClient(":memory:"), [], ["http://a", "b"]):
         with pytest.raises(InvalidInput, match="localhost:6333"):
-            connect(neither)  # type: ignore[arg-type]
+            QdrantServer(neither)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"shards": 0}, "shards=0"),
+        ({"replicas": 1.5}, "replicas=1.5"),
+        ({"write_consistency": 2}, "replicas=1"),
+        ({"quantization": "int4"}, "int8, binary"),
+        ({"on_disk": "yes"}, "on_disk='yes'"),
+        ({"timeout": True}, "timeout=True"),
+    ],
+)
+def test_settings_of_a_collection_are_checked(settings: dict[str, Any], named: str) -> None:
+    """The message names the setting and the value."""
+    with pytest.raises(InvalidInput, match=named):
+        QdrantSettings(**settings)
 
 
 @pytest.mark.parametrize("where", ["anywhere", "far", "near"])
 @pytest.mark.parametrize("place", ["edge", "server"])
-def test_many_allowed_points_are_ranked_exactly(
-    tmp_path: Path, qdrant: tuple[QdrantClient, str], place: str, where: str
-) -> None:
+def test_many_allowed_points_are_ranked_exactly(tmp_path: Path, collection: Collection, place: str, where: str) -> None:
     """Where a filter would be slow the answer is read off a full scan: the same answer."""
     vectors, query = unit_vectors(9_000, 8), unit_vectors(1, 8, seed=1)[0]
-    store: VectorStore = EdgeStore(tmp_path / "a", 8) if place == "edge" else ServerStore(*qdrant, "alice", 8)
+    store: VectorStore = EdgeStore(tmp_path / "a", 8) if place == "edge" else ServerStore(collection, "a", "b")
     exact = ExactStore(8)
     for each in (store, exact):
         each.upsert(list(range(9_000)), vectors)
@@ -334,23 +455,18 @@ def test_many_allowed_points_are_ranked_exactly(
 # Which one
 
 
-def test_the_place_is_chosen_by_what_is_given(tmp_path: Path, qdrant: tuple[QdrantClient, str]) -> None:
-    """A server before a folder before memory."""
-    client, collection = qdrant
-    shared = QdrantStores(tmp_path, client, collection)
-    assert isinstance(shared.open("alice", 8), ServerStore)
-    assert isinstance(QdrantStores().open("alice", 8), ExactStore)
-    store = QdrantStores(tmp_path).open("alice", 8)
+def test_the_place_is_chosen_by_what_is_given(tmp_path: Path) -> None:
+    """A folder before memory."""
+    assert isinstance(LocalStores().open("alice", 8), ExactStore)
+    store = LocalStores(tmp_path).open("alice", 8)
     assert isinstance(store, FolderStore)
     store.close()
-    shared.close()
-    assert client.get_collections() is not None  # a client we were given stays open
 
 
 @pytest.mark.usefixtures("with_files")
 def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The second opener works in memory and says so once."""
-    stores = QdrantStores(tmp_path)
+    stores = LocalStores(tmp_path)
     first = stores.open("alice", 8)
     first.upsert([1], axis_vector(0)[None])
     with caplog.at_level(logging.INFO):
@@ -367,7 +483,7 @@ def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.Lo
 @pytest.mark.usefixtures("with_files")
 def test_any_name_of_a_space_is_harmless(tmp_path: Path) -> None:
     """Each odd name has a folder of its own, inside the folder given."""
-    stores = QdrantStores(tmp_path / "in")
+    stores = LocalStores(tmp_path / "in")
     for n, name in enumerate(ODD_NAMES):
         store = stores.open(name, 8)
         assert store.ids() == []

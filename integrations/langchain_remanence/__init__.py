@@ -7,6 +7,8 @@ RemanenceStore               a long-term store for LangGraph
 CheckpointView               a space as it was known at the checkpoint of the running thread
 RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
+ClaudeMemoryMiddleware       Claude's memory tool: notes in files, each edit a version
+RemanenceBackend             the files of a deep agent, each edit a version
 memory_tools                 the tools `remember`, `recall`, `forget` and `update`
 forget_user                  erases everything of one user
 extractor, embedder          LangChain models as the extractor and the embedder of a space
@@ -24,6 +26,8 @@ from remanence.adapters import lazy_getattr
 if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointUnknown as CheckpointUnknown
     from langchain_remanence.checkpoints import CheckpointView as CheckpointView
+    from langchain_remanence.deep_agents import RemanenceBackend as RemanenceBackend
+    from langchain_remanence.file_memory import ClaudeMemoryMiddleware as ClaudeMemoryMiddleware
     from langchain_remanence.history import RemanenceChatMessageHistory as RemanenceChatMessageHistory
     from langchain_remanence.memory import RemanenceMemory as RemanenceMemory
     from langchain_remanence.middleware import MemoryMiddleware as MemoryMiddleware
@@ -39,7 +43,9 @@ if TYPE_CHECKING:
 _MODULES = {
     "CheckpointUnknown": ("checkpoints", "langchain"),
     "CheckpointView": ("checkpoints", "langchain"),
+    "ClaudeMemoryMiddleware": ("file_memory", "agent"),
     "MemoryMiddleware": ("middleware", "agent"),
+    "RemanenceBackend": ("deep_agents", "deepagents"),
     "RemanenceChatMessageHistory": ("history", "langchain"),
     "RemanenceMemory": ("memory", "classic"),
     "RemanenceRetriever": ("retriever", "langchain"),
@@ -53,7 +59,7 @@ _MODULES = {
 
 __all__ = sorted(_MODULES)
 __getattr__ = lazy_getattr(
-    __name__, _MODULES, frameworks=("langchain", "langchain_classic", "langchain_core", "langgraph")
+    __name__, _MODULES, frameworks=("deepagents", "langchain", "langchain_classic", "langchain_core", "langgraph")
 )
 
 

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, messages_from_dict
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, messages_from_dict
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from remanence import InvalidInput, adapters
@@ -114,3 +114,14 @@ def role_of(message: BaseMessage) -> str:
 def is_summary(message: BaseMessage) -> bool:
     """Tell whether LangChain wrote this message to replace older messages of the thread."""
     return bool(message.additional_kwargs.get("lc_source") == "summarization")
+
+
+def append_text(system: SystemMessage | None, text: str) -> SystemMessage:
+    """Return the system message with a text at its end."""
+    if system is None:
+        return SystemMessage(text)
+    if isinstance(system.content, str):
+        content: str | list[Any] = f"{system.content}\n\n{text}"
+    else:
+        content = [*system.content, {"type": "text", "text": text}]
+    return system.model_copy(update={"content": content})

@@ -18,9 +18,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langchain_remanence.messages import chat_turns, is_summary, message_text, role_of, speaker_fields, structured_reply
+from langchain_remanence.messages import (
+    append_text,
+    chat_turns,
+    is_summary,
+    message_text,
+    role_of,
+    speaker_fields,
+    structured_reply,
+)
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space
 from remanence.adapters import (
@@ -187,7 +195,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if not found.text:
             return request, []
         if self.place == "system":
-            extended = request.override(system_message=_append_text(request.system_message, found.text))
+            extended = request.override(system_message=append_text(request.system_message, found.text))
         else:
             extended = request.override(messages=_insert_block(request.messages, found.text, self.place))
         return extended, list(found.hits)
@@ -334,14 +342,3 @@ def _insert_block(messages: Sequence[AnyMessage], block: str, place: Place) -> l
         ToolMessage(block, tool_call_id=call["id"], name=_RECALL_TOOL),
     ]
     return [*messages[: last + 1], *result, *messages[last + 1 :]]
-
-
-def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:
-    """The system message with a text at its end."""
-    if system is None:
-        return SystemMessage(text)
-    if isinstance(system.content, str):
-        content: str | list[Any] = f"{system.content}\n\n{text}"
-    else:
-        content = [*system.content, {"type": "text", "text": text}]
-    return system.model_copy(update={"content": content})

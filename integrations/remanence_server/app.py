@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,7 +18,7 @@ from starlette.responses import Response
 
 from remanence import RemanenceError, Space, __version__
 from remanence.service.spaces import Spaces
-from remanence.service.tokens import TokenStore
+from remanence.service.tokens import TokenStore, server_folder
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
@@ -53,8 +52,7 @@ def create_app(
         close: Whether the space is closed when the application ends.
     """
     chosen = settings or ServerSettings()
-    location = space.admin.location
-    folder = None if location is None else Path(location)
+    folder = server_folder(space.admin.location)
     known = tokens or TokenStore(folder)
     state = ServerState(
         settings=chosen,

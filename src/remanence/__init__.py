@@ -30,10 +30,11 @@ from remanence.errors import (
 
 if TYPE_CHECKING:
     from remanence.admin.overview import Stats
-    from remanence.api.opening import aopen, import_, open, reembed
+    from remanence.api.file_memory.file_store import FileStore, StoredFile
+    from remanence.api.file_memory.memory_files import MemoryFiles
+    from remanence.api.opening import aopen, import_, migrate, open, reembed
     from remanence.api.space import Space
     from remanence.api.view import View
-    from remanence.client.remote_space import connect
     from remanence.core.trust import TrustRules
     from remanence.graph.diff import Diff
     from remanence.graph.history import HistoryEvent
@@ -63,17 +64,21 @@ if TYPE_CHECKING:
         Window,
     )
     from remanence.schema.version import __version__ as __version__
+    from remanence.service.client.remote_space import connect
+    from remanence.signals.stores.settings import QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
     from remanence.write.message_analysis import analyze_for_recall, analyze_message
 
 _NAMES = {
     "admin.overview": ("Stats",),
-    "api.opening": ("aopen", "import_", "open", "reembed"),
+    "api.opening": ("aopen", "import_", "migrate", "open", "reembed"),
     "api.space": ("Space",),
     "api.view": ("View",),
-    "client.remote_space": ("connect",),
+    "service.client.remote_space": ("connect",),
     "core.trust": ("TrustRules",),
+    "api.file_memory.file_store": ("FileStore", "StoredFile"),
+    "api.file_memory.memory_files": ("MemoryFiles",),
     "graph.diff": ("Diff",),
     "graph.history": ("HistoryEvent",),
     "graph.traversal": ("Subgraph",),
@@ -102,6 +107,7 @@ _NAMES = {
         "Window",
     ),
     "schema.version": ("__version__",),
+    "signals.stores.settings": ("QdrantSettings",),
     "upkeep.settings": ("UpkeepSettings",),
     "write.jobs": ("Job",),
     "write.message_analysis": ("analyze_for_recall", "analyze_message"),
@@ -118,6 +124,7 @@ __all__ = [
     "Extraction",
     "ExtractionResult",
     "Fact",
+    "FileStore",
     "HistoryEvent",
     "Hit",
     "InvalidInput",
@@ -127,17 +134,20 @@ __all__ = [
     "LedgerError",
     "Link",
     "Memory",
+    "MemoryFiles",
     "Mention",
     "MissingExtra",
     "NotFound",
     "Profile",
     "ProjectionError",
+    "QdrantSettings",
     "Recall",
     "Receipt",
     "Relation",
     "RemanenceError",
     "Space",
     "Stats",
+    "StoredFile",
     "Subgraph",
     "Triple",
     "TrustRules",
@@ -154,6 +164,7 @@ __all__ = [
     "frame",
     "import_",
     "memories_used",
+    "migrate",
     "open",
     "reembed",
 ]

@@ -9,6 +9,7 @@ check_keep, is_kept                   which turns are stored
 reinforce, quoted_hits                count as used the memories that an answer took words from
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
 check_max_tokens, TokenCounter        token budgets
+estimate_tokens                       about how many tokens a text has
 ChangeFollower                        base class of a table that follows the ledger of a space
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
@@ -48,7 +49,7 @@ from remanence.api.for_prompt import (
 )
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.language.framing import TokenCounter, is_frame, shorten_frame, strip_frames
+from remanence.language.framing import TokenCounter, estimate_tokens, is_frame, shorten_frame, strip_frames
 from remanence.language.text import normalize_text, replace_unstorable
 from remanence.read.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD, ErasureCertificate
@@ -78,6 +79,7 @@ __all__ = [
     "document_row",
     "embed_query",
     "embed_texts",
+    "estimate_tokens",
     "find_documents",
     "in_thread",
     "is_frame",

@@ -6,7 +6,7 @@
     ├── Closed                the space was closed
     ├── JobFailed             a background job was given up after several tries, or cancelled
     ├── LedgerError
-    │   ├── LedgerUnavailable     the folder is read-only, full, locked, or belongs to another program
+    │   ├── LedgerUnavailable     the folder is read-only, full, locked or another program's; the database is away
     │   ├── LedgerCorrupt         the file is damaged, or is not a ledger
     │   ├── LedgerTampered        `verify()` found an entry that was changed after it was written
     │   └── LedgerTooNew          written by a later release
@@ -23,6 +23,8 @@ Each message says what happened, shows the value, and names the next step.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class RemanenceError(Exception):
@@ -50,7 +52,14 @@ class LedgerError(RemanenceError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The folder is read-only, full, locked, or belongs to another program."""
+    """The folder is read-only, full, locked, or belongs to another program; or a database cannot be reached.
+
+    `written` is False if nothing of the write was stored, and None if that is not known.
+    """
+
+    def __init__(self, message: str, *, written: Literal[False] | None = False) -> None:
+        super().__init__(message)
+        self.written = written
 
 
 class LedgerCorrupt(LedgerError):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ __all__ = [
     "Extractor",
     "FactExtractor",
     "Ledger",
+    "LockingLedger",
+    "Locks",
     "Memory",
     "ProfileWriter",
     "Progress",
@@ -37,8 +39,10 @@ __all__ = [
     "Relation",
     "RelationReader",
     "Remembered",
+    "SharedVectorStore",
     "Signal",
     "Stage",
+    "StoredPoints",
     "TextWriter",
     "Transaction",
     "Utterance",
@@ -184,6 +188,47 @@ class Ledger(Protocol):
 
     def close(self) -> None:
         """Release files and connections. Closing twice is fine."""
+        ...
+
+
+class Locks(Protocol):
+    """Locks by name that the threads and processes which use a ledger have in common, and what these processes say of
+    themselves. Whatever a process holds is released when it ends, however it ends."""
+
+    is_shared: bool
+    """Whether other processes may use the ledger."""
+
+    def hold(self, name: str) -> AbstractContextManager[bool]:
+        """Hold a lock during a block; False if somebody else holds it."""
+        ...
+
+    def is_held(self, name: str) -> bool:
+        """Whether anybody holds a lock."""
+        ...
+
+    def discard(self, name: str) -> None:
+        """Delete what is stored for a lock that nobody will use again."""
+        ...
+
+    def announce(self, position: int) -> None:
+        """Tell the others up to which erasure the indexes of this process are up to date."""
+        ...
+
+    def others(self) -> list[tuple[str, int]]:
+        """The other processes that have announced something, and what."""
+        ...
+
+    def close(self) -> None:
+        """Release everything. Closing twice is fine."""
+        ...
+
+
+@runtime_checkable
+class LockingLedger(Protocol):
+    """What a ledger may also do: provide locks between those who use it. Otherwise there are files in the folder."""
+
+    def locks(self) -> Locks:
+        """Locks for one opened space, which closes them."""
         ...
 
 
@@ -356,6 +401,37 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Release files and connections."""
+        ...
+
+
+class StoredPoints(NamedTuple):
+    """What a shared store has of a space: for each point its number, the ledger position of the version that it was
+    made from, and the hash of its text."""
+
+    numbers: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    hashes: Sequence[bytes]
+
+
+@runtime_checkable
+class SharedVectorStore(VectorStore, Protocol):
+    """The vectors of one space in a place that other processes write to as well. It is never cleared: each process
+    writes the points of its own entries, and those of others that are missing."""
+
+    def write(self, ids: Sequence[int], vectors: Vector, positions: Sequence[int], hashes: Sequence[bytes]) -> None:
+        """Store these vectors under these numbers, with where they come from."""
+        ...
+
+    def stored(self, ids: Sequence[int] | None = None) -> StoredPoints:
+        """What is stored under these numbers; under all if None."""
+        ...
+
+    def count(self, up_to: int) -> int:
+        """How many points come from a ledger position up to this one."""
+        ...
+
+    def delete(self, ids: Sequence[int], up_to: int | None = None) -> None:
+        """Remove these points; with `up_to`, only those that come from a position up to this one."""
         ...
 
 

@@ -208,6 +208,7 @@ def test_processes_that_write_at_once_lose_nothing(home: Path, reopen: Callable[
     assert len(said) == 40
 
 
+@pytest.mark.not_remote
 def test_reading_does_not_read_what_was_read(
     space: Space, chat: RemanenceChatMessageHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +346,7 @@ def test_sessions_are_listed_renamed_and_deleted(space: Space, clock: FakeClock)
     assert list(space.memories("forgotten")) == []
 
 
+@pytest.mark.not_remote
 def test_a_session_is_erased_some_time_after_its_last_message(space: Space, clock: FakeClock) -> None:
     """As a whole; sooner or later it is out of every answer, and of the ledger once anybody looks."""
     chat = RemanenceChatMessageHistory(space, "monday", ttl=100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -50,6 +51,8 @@ def test_importing_loads_no_framework() -> None:
 @pytest.mark.parametrize(
     ("package", "name", "extra"),
     [
+        ("deepagents", "RemanenceBackend", "deepagents"),
+        ("langchain", "ClaudeMemoryMiddleware", "agent"),
         ("langchain", "MemoryMiddleware", "agent"),
         ("langchain_classic", "RemanenceMemory", "classic"),
         ("langchain_core", "RemanenceRetriever", "langchain"),
@@ -79,7 +82,8 @@ def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
 def test_every_public_name_is_there() -> None:
     """`__all__` promises nothing that cannot be had, and `dir()` shows it."""
     for name in langchain_remanence.__all__:
-        assert getattr(langchain_remanence, name).__doc__
+        if name != "RemanenceBackend" or find_spec("deepagents") is not None:
+            assert getattr(langchain_remanence, name).__doc__
     assert dir(langchain_remanence) == sorted(langchain_remanence.__all__)
     with pytest.raises(AttributeError, match="'langchain_remanence' has no attribute 'Memry'"):
         _ = langchain_remanence.Memry  # type: ignore[attr-defined]

@@ -368,6 +368,7 @@ def test_sessions_are_listed_renamed_and_deleted(
     assert len(asyncio.run(store.aerase_session("other"))) == 2, "what was deleted is erased too"
 
 
+@pytest.mark.not_remote
 def test_a_session_is_erased_some_time_after_its_last_message(space: remanence.Space, clock: FakeClock) -> None:
     """As a whole, and out of the ledger once anybody looks; it may begin anew."""
     store = RemanenceChatStore(space, ttl=100)

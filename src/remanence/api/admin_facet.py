@@ -28,9 +28,9 @@ class AdminView(Facet):
 
     @property
     def location(self) -> str | None:
-        """The folder that this space is stored in; None if it is in memory only."""
-        folder = self._engine.folder
-        return None if folder is None else str(folder)
+        """The folder that this space is stored in, or the address of its database, without the password; None if it is
+        in memory only."""
+        return self._engine.location
 
     def stats(self) -> Stats:
         """This space in numbers: memories by status and kind, entities, relations, links, entries, disk use.
@@ -72,6 +72,23 @@ class Admin(AdminView):
         return self._engine.check(self._space)
 
     acheck = in_thread(check)
+
+    def rebuild_collection(self) -> str:
+        """Make the collection of a shared Qdrant again, with the settings that this space was opened with.
+
+        All points are copied, those of other spaces and ledgers too, while everybody reads and writes; then the new
+        collection takes the place of the old one in one step.
+
+        Returns:
+            The name of the new collection, which is behind the same alias as the old one.
+
+        Raises:
+            InvalidInput: The vectors are not on a Qdrant server.
+            ProjectionError: The server failed. The old collection stays in use.
+        """
+        return self._engine.rebuild_collection()
+
+    arebuild_collection = in_thread(rebuild_collection)
 
     def compact(self, *, progress: bool | Progress = False) -> CompactionReport:
         """Free disk space. Ledger entries and answers stay the same.

@@ -13,20 +13,29 @@ from urllib.parse import unquote
 
 from remanence.admin.export_file import TransferReport
 from remanence.admin.import_file import Importer
+from remanence.admin.migration import MigrationReport
+from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
+from remanence.core.cache_folder import cache_folder
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
+from remanence.core.index_file import space_hash
 from remanence.core.inputs import progress_bar
 from remanence.core.signing import Signer, public_keys
 from remanence.core.trust import TrustRules, trust_rules
 from remanence.errors import InvalidInput
 from remanence.language.redaction import Redactor
 from remanence.language.redaction import redact as redact_secrets
+from remanence.ledger import is_address, ledger_exists, shown_location
+from remanence.ledger.copying import check_complete
+from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
-from remanence.ports import Ledger, Signal, VectorStores
+from remanence.ports import Ledger, LockingLedger, Locks, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
+from remanence.signals.stores import SharedStores
+from remanence.signals.stores.settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
@@ -44,6 +53,8 @@ def open(
     embedder: Any = None,
     extractor: Any = None,
     qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
     clock: Clock | None = None,
     reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
@@ -51,6 +62,7 @@ def open(
     signals: Sequence[Signal] = (),
     day_first: bool | None = None,
     worker: bool = True,
+    cache: str | Path | None = None,
     cache_size: int | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
     trust: TrustRules | Mapping[str, str | float] | None = None,
@@ -58,18 +70,22 @@ def open(
     signing_key: Any = None,
     signers: Mapping[str, Any] | None = None,
 ) -> Space:
-    """Open the space in a folder; it is created if it does not exist.
+    """Open the space in a folder or a PostgreSQL database; it is created if it does not exist.
 
     Every part can be replaced by an object that satisfies its Protocol in `remanence.ports`.
 
     Args:
-        location: A folder, or None to keep everything in memory.
+        location: A folder; an address such as `postgresql://user@host/database` (extra `postgres`), for several
+            machines; or None to keep everything in memory.
         space: The name of the space; "default" if left out.
         embedder: A name, a LangChain or LlamaIndex embedding object, a function of a list of texts, or an
             `Embedder`. Left out: a small static one that comes with the package.
         extractor: Finds names and facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out:
             rules.
-        qdrant: The URL of a Qdrant server, or a `QdrantClient`, in place of the embedded engine.
+        qdrant: The URL of a Qdrant server, a list of URLs of one cluster, or a `QdrantClient`, in place of the embedded
+            engine. Several processes and several ledgers may use the same server.
+        api_key: The key of the Qdrant server; that in QDRANT_API_KEY if left out.
+        qdrant_settings: How collections on the Qdrant server are made, and how long one call may take.
         clock: A function that returns the present moment, for tests.
         reader: Reads the first hits together with the question: the name of a model, a folder with one, a
             function of a question and texts that returns a probability for each, or a `Reader`. Left out: a small
@@ -81,6 +97,8 @@ def open(
         day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text does not tell. Left out: as
             in the other texts of the space; without any that tell, by the language of the text.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
+        cache: With an address: the folder for index and vector files, which may be lost at any time. Left out: where
+            the platform keeps such files, such as ~/.cache/remanence.
         cache_size: How many bytes the indexes of the spaces in use may take in memory together, estimated; 512 MB if
             left out. Beyond that, those least recently used are closed, and opened again when they are needed.
         timeout: How many seconds one call of an embedder or extractor of yours may take. A text whose embedder does not
@@ -108,12 +126,15 @@ def open(
         embedder=embedder,
         extractor=extractor,
         qdrant=qdrant,
+        api_key=api_key,
+        qdrant_settings=qdrant_settings,
         clock=clock,
         reader=reader,
         ledger=ledger,
         vectors=vectors,
         signals=signals,
         day_first=day_first,
+        cache=cache,
         cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.positive_int(cache_size, "cache_size"),
         timeout=timeout,
         trust=trust,
@@ -176,23 +197,41 @@ aopen = _in_thread(open)
 
 
 def reembed(
-    location: str | Path, *, embedder: Any = None, qdrant: Any = None, progress: bool | Progress = False
+    location: str | Path,
+    *,
+    embedder: Any = None,
+    qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
+    progress: bool | Progress = False,
 ) -> None:
-    """Embed everything in a folder again with another embedder. Afterwards it opens with that one.
+    """Embed everything in a folder or database again with another embedder. Afterwards it opens with that one.
 
     Args:
-        location: The folder.
+        location: The folder or the address.
         embedder: The new embedder, as for `open`.
-        qdrant: The Qdrant server with the vectors, as for `open`.
+        qdrant: The Qdrant server with the vectors, as for `open`. They are written to the collection of the new
+            embedder, and then removed from that of the old one.
+        api_key: The key of the Qdrant server, as for `open`.
+        qdrant_settings: How its collection is made, as for `open`.
         progress: True shows a progress bar; a function is called with (done, total).
 
     Raises:
         InvalidInput: The folder contains no memories, or the embedder is not valid.
         EmbedderError: The embedder failed.
     """
-    if not (inputs.path(location, "location") / "ledger.db").exists():
-        raise InvalidInput(f"{str(location)!r} contains no memories to embed again. Name a folder that was opened.")
-    engine = _engine(location, embedder=embedder, qdrant=qdrant, replace_embedder=True)
+    if not ledger_exists(location):
+        raise InvalidInput(
+            f"{shown_location(location)!r} contains no memories to embed again. Name a folder that was opened."
+        )
+    engine = _engine(
+        location,
+        embedder=embedder,
+        qdrant=qdrant,
+        api_key=api_key,
+        qdrant_settings=qdrant_settings,
+        replace_embedder=True,
+    )
     try:
         with progress_bar(progress, "embedding") as shown:
             engine.reembed(shown)
@@ -243,6 +282,25 @@ def import_(
         return found.write_to(space._engine, lambda below: _below(space, below), shown)
 
 
+def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress = False) -> MigrationReport:
+    """Copy a ledger whole from a folder into a PostgreSQL database, or back: every entry, vector and setting.
+
+    The chain is checked on both sides. If the copy is interrupted, the same call continues it; until then the target
+    does not open. The source is not changed. Stop all writers before.
+
+    Args:
+        source: The folder or the address to copy from.
+        target: The folder or the address to copy to. There must be nothing in it.
+        progress: True shows a progress bar; a function is called with (done, total).
+
+    Raises:
+        InvalidInput: There is nothing at the source, or something else at the target.
+        LedgerTampered: An entry was changed, or somebody has written meanwhile.
+    """
+    with progress_bar(progress, "copying") as shown:
+        return copy_ledger(source, target, shown)
+
+
 def _below(space: Space, relative: str) -> str:
     """The name of a space below this one, as `spaces` shows it."""
     parts = (part if part == "%vault" else part_of_name(unquote(part)) for part in relative.split("/") if relative)
@@ -255,6 +313,8 @@ def _engine(
     embedder: Any = None,
     extractor: Any = None,
     qdrant: Any = None,
+    api_key: str | None = None,
+    qdrant_settings: QdrantSettings | None = None,
     clock: Clock | None = None,
     reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
@@ -266,6 +326,7 @@ def _engine(
     signing_key: Any = None,
     signers: Mapping[str, Any] | None = None,
     replace_embedder: bool = False,
+    cache: str | Path | None = None,
     cache_size: int = DEFAULT_CACHE_SIZE,
     timeout: float | None = None,
 ) -> Engine:
@@ -280,6 +341,7 @@ def _engine(
     _check_part("ledger", ledger, Ledger)
     if vectors is not None and qdrant is not None:
         raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
+    shared = _shared_stores(qdrant, api_key, qdrant_settings)
     resolved = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
     checked, rules = _signals(signals), trust_rules(trust)
     if not isinstance(redact, bool) and not callable(redact):
@@ -288,16 +350,20 @@ def _engine(
     signer, known = None if signing_key is None else Signer(signing_key), public_keys(signers)
     opened = open_ledger(location) if ledger is None else ledger
     try:
+        check_complete(opened)
+        where, folder = _places(location, cache, opened)
         return Engine(
             opened,
             resolved[0],
             resolved[1],
             clock=clock or _system_clock,
-            folder=None if location is None else Path(location).expanduser().absolute(),
+            locks=_locks(opened, folder),
+            location=where,
+            folder=folder,
             reader=resolved[2],
             signals=checked,
             stores=vectors,
-            qdrant=qdrant,
+            qdrant=shared,
             day_first=day_first,
             trust=rules,
             redactor=redactor,
@@ -309,6 +375,38 @@ def _engine(
     except BaseException:
         opened.close()
         raise
+
+
+def _shared_stores(
+    qdrant: Any, api_key: object, settings: object
+) -> Callable[[Callable[[], str]], SharedStores] | None:
+    """Makes the vector stores on a Qdrant server from what returns the id of the ledger; None without a server."""
+    if settings is not None and not isinstance(settings, QdrantSettings):
+        raise InvalidInput(f"qdrant_settings={settings!r} is no QdrantSettings. Give remanence.QdrantSettings(...).")
+    if api_key is not None and not isinstance(api_key, str):
+        raise InvalidInput(f"api_key= is {type(api_key).__name__}, not text.")
+    if qdrant is None:
+        if settings is not None or api_key is not None:
+            raise InvalidInput("api_key= and qdrant_settings= are for a Qdrant server: give qdrant= too.")
+        return None
+    return lambda ledger: SharedStores(qdrant, ledger, api_key, settings)
+
+
+def _places(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> tuple[str | None, Path | None]:
+    """How the location is shown, and the folder for index and vector files."""
+    if location is not None and is_address(location):
+        shown = getattr(ledger, "name", str(location))
+        return shown, cache_folder(cache, ledger.get_meta("id") or space_hash(shown))
+    if cache is not None:
+        raise InvalidInput(f"cache={str(cache)!r} is for a database; the files of a folder are in that folder.")
+    folder = None if location is None else Path(location).expanduser().absolute()
+    return None if folder is None else str(folder), folder
+
+
+def _locks(ledger: Ledger, folder: Path | None) -> Locks:
+    if isinstance(ledger, LockingLedger):
+        return ledger.locks()
+    return ThreadLocks() if folder is None else FolderLocks(folder)
 
 
 def _check_part(name: str, part: object, port: type) -> None:

@@ -38,7 +38,7 @@ from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.decay import DecayReport, ScoredMemories, TouchReport, score_memories
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
-from remanence.upkeep.memory_clusters import Cluster, Clusters, find_clusters
+from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, Cluster, Clusters, find_clusters
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, UndoReport
@@ -178,7 +178,12 @@ class Upkeep(Facet):
     ashow_decay = in_thread(show_decay)
 
     def clusters(
-        self, *, similarity: float | None = None, duplicates: bool = False, progress: bool | Progress = False
+        self,
+        *,
+        similarity: float | None = None,
+        duplicates: bool = False,
+        max_size: int = MAX_CLUSTER_SIZE,
+        progress: bool | Progress = False,
     ) -> Clusters:
         """Groups of memories that say nearly the same. Changes nothing.
 
@@ -186,6 +191,7 @@ class Upkeep(Facet):
             similarity: The least similarity (cosine) of two memories of a cluster; by default the setting
                 `cluster_similarity`.
             duplicates: Use the setting `duplicate_similarity` instead.
+            max_size: The most memories of a cluster, from 2 to 12.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
@@ -206,9 +212,13 @@ class Upkeep(Facet):
         similarity = inputs.fraction(similarity, "similarity")
         if similarity is None:
             similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
+        if inputs.positive_int(max_size, "max_size", MAX_CLUSTER_SIZE) < 2:
+            raise InvalidInput("max_size=1: a cluster has at least two memories.")
 
         return self._with_memories(
-            lambda index, memories, shown: find_clusters(index, memories, self.settings, similarity, progress=shown),
+            lambda index, memories, shown: find_clusters(
+                index, memories, self.settings, similarity, progress=shown, max_size=max_size
+            ),
             progress,
         )
 

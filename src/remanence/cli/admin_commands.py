@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import remanence
 from remanence.cli import output
-from remanence.cli.locations import list_spaces, memory_folder, open_space, reader_option
+from remanence.cli.locations import list_spaces, memory_location, open_space, reader_option
 from remanence.cli.parser import command, given, group, space_command, view_command
 from remanence.errors import InvalidInput, RemanenceError
 
@@ -166,6 +166,12 @@ def import_(args: Namespace) -> int:
     return 0 if report.complete else 1
 
 
+@command("migrate", "migrate ./memory postgresql://user@db.example/memory", "source target")
+def migrate(args: Namespace) -> None:
+    """Copy everything from a folder into an empty PostgreSQL database, or back."""
+    print(remanence.migrate(args.source, args.target, progress=output.stdout_is_terminal()))
+
+
 @space_command("verify", "verify ./memory", "folder")
 def verify(space: Space, args: Namespace) -> None:
     """Check that no ledger entry was tampered with."""
@@ -181,10 +187,10 @@ def check(args: Namespace) -> int:
     code = 0
     for name in list_spaces(args):
         with open_space(args, name) as space:
-            differences = space.admin.check()
+            differences, location = space.admin.check(), space.admin.location
         print(f"{name}:" if differences else f"{name}: the indexes agree with the ledger")
         for index, difference in differences.items():
-            print(f"  {index}: {difference}. Run `remanence rebuild {memory_folder(args)}`.")
+            print(f"  {index}: {difference}. Run `remanence rebuild {location}`.")
             code = 1
     return code
 
@@ -194,7 +200,7 @@ def rebuild(args: Namespace) -> None:
     """Rebuild the indexes from the ledger; with --embedder, change to that embedder."""
     progress = output.stdout_is_terminal()
     if args.embedder is not None:
-        remanence.reembed(memory_folder(args), embedder=args.embedder, progress=progress)
+        remanence.reembed(memory_location(args), embedder=args.embedder, progress=progress)
         print(f"embedded again with {args.embedder}")
         return
     for name in list_spaces(args):

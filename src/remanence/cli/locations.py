@@ -11,17 +11,20 @@ from typing import Any
 
 import remanence
 from remanence.errors import InvalidInput
+from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
 
 
-def memory_folder(args: Namespace, *, create: bool = False) -> Path:
-    """The folder that was named. It must hold a ledger unless `create`: reading must not create an empty one."""
-    folder = Path(getattr(args, "folder", None) or args.memory).expanduser()
-    if not create and not (folder / "ledger.db").is_file():
+def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
+    """The folder or the address that was named. It must hold a ledger unless `create`: reading must not create one."""
+    named = getattr(args, "folder", None) or args.memory
+    location = str(named) if is_address(named) else Path(named).expanduser()
+    if not create and not ledger_exists(location):
+        shown = shown_location(location)
         raise InvalidInput(
-            f"{folder} holds no memories. Add one with `remanence --memory {folder} add ...`, "
+            f"{shown} holds no memories. Add one with `remanence --memory {shown} add ...`, "
             "or name the right folder with --memory or REMANENCE_MEMORY."
         )
-    return folder
+    return location
 
 
 @contextmanager
@@ -34,7 +37,7 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
     parts = (name or args.space or "default").split("/")
     first, *path = [part.replace("%2F", "/").replace("%25", "%") for part in parts]
     with remanence.open(
-        memory_folder(args, create=create),
+        memory_location(args, create=create),
         space=first,
         embedder=args.embedder,
         extractor=load_extractor(getattr(args, "extractor", None)),
@@ -61,12 +64,10 @@ def open_view(args: Namespace) -> Iterator[remanence.View]:
 
 def list_spaces(args: Namespace) -> list[str]:
     """The space that was named, or every space of the folder."""
-    from remanence.ledger import open_ledger
-
-    folder = memory_folder(args)
+    location = memory_location(args)
     if args.space is not None:
         return [args.space]
-    ledger = open_ledger(folder)
+    ledger = open_ledger(location)
     try:
         return ledger.spaces()
     finally:

@@ -160,7 +160,10 @@ def _add_location_options(parser: ArgumentParser, folder: str, other: str | None
     """The three options that may be given before and after the verb."""
     group = parser.add_argument_group("where")
     group.add_argument(
-        "--memory", metavar="DIR", default=folder, help=f"the folder ({DEFAULT_FOLDER}, or REMANENCE_MEMORY)"
+        "--memory",
+        metavar="DIR",
+        default=folder,
+        help=f"the folder, or the address of a database ({DEFAULT_FOLDER}, or REMANENCE_MEMORY)",
     )
     group.add_argument("--space", metavar="NAME", default=other, help="the space, as `spaces` prints it")
     group.add_argument("--embedder", metavar="NAME", default=other, help="as `models list` prints it")

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import remanence
-from remanence.cli.locations import load_extractor, memory_folder, reader_option
+from remanence.cli.locations import load_extractor, memory_location, reader_option
 from remanence.cli.parser import command, given, group
 from remanence.errors import MissingExtra
 
@@ -34,7 +34,7 @@ def serve(args: Namespace) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error
     space = remanence.open(
-        memory_folder(args, create=True),
+        memory_location(args, create=True),
         embedder=args.embedder,
         extractor=load_extractor(args.extractor),
         reader=reader_option(args),
@@ -82,9 +82,9 @@ def revoke(args: Namespace) -> None:
 
 @contextmanager
 def _tokens(args: Namespace) -> Iterator[TokenStore]:
-    from remanence.service.tokens import TokenStore
+    from remanence.service.tokens import TokenStore, server_folder
 
-    tokens = TokenStore(memory_folder(args))
+    tokens = TokenStore(server_folder(memory_location(args)))
     try:
         yield tokens
     finally:

@@ -20,16 +20,23 @@ from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
 from remanence.core.signing import Signer, signer_of
 from remanence.core.trust import NO_RULES, TrustRules
-from remanence.errors import EmbedderDown, LedgerTampered, LedgerUnavailable, ProjectionError, ProjectionStale
+from remanence.errors import (
+    EmbedderDown,
+    InvalidInput,
+    LedgerTampered,
+    LedgerUnavailable,
+    ProjectionError,
+    ProjectionStale,
+)
 from remanence.events import Event, Remembered
 from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
-from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Locks, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
-from remanence.signals.stores import QdrantStores
+from remanence.signals.stores import LocalStores, SharedStores
 from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
@@ -54,11 +61,13 @@ class Engine:
         extractor: Extractor,
         *,
         clock: Clock,
+        locks: Locks,
+        location: str | None = None,
         folder: Path | None = None,
         reader: Reader | None = None,
         signals: Sequence[Signal] = (),
         stores: VectorStores | None = None,
-        qdrant: Any = None,
+        qdrant: Callable[[Callable[[], str]], SharedStores] | None = None,
         trust: TrustRules = NO_RULES,
         redactor: Redactor | None = None,
         signer: Signer | None = None,
@@ -71,7 +80,11 @@ class Engine:
         self.ledger = ledger
         self.embedder = embedder
         self.extractor = extractor
+        self.locks = locks
+        self.location = location
+        """The folder or the address of the ledger; None if it is in memory only."""
         self.folder = folder
+        """Where index and vector files are; None for none. They may be lost at any time."""
         self.reader = reader
         self.day_first = day_first
         self.trust, self.redactor = trust, redactor
@@ -79,13 +92,11 @@ class Engine:
         if signer is not None:
             self._signers.setdefault(signer.public_key, "this writer")
         self._extra_signals = signals
-        self._stores = stores
-        self._qdrant = qdrant
+        self._stores = stores if qdrant is None else qdrant(self.ledger_id)
         self._clock = clock
         self.write_lock = threading.RLock()
         self.indexes = OpenIndexes(self._open, self._is_outdated, cache_size)
         self._stores_lock = threading.Lock()
-        self.named_locks: dict[str, threading.Lock] = {}
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
         """Called with the name of a space that is opened with unfinished jobs."""
@@ -138,8 +149,8 @@ class Engine:
         which nobody will release there."""
         if self.was_forked:
             raise LedgerUnavailable(
-                f"{self.folder} was open in process {self._pid} when it forked this one ({os.getpid()}); using it here "
-                "would hang or lose entries. Start processes by 'spawn', or open after the fork."
+                f"{self.location} was open in process {self._pid} when it forked this one ({os.getpid()}); using it "
+                "here would hang or lose entries. Start processes by 'spawn', or open after the fork."
             )
 
     def open_indexes(self) -> list[tuple[str, Index]]:
@@ -239,10 +250,23 @@ class Engine:
         """Record the given embedder as that of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # if it is down, this raises before anything is changed
+        before = json.loads(self.ledger.get_meta("embedder") or "null")
         with self.transaction() as transaction:
             transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
+        is_other = before is not None and before["fingerprint"] != self.embedder.fingerprint
+        if is_other and isinstance(self._stores, SharedStores):
+            self._stores.delete_ledger(before["fingerprint"], before["dimension"])
+
+    def rebuild_collection(self) -> str:
+        """Make the collection of a shared Qdrant again with the present settings. Returns its name."""
+        dimension = self._dimension()
+        if not isinstance(self._stores, SharedStores) or dimension is None:
+            raise InvalidInput(
+                "the vectors of this space are not on a Qdrant server: open it with qdrant='http://...'."
+            )
+        return self._stores.collection(self.embedder.fingerprint, dimension).rebuild()
 
     def replace_former_default(self) -> None:
         """Embed everything again if this ledger was written with the default embedder of an earlier release."""
@@ -279,12 +303,18 @@ class Engine:
             if self._stores is not None:
                 self._stores.close()
         finally:
+            self.locks.close()
             self.ledger.close()
+
+    @property
+    def has_server(self) -> bool:
+        """Whether the vectors are on a server, which may be down for a while."""
+        return isinstance(self._stores, SharedStores)
 
     @property
     def was_forked(self) -> bool:
         """Whether this process was forked while the engine was open. What is in memory only may be used there."""
-        return os.getpid() != self._pid and self.folder is not None
+        return os.getpid() != self._pid and self.locks.is_shared
 
     # Helpers
 
@@ -373,8 +403,10 @@ class Engine:
             return index
         file = None if self.folder is None else index_path(self.folder, space)
         stores = self._vector_stores()
-        if isinstance(stores, QdrantStores):
+        if isinstance(stores, LocalStores):
             index = self._index(space, lambda points: stores.open(space, dimension, points), file)
+        elif isinstance(stores, SharedStores):
+            index = self._index(space, lambda _: stores.open(space, dimension, self.embedder.fingerprint), file)
         else:
             index = self._index(space, lambda _: stores.open(space, dimension), file)
         self._report_unfinished_jobs(index)
@@ -382,21 +414,15 @@ class Engine:
 
     def _vector_stores(self) -> VectorStores:
         with self._stores_lock:
-            if self._stores is None:
+            if self._stores is None or isinstance(self._stores, SharedStores):
                 self._match_embedder()
-                folder = None if self.folder is None else self.folder / "vectors"
-                collection = self._collection() if self._qdrant is not None else ""
-                self._stores = QdrantStores(folder, self._qdrant, collection)
+            if self._stores is None:
+                self._stores = LocalStores(None if self.folder is None else self.folder / "vectors")
             return self._stores
 
     def _index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
         model, dimension = self.embedder.fingerprint, self.embedder.dimension
         return Index(space, self.ledger, model, dimension, open_store, file, self._extra_signals, self.day_first)
-
-    def _collection(self) -> str:
-        """The collection for this ledger's vectors, on a server that may hold those of others and other models."""
-        model = text_hash(self.embedder.fingerprint).hex()[:8]
-        return f"remanence-{self.ledger_id()[:12]}-{model}"
 
     def _dimension(self) -> int | None:
         """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""
@@ -431,7 +457,7 @@ class Engine:
             raise self._stale(recorded, self.embedder.fingerprint)
 
     def _stale(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
-        where = self.folder or "the space"
+        where = self.location or "the space"
         return ProjectionStale(
             f"the vectors of {where} were made with {recorded['name']!r} ({recorded['fingerprint']}), but it is "
             f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the two. Open it with "

@@ -3,23 +3,19 @@
 What was erased may stay for a while in four places: in the write-ahead log, if somebody reads the ledger during the
 erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
 that does not answer; and in the index of another process, until that process looks at the ledger again. One thread of
-each process looks after all four. Each process has a lock file that says up to which erasure its indexes are up to
-date, for `pending`.
+each process looks after all four. Each process tells the others up to which erasure its indexes are up to date, for
+`pending`. The same thread writes to a vector server what it missed or has lost.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
-from uuid import uuid4
+from typing import TYPE_CHECKING
 from weakref import ref
 
-from remanence.core.lock_files import open_lock_file, remove_empty_folders
-from remanence.errors import Closed
+from remanence.errors import Closed, LedgerUnavailable
 from remanence.schema import PendingErasure
 
 if TYPE_CHECKING:
@@ -42,13 +38,11 @@ class Housekeeper:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = ref(engine)
-        self._folder = engine.folder
+        self._locks = engine.locks
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopped = False
         self._thread: threading.Thread | None = None
-        self._file: IO[str] | None = None
-        self._made_folders: list[Path] = []
         self._seen = 0  # the last erasure that all open indexes have
         self._cleaned = 0  # the last erasure of which the ledger has no trace any more
         self._quiet_since = 0.0
@@ -56,7 +50,9 @@ class Housekeeper:
 
     def watch(self) -> None:
         """Look after the erasures of other processes from now on, for a ledger that other processes may open."""
-        if self._folder is not None and self._thread is None:
+        engine = self._engine()
+        has_server = engine is not None and engine.has_server
+        if self._thread is None and (self._locks.is_shared or has_server):
             self._start()
 
     def notify(self) -> None:
@@ -69,14 +65,10 @@ class Housekeeper:
         """End the thread. What is not finished is finished when the ledger is opened again."""
         with self._lock:
             self._stopped = True
-            thread, file, self._file = self._thread, self._file, None
+            thread = self._thread
         self._wake.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join(wait)
-        if file is not None:
-            Path(file.name).unlink(missing_ok=True)
-            file.close()
-            remove_empty_folders(self._made_folders)
 
     def work(self) -> bool:
         """Do what can be done now. True if something is left that has to be tried again soon."""
@@ -89,15 +81,15 @@ class Housekeeper:
                 with engine.open_index(space):  # which brings it up to date
                     pass
             self._seen = last
-            self._record(last)
+            self._locks.announce(last)
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
-        undeleted = [space for space, index in engine.open_indexes() if index.vectors.has_undeleted]
-        for space in undeleted:
-            with engine.open_index(space) as index, index.lock:
-                index.vectors.retry()
-        return not is_clean or bool(undeleted or _stale_spaces(engine))
+        unmended = [space for space, index in engine.open_indexes() if index.vectors.needs_mending]
+        for space in unmended:
+            with engine.open_index(space) as index:
+                index.vectors.mend(index.lock)
+        return not is_clean or bool(unmended or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""
@@ -108,7 +100,7 @@ class Housekeeper:
         last = engine.ledger.last_erasure()
         if not self._is_clean(engine, last):
             until = "whoever reads the ledger now has finished"
-            out.append(PendingErasure("text", "the write-ahead log of the ledger", until))
+            out.append(PendingErasure("text", "the write-ahead log or old pages of the ledger", until))
         for name in _stale_spaces(engine):
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"
@@ -117,7 +109,7 @@ class Housekeeper:
             if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
                 where = f"the vector server, of space {name!r}"
                 out.append(PendingErasure("vectors", where, "the server answers again"))
-        for process, position in self._other_processes():
+        for process, position in self._locks.others():
             if position < last:
                 until = f"that process looks at the ledger again, every {POLL_SECONDS:.0f} s"
                 out.append(PendingErasure("words, names and vectors", f"an index of process {process}", until))
@@ -145,42 +137,12 @@ class Housekeeper:
             if self._thread is not None or self._stopped:
                 return
             engine = self._engine()
-            if engine is not None and self._folder is not None:
+            if engine is not None and self._locks.is_shared:
                 self._seen = engine.ledger.last_erasure()
-                folder = _processes_folder(self._folder)
-                self._made_folders = [each for each in (folder.parent, folder) if not each.exists()]
-                self._file = _lock_file(self._folder)
-                self._record(self._seen)
+                self._locks.announce(self._seen)
             self._thread = threading.Thread(target=_run, args=(ref(self), self._wake), daemon=True)
             self._thread.name = "remanence-housekeeping"
             self._thread.start()
-
-    def _record(self, position: int) -> None:
-        """Write into the lock file of this process up to which erasure its indexes are up to date."""
-        file = self._file
-        if file is not None:
-            file.seek(0)
-            file.write(f"{position:020}")
-            file.flush()
-
-    def _other_processes(self) -> list[tuple[str, int]]:
-        """The other processes that have this ledger open, and up to which erasure their indexes are up to date."""
-        import fcntl
-
-        out: list[tuple[str, int]] = []
-        own = None if self._file is None else Path(self._file.name)
-        for path in _processes_folder(self._folder).glob("*.lock") if self._folder is not None else ():
-            if path == own:
-                continue
-            try:
-                with path.open() as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink(missing_ok=True)  # its process is gone
-            except FileNotFoundError:
-                continue
-            except BlockingIOError:
-                out.append((path.name.partition("-")[0], int(path.read_text() or 0)))
-        return out
 
 
 def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
@@ -195,6 +157,9 @@ def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
             pause = _RETRY_SECONDS if housekeeper.work() else POLL_SECONDS
         except Closed:
             return
+        except LedgerUnavailable as error:
+            log.warning("erasures could not be finished; trying again: %s", error)
+            pause = POLL_SECONDS
         except Exception:
             # Whatever failed (a full disk, a locked folder) may pass, and nothing else notices it here.
             log.exception("erasures could not be finished; trying again")
@@ -204,17 +169,3 @@ def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
 
 def _stale_spaces(engine: Engine) -> list[str]:
     return [name for name, index in engine.open_indexes() if index.needs_refresh]
-
-
-def _processes_folder(folder: Path) -> Path:
-    return folder / "jobs" / "processes"
-
-
-def _lock_file(folder: Path) -> IO[str]:
-    """The lock file of this process, which the operating system unlocks when the process ends."""
-    import fcntl
-
-    path = _processes_folder(folder) / f"{os.getpid()}-{uuid4().hex[:8]}.lock"
-    file = open_lock_file(path, "w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file

@@ -26,7 +26,8 @@ from remanence.schema import Change, Entry, Memory, Snapshot
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph, subject_names
 from remanence.signals.times import Times
-from remanence.signals.vectors import Vectors, passage_texts
+from remanence.signals.vector_points import passage_texts
+from remanence.signals.vectors import Vectors
 from remanence.signals.words import Words
 from remanence.state.catalog import MEMORY_ENTRY_KINDS, Catalog
 from remanence.state.entity_registry import Registry
@@ -112,7 +113,8 @@ class Index:
         self._store = open_store(ledger.count(space) if saved is None else len(saved["vectors.points"]))
         try:
             self._reset()
-            self._prepare_vectors(self.vectors.reconcile if saved is not None and self._load(saved) else self._clear)
+            loaded = saved is not None and self._load(saved)
+            self._prepare_vectors(lambda: self.vectors.start(loaded=loaded))
             self.catch_up()
         except BaseException:
             self._store.close()
@@ -147,7 +149,11 @@ class Index:
     def apply_written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Apply the entries that this process wrote in a transaction, right after catching up."""
         with self.lock:
-            self.apply_entries(entries, vectors)
+            self.vectors.written_here = True
+            try:
+                self.apply_entries(entries, vectors)
+            finally:
+                self.vectors.written_here = False
             if entries:
                 self._head = max(self._head, entries[-1].position)
 
@@ -186,6 +192,8 @@ class Index:
                 self._remove_erased(erased)
             elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // 2):
                 self.save()
+            if not self._is_copy and self.vectors.name not in self.broken:
+                self._prepare_vectors(self.vectors.settle)
 
     def memories(self, rows: Sequence[int]) -> list[Memory]:
         """The memories of these rows, in this order. No row may be erased."""
@@ -398,7 +406,7 @@ class Index:
             self._memories.clear()
             self.recently_recalled.clear()
             self.needs_refresh = False
-            self._prepare_vectors(self._clear)
+            self._prepare_vectors(self.vectors.start_again)
             self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
@@ -462,9 +470,6 @@ class Index:
         stored = self._ledger.vectors(self.space, self._model, missing, inherited=True)
         return found | well_formed(stored, self._dimension)
 
-    def _clear(self) -> None:
-        self.vectors.clear()
-
     def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
         try:
             prepare()
@@ -479,7 +484,9 @@ class Index:
         """Make everything empty, except the vectors if they are given: they skip the rows that they have."""
         self.catalog = Catalog()
         self.fields = Fields(self.catalog)
-        self.vectors = Vectors(self._store, self._vector_loader) if vectors is None else vectors
+        if vectors is None:
+            vectors = Vectors(self._store, self._vector_loader, lambda: self.catalog)
+        self.vectors = vectors
         self.words = Words()
         self.names = Names()
         self.registry = Registry(self.names)

@@ -3,7 +3,10 @@
 codec       events as JSON
 chain       entries chained by digest, and `verify`
 in_memory   a ledger in plain Python, the reference
-sql         a ledger in SQLite, with `tables` and `sqlite`
+sql         what ledgers in SQL databases share, with `tables`
+locks       locks between threads, and between processes by files in a folder
+sqlite_ledger, sqlite, head_record              a ledger in a folder
+postgres_ledger, _tables, _locks, postgres      a ledger in a PostgreSQL database
 """
 
 from __future__ import annotations
@@ -12,16 +15,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger
 
-__all__ = ["open_ledger"]
+__all__ = ["is_address", "ledger_exists", "open_ledger", "shown_location"]
+
+_SCHEMES = ("postgresql", "postgres")
 
 
 def open_ledger(location: str | Path | None) -> Ledger:
-    """The ledger in this folder, created if there is none; None for one in memory.
+    """The ledger in this folder or database, created if there is none; None for one in memory.
 
     >>> open_ledger(None).head()
     0
@@ -30,19 +35,69 @@ def open_ledger(location: str | Path | None) -> Ledger:
         from remanence.ledger.in_memory import InMemoryLedger
 
         return InMemoryLedger()
+    if is_address(location):
+        _require_psycopg()
+        from remanence.ledger.postgres_ledger import PostgresLedger
+
+        return PostgresLedger(str(location))
+    from remanence.ledger.sqlite_ledger import SqliteLedger
+
+    return SqliteLedger(_folder(location))
+
+
+def ledger_exists(location: str | Path) -> bool:
+    """Whether there is a ledger in this folder or database. Nothing is created."""
+    if is_address(location):
+        _require_psycopg()
+        from remanence.ledger.postgres_ledger import exists
+
+        return exists(str(location))
+    return (_folder(location) / "ledger.db").is_file()
+
+
+def is_address(location: object) -> bool:
+    """Whether a location is the address of a database; InvalidInput if it is one that no ledger can be in.
+
+    >>> is_address("postgresql://db.example/memory"), is_address("./memory")
+    (True, False)
+    """
+    scheme, separator, _ = str(location).partition("://")
+    if separator and scheme not in _SCHEMES:
+        # The rest may contain a password.
+        raise InvalidInput(
+            f"'{scheme}://…' is no address that a ledger can be at. Give a folder, or postgresql://user@host/database."
+        )
+    return bool(separator)
+
+
+def shown_location(location: str | Path) -> str:
+    """A location for messages: an address without its password."""
+    if not is_address(location):
+        return str(location)
+    _require_psycopg()
+    from remanence.ledger.postgres import parse_address
+
+    return parse_address(str(location)).shown
+
+
+def _require_psycopg() -> None:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as missing:
+        raise MissingExtra(
+            "a ledger in PostgreSQL needs psycopg, which is not installed. Install it with "
+            "`pip install 'remanence[postgres]'`."
+        ) from missing
+
+
+def _folder(location: str | Path) -> Path:
     if not isinstance(location, str | os.PathLike):
         raise InvalidInput(f"{location!r} is not a folder. Give a path such as './memory', or None.")
-    if "://" in str(location):
-        scheme = str(location).split("://")[0]  # the rest may contain a password
-        raise InvalidInput(f"'{scheme}://…' is a URL; this release stores ledgers in folders. Give a path.")
     if not str(location).strip() or "\0" in str(location):
         raise InvalidInput(f"{str(location)!r} is not a folder name. Give a path such as './memory'.")
     if str(location) == ":memory:":
         raise InvalidInput("':memory:' would be a folder of that name. Give None to store nothing on disk.")
-    from remanence.ledger.sql import SqlLedger
-
     try:
-        folder = Path(location).expanduser()
+        return Path(location).expanduser()
     except RuntimeError:
         raise InvalidInput(f"{str(location)!r} is in the home of an unknown user. Give the full path.") from None
-    return SqlLedger(folder)

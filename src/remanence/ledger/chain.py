@@ -63,7 +63,7 @@ class ChainedTransaction(ABC):
         self._check_open()
         moment = self._recording_time(space, at)
         stored = build_entries(self.chain_head, space, events, moment)
-        self._append_stored(stored)
+        self.append_stored(stored)
         return [
             Entry(entry.position, from_micros(entry.at), entry.space, entry.kind, entry.subject, event, entry.digest)
             for entry, event in zip(stored, events, strict=True)
@@ -78,7 +78,7 @@ class ChainedTransaction(ABC):
             digest = _digest(self.chain_head.digest, position, moment, space, kind, subject, content)
         except ValueError as error:
             raise InvalidInput(f"{subject!r} in space {space!r} cannot be stored: {error}.") from error
-        self._append_stored([StoredEntry(position, moment, space, kind, subject, None, None, content, digest)])
+        self.append_stored([StoredEntry(position, moment, space, kind, subject, None, None, content, digest)])
         return Entry(position, from_micros(moment), space, kind, subject, None, digest)
 
     def erase_space(self, space: str, *, at: datetime) -> Entry:
@@ -88,7 +88,8 @@ class ChainedTransaction(ABC):
         self._mark_emptied(entry)
         return entry
 
-    def _append_stored(self, entries: Sequence[StoredEntry]) -> None:
+    def append_stored(self, entries: Sequence[StoredEntry]) -> None:
+        """Add entries that are chained already: to the end of this ledger, or in one that is being copied."""
         if entries:
             self._store(entries)
             self.chain_head = ChainHead(entries[-1].position, entries[-1].digest)

@@ -17,6 +17,7 @@ import numpy as np
 from remanence.errors import Closed, InvalidInput, LedgerError
 from remanence.ledger import chain
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
+from remanence.ledger.locks import ThreadLocks
 from remanence.schema import Entry
 
 if TYPE_CHECKING:
@@ -102,6 +103,9 @@ class InMemoryLedger:
         """Nothing to do: the text is only in the entries."""
         self._check_open()
         return True
+
+    def locks(self) -> ThreadLocks:
+        return ThreadLocks()
 
     def get_meta(self, name: str) -> str | None:
         with self._check_open():

@@ -1,82 +1,45 @@
-"""A ledger in a SQLite database in the folder of the space.
+"""What the ledgers in SQL databases share: the statements, the transaction, the order of things.
 
-One connection writes, and a small pool of others reads. Methods are documented in `ports.Ledger` and
-`ports.Transaction`.
+A subclass has the connections. Methods are documented in `ports.Ledger` and `ports.Transaction`.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakSet
 
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
-from remanence.ledger import chain, sqlite, tables
+from remanence.ledger import chain, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
-from remanence.ledger.head_record import HeadRecord
 from remanence.schema import OPEN_END, Entry
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-BATCH = 500  # values in one IN (…)
+Read = Callable[[str, Sequence[Any]], list[Any]]
+"""Runs a statement with these values, and returns its rows."""
+BATCH = 500  # values in one list of choices
 VECTOR_DTYPE = np.dtype("<f4")
-_LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 
 
-class SqlLedger:
-    """Entries in `<folder>/ledger.db`, shared by every thread and process that opens the folder.
+class SqlLedger(ABC):
+    """A ledger in a database that the messages call `name`."""
 
-    Not across `fork()`: SQLite's locks do not survive it and entries would be lost, so a forked child gets
-    an error. Start processes by "spawn" or "forkserver", or open the ledger only after the fork.
+    shared_vectors: ClassVar[bool] = False
+    """Whether there may be vectors of all spaces together, as the first release stored them."""
 
-    >>> import tempfile
-    >>> ledger = SqlLedger(Path(tempfile.mkdtemp()) / "memory")
-    >>> ledger.head()
-    0
-    >>> ledger.close()
-    """
-
-    _instances: ClassVar[WeakSet[SqlLedger]] = WeakSet()
-
-    def __init__(self, folder: Path) -> None:
-        self.path = sqlite.ensure_ledger_file(folder)
+    def __init__(self, name: str) -> None:
+        self.name = name
         self._pid = os.getpid()
-        self._connected = self._closed = self._writing = self._log_has_erased_text = False
+        self._closed = self._writing = False
         self._write_lock = threading.RLock()
-        self._errors = sqlite.TranslatedErrors(self.path)
-        for other in self._instances:
-            if other.path == self.path and other._connected:
-                other._check_process()
-        self._readers: deque[sqlite3.Connection] = deque()
-        self._head_record = HeadRecord(self.path.parent)
-        self._head = EMPTY_HEAD
-        self._head_version: int | None = None  # see `_find_head`
-        with self._errors:
-            self._writer = sqlite.connect(self.path)
-            self._file = sqlite.file_identity(self.path)
-            # 16 and 32 MB: a large batch fits into the cache, and most of its pages are overwritten in the
-            # write-ahead log by later batches before they are copied to the database.
-            self._writer.execute("PRAGMA cache_size=-16000")
-            self._writer.execute("PRAGMA wal_autocheckpoint=4000")
-            self._connected = True
-            self._instances.add(self)
-            try:
-                sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
-                self._check_head_record(self._writer)  # also finds damage at the end at once
-                self._clean_log(wait=0)  # a crash may have left the text of an erased entry in the log
-            except BaseException:
-                self._disconnect()
-                raise
 
     # Writing
 
@@ -86,101 +49,51 @@ class SqlLedger:
             self._check_open()
             if self._writing:
                 raise LedgerError("this thread is already in a transaction: end that one first.")
-            if self._log_has_erased_text:
-                self._clean_log(wait=0)
-            self._check_file()
-            with self._errors:
-                self._writer.execute("BEGIN IMMEDIATE")
+            transaction = SqlTransaction(self, self._begin())
             self._writing = True
-            transaction = None
             try:
-                with self._errors:
-                    head = self._find_head()
-                transaction = SqlTransaction(self._writer, self._errors, head)
                 yield transaction
                 transaction.record_head()
-                with self._errors:
-                    self._writer.execute("COMMIT")
-                if transaction.chain_head != self._head:
-                    self._head_record.write(transaction.chain_head)
-                self._head = transaction.chain_head
+                self._commit(transaction)
             except BaseException:
-                self._head_version = None
-                with self._errors:
-                    if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
-                        self._writer.execute("ROLLBACK")
+                self._roll_back()
                 raise
             finally:
                 self._writing = False
-                if transaction is not None:
-                    transaction.ended = True
-            if transaction.erased:
-                self._clean_log(wait=_LOG_WAIT)
+                transaction.ended = True
 
-    def _find_head(self) -> ChainHead:
-        """The end of the chain. It is read again only if another connection has written since."""
-        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._head_version:
-            self._head, self._head_version = self._read_head(), version
-        return self._head
+    @abstractmethod
+    def _begin(self) -> ChainHead:
+        """Begin the transaction of the only writer. Returns the end of the chain."""
 
-    def _read_head(self) -> ChainHead:
-        row = self._writer.execute(tables.LAST_ENTRY).fetchone()
-        head = EMPTY_HEAD if row is None else ChainHead(*row)
-        if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
+    @abstractmethod
+    def _commit(self, transaction: SqlTransaction) -> None: ...
+
+    @abstractmethod
+    def _roll_back(self) -> None: ...
+
+    @abstractmethod
+    def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Run a statement in the transaction, once with each of these rows. Returns how many rows it changed."""
+
+    @abstractmethod
+    def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        """Read in the transaction."""
+
+    def _read_head(self, read: Read) -> ChainHead:
+        """The end of the chain; LedgerTampered if it is not the one that was recorded."""
+        rows = read(tables.LAST_ENTRY, ())
+        head = ChainHead(*rows[0]) if rows else EMPTY_HEAD
+        if (parse_head(read(tables.GET_META, (tables.HEAD_KEY,))) or EMPTY_HEAD) != head:
             raise LedgerTampered(
-                f"{self.path} does not end with the entry that was written last; its last entry is "
+                f"{self.name} does not end with the entry that was written last; its last entry is "
                 f"{head.position}. Run `verify()`, and restore a backup before writing again.",
                 position=head.position + 1,
             )
         return head
 
-    def _check_head_record(self, connection: sqlite3.Connection) -> None:
-        """Raise if the ledger ends before an entry that was committed."""
-        recorded = self._head_record.read()  # first: another process may be writing
-        # The later of the last entry and what the ledger says of it: if they differ, `verify` names the fault.
-        row = connection.execute(tables.LAST_ENTRY).fetchone()
-        last = max(0 if row is None else row[0], (self._recorded_head(connection) or EMPTY_HEAD).position)
-        if recorded is not None and recorded.position > last:
-            raise LedgerTampered(
-                f"{self.path} ends with entry {last}, but entry {recorded.position} was committed, as "
-                f"{self._head_record.path} says: the file or its write-ahead log was damaged, or replaced by an older "
-                "one. Nothing was changed. Make a copy of the folder, then restore a backup of the whole folder; or, "
-                f"to go on without the entries that are missing, delete {self._head_record.path.name}.",
-                position=last + 1,
-            )
-
     def last_erasure(self) -> int:
         return int(self.get_meta(tables.ERASED_KEY) or 0)
-
-    def clean_up(self, *, wait: float = 0.0) -> bool:
-        with self._write_lock:
-            self._check_open()
-            if self._writing:
-                raise LedgerError("this thread is in a transaction: end it before cleaning up.")
-            return self._clean_log(wait)
-
-    def _clean_log(self, wait: float) -> bool:
-        """Remove old pages of erased entries from the write-ahead log. False if a reader prevents it for now."""
-
-        def position(key: str) -> int:
-            row = self._writer.execute(tables.GET_META, (key,)).fetchone()
-            return 0 if row is None else int(row[0])
-
-        self._log_has_erased_text = True
-        try:
-            self._writer.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
-            erased = position(tables.ERASED_KEY)
-            if erased > position(tables.CLEANED_KEY):
-                if self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                    return False
-                self._writer.execute(tables.PUT_META, (tables.CLEANED_KEY, str(erased)))
-            self._log_has_erased_text = False
-        except sqlite3.Error:  # such as a lock; the erasure itself is committed, and this is tried again
-            return False
-        finally:
-            self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.BUSY_TIMEOUT * 1000)}")
-        return True
 
     # Reading
 
@@ -198,7 +111,7 @@ class SqlLedger:
         self._check_open()
         found: dict[int, Entry] = {}
         for batch in _batches([p for p in positions if 0 < p <= OPEN_END]):
-            for row in self._rows(tables.ENTRIES_AT + _placeholders(batch), batch):
+            for row in self._rows_among(tables.ENTRIES_AT, (), batch):
                 found[row[0]] = chain.decode_entry(*row)
         return found
 
@@ -211,7 +124,7 @@ class SqlLedger:
     def spaces(self, below: str | None = None) -> list[str]:
         if below is None:
             return self._without_emptied(self._rows(tables.SPACES), "", "\U0010ffff")
-        # In SQLite's order of text, "/" is followed by "0".
+        # In the order of code points, "/" is followed by "0".
         first, end = f"{below}/", f"{below}0"
         kind = self._value(tables.LAST_KIND, (below,))
         own = [] if kind in (None, "emptied") else [below]
@@ -231,11 +144,11 @@ class SqlLedger:
         self._check_open()
         found: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
-            rows = self._rows(tables.VECTORS + _placeholders(batch), (space, model, *batch))
-            if inherited and len(rows) < len(batch):
+            rows = self._rows_among(tables.VECTORS, (space, model), batch)
+            if inherited and self.shared_vectors and len(rows) < len(batch):
                 known = {text_hash for text_hash, _ in rows}
                 older = [text_hash for text_hash in batch if text_hash not in known]
-                rows += self._rows(tables.SHARED_VECTORS + _placeholders(older), (model, *older))
+                rows += self._rows_among(tables.SHARED_VECTORS, (model,), older)
             found |= {text_hash: np.frombuffer(blob, VECTOR_DTYPE) for text_hash, blob in rows}
         return found
 
@@ -245,58 +158,32 @@ class SqlLedger:
 
     def verify(self, space: str | None = None) -> tuple[int, bytes]:
         self._check_open()
-        with self._errors, self._reader() as reader:
-            self._check_head_record(reader)
-            reader.execute("BEGIN")  # one snapshot: entries and recorded head of the same moment
-            try:
-                entries = map(StoredEntry._make, reader.execute(tables.READ_STORED))
-                return chain.verify(entries, self._recorded_head(reader), space)
-            finally:
-                reader.execute("ROLLBACK")
+        with self._snapshot() as read:
+            return chain.verify(_stored_entries(read), parse_head(read(tables.GET_META, (tables.HEAD_KEY,))), space)
 
-    def compact(self) -> None:
-        with self._write_lock:
-            self._check_open()
-            if self._writing:
-                raise LedgerError("this thread is in a transaction: end it before compacting.")
-            with self._errors:
-                if self._writer.execute("PRAGMA freelist_count").fetchone()[0]:
-                    self._writer.execute("VACUUM")
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Read]:
+        """Read several times as of one moment."""
 
-    def _recorded_head(self, connection: sqlite3.Connection) -> ChainHead | None:
-        row = connection.execute(tables.GET_META, (tables.HEAD_KEY,)).fetchone()
-        try:
-            position, digest = row[0].split(" ")
-            return ChainHead(int(position), bytes.fromhex(digest))
-        except (TypeError, ValueError, AttributeError):
-            return None  # missing, or not written by this library
+    @abstractmethod
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Read what is committed."""
 
-    @contextmanager
-    def _reader(self) -> Iterator[sqlite3.Connection]:
-        """An unused connection. Each read on it is a transaction that ends with its last row."""
-        try:
-            reader = self._readers.pop()
-        except IndexError:
-            reader = sqlite.connect(self.path)
-        try:
-            yield reader
-        finally:
-            if self._connected:
-                self._readers.append(reader)
-            else:  # closed by another thread meanwhile
-                reader.close()
-
-    def _rows(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        self._check_open()
-        with self._errors, self._reader() as reader:
-            return reader.execute(sql, values).fetchall()
+    @abstractmethod
+    def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+        """The same with a statement whose last word is a column, which has to be one of these values."""
 
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         rows = self._rows(sql, values)
         return rows[0][0] if rows else None
 
-    # Opening and closing
+    # Closing
+
+    @abstractmethod
+    def clean_up(self, *, wait: float = 0.0) -> bool: ...
+
+    @abstractmethod
+    def compact(self) -> None: ...
 
     def close(self) -> None:
         if os.getpid() != self._pid:
@@ -307,33 +194,29 @@ class SqlLedger:
                 raise LedgerError("this thread is in a transaction: end it before closing the ledger.")
             if not self._closed:
                 self._closed = True
-                self._clean_log(wait=1.0)
-                self._disconnect()
+                self._close()
 
-    def _disconnect(self) -> None:
-        self._writer.close()
-        self._head_record.close()
-        self._connected = False
-        while self._readers:
-            self._readers.pop().close()
+    @abstractmethod
+    def _close(self) -> None: ...
+
+    @contextmanager
+    def _between_transactions(self, action: str) -> Iterator[None]:
+        """Do something with the connection that writes."""
+        with self._write_lock:
+            self._check_open()
+            if self._writing:
+                raise LedgerError(f"this thread is in a transaction: end it before {action}.")
+            yield
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Closed(f"the ledger {self.path} was closed; open it again to use it.")
+            raise Closed(f"the ledger {self.name} was closed; open it again to use it.")
         self._check_process()
-
-    def _check_file(self) -> None:
-        """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""
-        if sqlite.file_identity(self.path) != self._file:
-            raise LedgerUnavailable(
-                f"{self.path} was moved, deleted or replaced while it was open, and nothing of this write was "
-                "stored. Restore the file if necessary, close this space, and open it again."
-            )
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
             raise LedgerUnavailable(
-                f"{self.path} was open in process {self._pid} when it forked this one ({os.getpid()}); "
+                f"{self.name} was open in process {self._pid} when it forked this one ({os.getpid()}); "
                 "using it here would lose entries. Start processes by 'spawn', or open after the fork."
             )
 
@@ -341,11 +224,14 @@ class SqlLedger:
 class SqlTransaction(ChainedTransaction):
     """The changes of one writer; the database stores them only if the block ends without an exception."""
 
-    def __init__(self, writer: sqlite3.Connection, errors: sqlite.TranslatedErrors, head: ChainHead) -> None:
+    def __init__(self, ledger: SqlLedger, head: ChainHead) -> None:
         super().__init__(head)
-        self._writer, self._first_head = writer, head
-        self._errors = errors
+        self._ledger, self._first_head = ledger, head
         self.erased = False
+
+    @property
+    def has_entries(self) -> bool:
+        return self.chain_head != self._first_head
 
     def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         rows = ((space, bytearray(h), model, bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
@@ -355,7 +241,8 @@ class SqlTransaction(ChainedTransaction):
         self._check_open()
         self.erased = True
         self._write(tables.ERASE_ENTRY, ((p, space) for p in positions if 0 < p <= OPEN_END))
-        self._write(tables.DELETE_SHARED_VECTORS, ((h,) for h in vector_hashes))
+        if self._ledger.shared_vectors:
+            self._write(tables.DELETE_SHARED_VECTORS, ((h,) for h in vector_hashes))
         return self._write(tables.DELETE_VECTORS, ((space, h) for h in vector_hashes))
 
     def put_meta(self, name: str, value: str) -> None:
@@ -365,7 +252,7 @@ class SqlTransaction(ChainedTransaction):
 
     def record_head(self) -> None:
         """Record the end of the chain, so that `verify` finds it if the last entries are removed later."""
-        if self.chain_head != self._first_head:
+        if self.has_entries:
             value = f"{self.chain_head.position} {self.chain_head.digest.hex()}"
             self._write(tables.PUT_META, [(tables.HEAD_KEY, value)])
         if self.erased:
@@ -381,25 +268,35 @@ class SqlTransaction(ChainedTransaction):
     def _mark_emptied(self, entry: Entry) -> None:
         self._write(tables.PUT_META, [(tables.EMPTIED_KEY + entry.space, str(entry.position))])
 
-    def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> int:
+    def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         self._check_open()
-        with self._errors:
-            return self._writer.executemany(sql, rows).rowcount
+        return self._ledger._write(sql, rows)
 
     def _last_time(self, space: str) -> int | None:
-        with self._errors:
-            row = self._writer.execute(tables.LAST_TIME, (space,)).fetchone()
-        return None if row is None else int(row[0])
+        rows = self._ledger._read_own(tables.LAST_TIME, (space,))
+        return int(rows[0][0]) if rows else None
+
+
+def parse_head(rows: Sequence[Any]) -> ChainHead | None:
+    """The end of the chain as it was recorded; None if that is missing, or was not written by this library."""
+    try:
+        position, digest = rows[0][0].split(" ")
+        return ChainHead(int(position), bytes.fromhex(digest))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _stored_entries(read: Read) -> Iterator[StoredEntry]:
+    rows = read(tables.READ_STORED, (-OPEN_END,))
+    while rows:
+        yield from map(StoredEntry._make, rows)
+        rows = read(tables.READ_STORED, (rows[-1][0],)) if len(rows) == tables.CHUNK else []
 
 
 def _bound_values(entry: StoredEntry) -> tuple[Any, ...]:
     """The values of an entry with its bytes as bytearrays: for bytes, sqlite3 searches for an adapter each time."""
     *texts, salt, content, digest = entry
     return (*texts, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
-
-
-def _placeholders(values: Sequence[Any]) -> str:
-    return f"({', '.join('?' * len(values))})"
 
 
 def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -92,7 +92,7 @@ DELETE_SHARED_VECTORS = "DELETE FROM embedding WHERE hash = ?"
 PUT_META = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 GET_META = "SELECT value FROM meta WHERE name = ?"
 READ_SPACE = f"SELECT {_COLUMNS} FROM entry WHERE space = ? AND position > ? ORDER BY position LIMIT {CHUNK}"
-READ_STORED = f"SELECT {_ALL_COLUMNS} FROM entry ORDER BY position"
+READ_STORED = f"SELECT {_ALL_COLUMNS} FROM entry WHERE position > ? ORDER BY position LIMIT {CHUNK}"
 LAST_ENTRY = "SELECT position, digest FROM entry ORDER BY position DESC LIMIT 1"
 LAST_TIME = "SELECT at FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 POSITION_AT = "SELECT position FROM entry WHERE space = ? AND at <= ? ORDER BY at DESC, position DESC LIMIT 1"
@@ -105,12 +105,13 @@ SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?2) FR
 SELECT space FROM name WHERE space IS NOT NULL"""
 LAST_KIND = "SELECT kind FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 # A space is no longer listed while the entry that emptied it is its last one. Of the names in meta from ?2 to ?3.
-EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta WHERE name >= ?1 || ?2 AND name < ?1 || ?3
-AND CAST(value AS INTEGER) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
+EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta
+WHERE name >= CAST(?1 AS TEXT) || CAST(?2 AS TEXT) AND name < CAST(?1 AS TEXT) || CAST(?3 AS TEXT)
+AND CAST(value AS BIGINT) = (SELECT max(position) FROM entry WHERE space = substr(name, length(?1) + 1))"""
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
-ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position IN "
-VECTORS = "SELECT hash, vector FROM space_embedding WHERE space = ? AND model = ? AND hash IN "
-SHARED_VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash IN "
+ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position"
+VECTORS = "SELECT hash, vector FROM space_embedding WHERE space = ? AND model = ? AND hash"
+SHARED_VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash"
 
 
 def create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -26,6 +26,8 @@ MIN_GAIN = 0.5
 """By how much a chain must be a better answer than each of its parts, in log odds."""
 _FIRST_HITS = 6
 """A chain begins with one of so many hits."""
+_ANSWERS_ALONE = 0.5
+"""A hit with a higher probability begins no chain: both together would answer only because it does."""
 _CHAIN_WORDS = 60
 _MIN_PROBABILITY = 0.2
 _MIN_PART = 3
@@ -74,7 +76,11 @@ def read_chains(
 ) -> list[Chain]:
     """For each hit that answers better after another one, the best such chain. `scores` are those of the signals."""
     read = [len(passage.split()) for passage in passages]
-    affordable = [(a, b) for a, b in links if max(a, b) < len(passages) and read[a] + read[b] <= _CHAIN_WORDS]
+    affordable = [
+        (a, b)
+        for a, b in links
+        if max(a, b) < len(passages) and read[a] + read[b] <= _CHAIN_WORDS and probabilities[a] <= _ANSWERS_ALONE
+    ]
     if not affordable or probabilities.max() >= CONVINCING:
         return []
     affordable.sort(key=lambda link: -(probabilities[link[0]] + scores[link[0]] + scores[link[1]]))

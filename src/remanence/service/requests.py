@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from remanence.schema import DisagreementKind, MemoryKind
+from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
 
 Weight = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
@@ -162,7 +163,7 @@ class RecallRequest(ReadRequest):
     limit: Annotated[int, Field(ge=1, le=10_000)] = 10
     during: str | tuple[str | None, str | None] | None = None
     history: bool | Literal["auto"] = "auto"
-    kinds: MemoryKind | list[MemoryKind] | None = None
+    kinds: str | Names | None = None
     tags: str | Names | None = None
     source: str | Names | None = None
     speaker: str | Names | None = None
@@ -491,10 +492,11 @@ class AtRiskRequest(Request):
 
 
 class ClustersRequest(Request):
-    """How similar the memories of a cluster are at least."""
+    """How similar the memories of a cluster are at least, and how many it has at most."""
 
     similarity: Weight | None = None
     duplicates: bool = False
+    max_size: int = Field(default=MAX_CLUSTER_SIZE, ge=2, le=MAX_CLUSTER_SIZE)
 
 
 class PreviewRequest(Request):

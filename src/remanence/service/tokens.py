@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
+from remanence.ledger import is_address, shown_location
 from remanence.schema import UTC
 from remanence.service.operation import Access
 
@@ -173,6 +174,20 @@ class TokenStore:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
+
+
+def server_folder(location: str | Path | None) -> Path | None:
+    """The folder for the files of a server, which is that of the ledger; None for a ledger in memory.
+
+    Raises:
+        InvalidInput: The ledger is in a database.
+    """
+    if location is not None and is_address(location):
+        raise InvalidInput(
+            f"{shown_location(location)} is a database, and a server keeps its tokens in the folder of the ledger. "
+            "Serve a folder; `remanence migrate` copies a database into one."
+        )
+    return None if location is None else Path(location)
 
 
 def connect(folder: Path | None) -> sqlite3.Connection:

@@ -18,6 +18,7 @@ used.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -70,12 +71,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        if name.endswith("Contract"):
+        module = f"remanence.testing.{_MODULES[name]}"
+        if name.endswith("Contract") and module not in sys.modules:
             import pytest
 
             # So that a failing contract shows the values that it compared.
-            pytest.register_assert_rewrite(f"remanence.testing.{_MODULES[name]}")
-        return getattr(import_module(f"remanence.testing.{_MODULES[name]}"), name)
+            pytest.register_assert_rewrite(module)
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'remanence.testing' has no attribute {name!r}")
 
 

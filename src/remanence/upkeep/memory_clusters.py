@@ -110,6 +110,7 @@ def find_clusters(
     *,
     seeds: Collection[int] | None = None,
     progress: Progress | None = None,
+    max_size: int = MAX_CLUSTER_SIZE,
 ) -> Clusters:
     """The clusters among the current memories; with `seeds`, those connected to one of these rows.
 
@@ -120,7 +121,7 @@ def find_clusters(
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
     near = finder.pairs(seed_indices, progress)
-    for group in _joined(near, MAX_CLUSTER_SIZE):
+    for group in _joined(near, max_size):
         members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()

@@ -14,7 +14,6 @@ from datetime import datetime
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.index_file import space_hash
-from remanence.core.locks import try_lock
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
 from remanence.language.text import pluralize
@@ -86,8 +85,8 @@ class UndoReport:
 
 @contextmanager
 def upkeep_lock(engine: Engine, space: str) -> Iterator[None]:
-    """Hold the upkeep lock of a space, in this process and against all that have opened the same folder."""
-    with try_lock(engine, f"upkeep-{space_hash(space)}") as acquired:
+    """Hold the upkeep lock of a space, in this process and against all that have opened the same ledger."""
+    with engine.locks.hold(f"upkeep-{space_hash(space)}") as acquired:
         if not acquired:
             raise LedgerUnavailable(
                 f"another upkeep run is active in space {space!r}. Nothing was done; try again when it has ended."

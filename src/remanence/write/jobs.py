@@ -1,7 +1,7 @@
 """`remember` in the background: jobs are ledger entries, so that they survive a crash.
 
-Who does a job holds its lock (a file lock in the folder, which is freed even if the process dies), and writes
-the result in the same transaction as the event that finishes the job. So no job is lost or done twice.
+Who does a job holds its lock, which is freed even if the process dies, and writes the result in the same transaction as
+the event that finishes the job. So no job is lost or done twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index
-from remanence.core.locks import is_locked, remove_lock_file, try_lock
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.schema import Memory, from_micros, micros
@@ -53,7 +52,7 @@ class Job:
     def status(self) -> str:
         """One of "queued", "running", "waiting" (for another try), "done", "given up" and "cancelled"."""
         state = self._state()
-        running = state.status in ("queued", "waiting") and is_locked(self._engine, self.id)
+        running = state.status in ("queued", "waiting") and self._engine.locks.is_held(self.id)
         return "running" if running else state.status
 
     @property
@@ -155,7 +154,7 @@ def run_due_jobs(engine: Engine, space: str) -> int:
 
 def _try_job(engine: Engine, space: str, job: JobState) -> bool:
     """Try a job once. False if it is locked or finished."""
-    with try_lock(engine, job.id) as locked:
+    with engine.locks.hold(job.id) as locked:
         if not locked:
             return False
         with engine.open_index(space) as index:
@@ -182,7 +181,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
                 return [Worked(job.id, "done", problem=reading.result.problem, memories=tuple(facts))]
 
             remember.store_facts(engine, space, reading, now, extra_events=finish)
-            remove_lock_file(engine, job.id)
+            engine.locks.discard(job.id)
         except _AlreadyFinished:
             return False
         except Closed:
@@ -197,7 +196,7 @@ def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
     """Try again later, each time after four times the delay; give up after the last try."""
     if job.tries + 1 >= _MAX_TRIES:
         _write_unless_finished(engine, space, Worked(job.id, "given up", problem=problem))
-        remove_lock_file(engine, job.id)
+        engine.locks.discard(job.id)
         return
     until = engine.now() + _FIRST_DELAY * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)

@@ -194,6 +194,10 @@ class EdgeStore:
             shard.optimize()
             self._unpacked = 0
 
+    def _settings_file(self) -> bytes:
+        path = self._folder / "edge_config.json"
+        return path.read_bytes() if path.exists() else b""
+
     def _remove(self) -> None:
         shard, self._shard = self._shard, None
         if shard is not None:
@@ -247,7 +251,11 @@ class EdgeStore:
                 loads_in_child_process(load_shard, self._folder, self._dimension)
             elif changed := self._checksums.find_change():
                 raise ValueError(f"{changed} is not what was written")
-            return load_shard(self._folder, self._dimension)
+            before = self._settings_file()
+            shard = load_shard(self._folder, self._dimension)
+            if self._settings_file() != before:  # loading it adds settings; they are recorded when it is closed
+                self._checksums.remove()
+            return shard
         except BaseException as error:
             if not _from_engine(error):
                 raise

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from remanence.api.upkeep_facet import Upkeep
-from remanence.client.arguments import ids_of, several
-from remanence.client.remote_facets import RemoteFacet
 from remanence.errors import InvalidInput
 from remanence.schema import Memory
 from remanence.service import operations
+from remanence.service.client.arguments import ids_of, several
+from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.upkeep_answers import ClusterAnswer, TableAnswer
 from remanence.upkeep.decay import DecayReport, TouchReport
+from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
@@ -73,9 +74,17 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         report: DecayReport = self._send(operations.at_risk).to_report()
         return report
 
-    def clusters(self, *, similarity: float | None = None, duplicates: bool = False, progress: Any = False) -> Any:
+    def clusters(
+        self,
+        *,
+        similarity: float | None = None,
+        duplicates: bool = False,
+        max_size: int = MAX_CLUSTER_SIZE,
+        progress: Any = False,
+    ) -> Any:
         """Groups of memories that say nearly the same, as the server lists them."""
-        found: list[ClusterAnswer] = self._send(operations.clusters, similarity=similarity, duplicates=duplicates).items
+        asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
+        found: list[ClusterAnswer] = self._send(operations.clusters, **asked).items
         return found
 
     def runs(self) -> list[Run]:

@@ -14,7 +14,6 @@ from remanence.api.audit_facet import Audit, AuditView
 from remanence.api.entity_facet import Candidate, Entities, EntitiesView, Page, Registration, Revision
 from remanence.api.facet import Facet
 from remanence.api.job_facet import Jobs
-from remanence.client.arguments import alias_to_json, id_of, make_request, several
 from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.diff import Diff
@@ -23,13 +22,14 @@ from remanence.read.receipts import Exposure, Receipt
 from remanence.schema import Change, Entity, Memory
 from remanence.service import operations
 from remanence.service import requests as ask
+from remanence.service.client.arguments import alias_to_json, id_of, make_request, several
 from remanence.service.cursors import make_cursor
 from remanence.service.files import FileAnswer
 from remanence.state.journal import JobState, Status
 from remanence.write.jobs import Job
 
 if TYPE_CHECKING:
-    from remanence.client.remote_space import RemoteReads, RemoteSpace
+    from remanence.service.client.remote_space import RemoteReads, RemoteSpace
     from remanence.write.quarantine import Quarantine
 
 

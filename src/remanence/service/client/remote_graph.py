@@ -6,8 +6,6 @@ from typing import Any
 
 from remanence.admin.overview import GraphPage
 from remanence.api.graph_facet import Graph, GraphView
-from remanence.client.arguments import several, to_json
-from remanence.client.remote_facets import RemoteFacet
 from remanence.errors import InvalidInput
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
@@ -15,6 +13,8 @@ from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
 from remanence.read.recall_tables import Relations
 from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
 from remanence.service import operations
+from remanence.service.client.arguments import several, to_json
+from remanence.service.client.remote_facets import RemoteFacet
 
 
 class RemoteGraphView(RemoteFacet, GraphView):

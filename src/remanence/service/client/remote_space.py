@@ -10,20 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 from remanence.admin.overview import MemoryBatch
 from remanence.api.space import Space, VerificationReport, part_of_name
 from remanence.api.view import View
-from remanence.client.arguments import id_of, ids_of, make_request, several, to_json
-from remanence.client.connection import Connection
-from remanence.client.remote_facets import (
-    RemoteAdmin,
-    RemoteAdminView,
-    RemoteAudit,
-    RemoteAuditView,
-    RemoteEntities,
-    RemoteEntitiesView,
-    RemoteJob,
-    RemoteJobs,
-)
-from remanence.client.remote_graph import RemoteGraph, RemoteGraphView
-from remanence.client.remote_upkeep import RemoteUpkeep
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment
@@ -33,6 +19,20 @@ from remanence.read.recall_tables import Memories
 from remanence.schema import Entity, ErasureCertificate, Memory
 from remanence.service import operations
 from remanence.service import requests as ask
+from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
+from remanence.service.client.connection import Connection
+from remanence.service.client.remote_facets import (
+    RemoteAdmin,
+    RemoteAdminView,
+    RemoteAudit,
+    RemoteAuditView,
+    RemoteEntities,
+    RemoteEntitiesView,
+    RemoteJob,
+    RemoteJobs,
+)
+from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
+from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.spaces import to_segment
 from remanence.write import validate
 

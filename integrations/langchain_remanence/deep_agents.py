@@ -1,0 +1,203 @@
+"""A file backend for `deepagents`: the files of an agent in a space, each write a version."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from deepagents.backends.protocol import (
+    FILE_NOT_FOUND,
+    INVALID_PATH,
+    IS_DIRECTORY,
+    BackendProtocol,
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileInfo,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from deepagents.backends.utils import (
+    InvalidGlobPatternError,
+    compile_grep_include_glob,
+    grep_matches_from_files,
+    perform_string_replacement,
+    slice_read_response,
+)
+
+from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
+from remanence import FileStore, RemanenceError, StoredFile
+from remanence.adapters import require_space
+
+if TYPE_CHECKING:
+    from langchain_remanence.user_space import SpaceOrFactory
+
+
+class RemanenceBackend(BackendProtocol):
+    """The files of a deep agent in a space: `create_deep_agent(model, backend=RemanenceBackend(space))`.
+
+    As one folder of an agent whose other files are elsewhere, it is a route of a `CompositeBackend`:
+    `routes={"/memories/": RemanenceBackend(space)}`. The files are then those that `ClaudeMemoryMiddleware(space)` and
+    `MemoryFiles(space)` have below /memories.
+
+    Args:
+        space: One space for a single user; or, with `user`, the parent space of all users; or a function from the
+            runtime of a run to its space.
+        user: The field of the run's context or config that holds the user id, for example "user_id".
+        recallable: True keeps the files among the memories of the space; see `remanence.MemoryFiles`.
+
+    Raises:
+        InvalidInput: An argument is not valid; or, in a run, the user is unknown.
+    """
+
+    def __init__(self, space: SpaceOrFactory, *, user: str | None = None, recallable: bool = False) -> None:
+        check_space_and_user(space, user)
+        self._space, self._user, self._recallable = space, user, recallable
+
+    def ls(self, path: str) -> LsResult:
+        """List the files and folders in a folder."""
+        try:
+            store = self._store()
+            below = store.files(path)
+        except RemanenceError as error:
+            return LsResult(error=f"Error: {error}")
+        prefix = store.root.absolute(store.root.relative(path)).rstrip("/") + "/"
+        entries: dict[str, FileInfo] = {}
+        for file in below:
+            name, _, rest = file.path[len(prefix) :].partition("/")
+            folder = f"{prefix}{name}/"
+            entries[folder if rest else file.path] = (
+                FileInfo(path=folder, is_dir=True, size=0, modified_at="") if rest else _info(file)
+            )
+        return LsResult(entries=[entries[each] for each in sorted(entries)])
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Read lines of a file; a file that is not text is read whole."""
+        try:
+            file = self._store().find(file_path)
+        except RemanenceError as error:
+            return ReadResult(error=f"Error: {error}")
+        if file is None:
+            return ReadResult(error=f"File '{file_path}' not found")
+        if file.encoding == "base64":
+            return ReadResult(file_data=_data(file))
+        return slice_read_response(_data(file), offset, limit)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Write a file, or a new version of it."""
+        try:
+            return WriteResult(path=self._store().write(file_path, content).path)
+        except RemanenceError as error:
+            return WriteResult(error=f"Error: {error}")
+
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
+        """Replace a text in a file."""
+        try:
+            store = self._store()
+            with store.lock:
+                file = store.find(file_path)
+                if file is None:
+                    return EditResult(error=f"Error: File '{file_path}' not found")
+                if file.encoding == "base64":
+                    return EditResult(error="Error: Cannot edit binary files with text replacements.")
+                replaced = perform_string_replacement(file.content, old_string, new_string, replace_all)
+                if isinstance(replaced, str):
+                    return EditResult(error=replaced)
+                content, count = replaced
+                return EditResult(path=store.write(file_path, content).path, occurrences=count)
+        except RemanenceError as error:
+            return EditResult(error=f"Error: {error}")
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Delete a file, or a folder with all that is below it. The history still has it."""
+        try:
+            self._store().delete(file_path)
+        except LookupError:
+            return DeleteResult(error=f"Error: File '{file_path}' not found")
+        except RemanenceError as error:
+            return DeleteResult(error=f"Error: {error}")
+        return DeleteResult(path=file_path)
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        """Find the lines that contain a text."""
+        try:
+            files = {file.path: _data(file) for file in self._store().files()}
+        except RemanenceError as error:
+            return GrepResult(error=f"Error: {error}")
+        return grep_matches_from_files(files, pattern, path, glob, max_count=max_count)
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Find the files whose path below a folder matches a pattern, the last modified first."""
+        try:
+            store = self._store()
+            matches = compile_grep_include_glob(pattern)
+            start = len(store.root.absolute(store.root.relative(path or "/")).rstrip("/")) + 1
+            found = [file for file in store.files(path or "/") if matches(file.path[start:])]
+        except (RemanenceError, InvalidGlobPatternError) as error:
+            return GlobResult(error=f"Error: {error}")
+        return GlobResult(matches=[_info(file) for file in sorted(found, key=_modified, reverse=True)])
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write files; those that are not UTF-8 text are stored as base64."""
+        return [self._upload(path, content) for path, content in files]
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Read files as bytes."""
+        return [self._download(path) for path in paths]
+
+    def _upload(self, path: str, content: bytes) -> FileUploadResponse:
+        try:
+            store = self._store()
+            try:
+                store.write(path, content.decode())
+            except UnicodeDecodeError:
+                store.write(path, base64.b64encode(content).decode(), encoding="base64")
+        except RemanenceError as error:
+            code = self._error_code(path)
+            return FileUploadResponse(path, error=str(error) if code in (None, FILE_NOT_FOUND) else code)
+        return FileUploadResponse(path)
+
+    def _download(self, path: str) -> FileDownloadResponse:
+        try:
+            file = self._store().read(path)
+        except RemanenceError as error:
+            return FileDownloadResponse(path, error=self._error_code(path) or str(error))
+        binary = file.encoding == "base64"
+        return FileDownloadResponse(path, base64.b64decode(file.content) if binary else file.content.encode())
+
+    def _error_code(self, path: str) -> Any:
+        """The code of what is wrong with a path; None if it is something else."""
+        store = self._store()
+        try:
+            store.root.relative(path)
+        except RemanenceError:
+            return INVALID_PATH
+        return IS_DIRECTORY if store.is_folder(path) else FILE_NOT_FOUND if store.find(path) is None else None
+
+    def _store(self) -> FileStore:
+        space = require_space(space_for(self._space, self._user, current_runtime()))
+        return FileStore(space, root="/", recallable=self._recallable)
+
+
+def _data(file: StoredFile) -> FileData:
+    return FileData(
+        content=file.content,
+        encoding=file.encoding,
+        created_at=file.created_at.isoformat(),
+        modified_at=file.modified_at.isoformat(),
+    )
+
+
+def _info(file: StoredFile) -> FileInfo:
+    return FileInfo(path=file.path, is_dir=False, size=file.size, modified_at=file.modified_at.isoformat())
+
+
+def _modified(file: StoredFile) -> Any:
+    return file.modified_at

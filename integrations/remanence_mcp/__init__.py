@@ -1,0 +1,54 @@
+"""Remanence for MCP clients: a server with tools, resources and prompts over one space, or one for each token or user.
+
+make_server     the server, to run or to mount
+run_stdio       serve one client over standard input and output
+run_http        serve over streamable HTTP; on this machine only, or elsewhere with tokens
+KnowledgeGraph  the entities, observations and relations of the tool set "graph"
+
+server.py            the server: which space a call uses, and errors as a model can read them
+access.py            tokens and users, and the space that each of them may use
+tool_sets.py         how a tool is declared; the sets of tools
+default_tools.py     remember, recall, forget, timeline, profile, explain
+cortex_tools.py      the tools of CortexGraph that read and write memories; cortex_upkeep.py those of its upkeep
+kg_tools.py          the tools of ai-memory
+graph_tools.py       the tools of the knowledge-graph memory server
+file_tools.py        Claude's memory tool
+resources.py         resources and prompts
+budget.py            answers that fit a number of tokens
+running.py           stdio and HTTP
+
+Importing this package loads nothing. If `mcp` is not installed, the error says what to install.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from remanence.adapters import lazy_getattr
+
+if TYPE_CHECKING:
+    from remanence_mcp.access import Grant as Grant
+    from remanence_mcp.access import TokenFile as TokenFile
+    from remanence_mcp.knowledge_graph import KnowledgeGraph as KnowledgeGraph
+    from remanence_mcp.running import run_http as run_http
+    from remanence_mcp.running import run_stdio as run_stdio
+    from remanence_mcp.server import MemoryServer as MemoryServer
+    from remanence_mcp.server import make_server as make_server
+
+# For each public name: the module that defines it, and the extra that installs what it needs.
+_MODULES = {
+    "Grant": ("access", "mcp"),
+    "KnowledgeGraph": ("knowledge_graph", "mcp"),
+    "MemoryServer": ("server", "mcp"),
+    "TokenFile": ("access", "mcp"),
+    "make_server": ("server", "mcp"),
+    "run_http": ("running", "mcp"),
+    "run_stdio": ("running", "mcp"),
+}
+
+__all__ = sorted(_MODULES)
+__getattr__ = lazy_getattr(__name__, _MODULES, frameworks=("mcp", "mcp_types", "starlette", "uvicorn"))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,170 @@
+"""Who may use which space: everybody the same, each token its own, or each user of an identity provider their own."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+
+from remanence import InvalidInput, Space
+from remanence.service.spaces import Spaces
+
+Right = Literal["read", "write"]
+RIGHTS: tuple[Right, ...] = ("read", "write")
+_MIN_TOKEN_LENGTH = 16
+_SPACE_CLAIM, _RIGHT_CLAIM = "remanence_space", "remanence_right"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The space that a caller may use, and whether to read it only or also to write to it."""
+
+    space: Space
+    right: Right = "write"
+
+
+_current: ContextVar[Grant | None] = ContextVar("remanence_mcp_grant", default=None)
+
+
+def current_space() -> Space:
+    """The space of the call that is running."""
+    grant = _current.get()
+    if grant is None:
+        raise RuntimeError("no call of an MCP client is running")
+    return grant.space
+
+
+class using_grant:
+    """Make a grant the current one in a `with` block."""
+
+    def __init__(self, grant: Grant) -> None:
+        self._grant = grant
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._grant)
+
+    def __exit__(self, *raised: object) -> None:
+        _current.reset(self._token)
+
+
+class TokenFile(TokenVerifier):
+    """Bearer tokens from a JSON file: `{"the token": "default/users/bob", "another": {"space": "x", "right": "read"}}`.
+
+    In place of a token, the file may have "sha256:" and the hexadecimal SHA-256 of it.
+
+    Args:
+        tokens: The path of the file, or what is in it.
+
+    Raises:
+        InvalidInput: The file cannot be read, or a token is too short to be safe.
+
+    Example:
+        >>> TokenFile({"0123456789abcdef": "default/users/bob"}).spaces
+        ['default/users/bob']
+    """
+
+    def __init__(self, tokens: str | Path | Mapping[str, Any]) -> None:
+        given = tokens if isinstance(tokens, Mapping) else _read(Path(tokens).expanduser())
+        self._grants = dict(_checked(token, grant) for token, grant in given.items())
+        if not self._grants:
+            raise InvalidInput(f"{tokens} names no token, so nobody could use the server. Add one.")
+
+    @property
+    def spaces(self) -> list[str]:
+        """The full names of the spaces that some token may use."""
+        return list(dict.fromkeys(space for space, _ in self._grants.values()))
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The grant of a token; None if there is none."""
+        digest = _digest(token)
+        # Every one is compared, in a time that does not depend on where they differ.
+        found = [grant for known, grant in self._grants.items() if hmac.compare_digest(known, digest)]
+        if not found:
+            return None
+        space, right = found[0]
+        claims = {_SPACE_CLAIM: space, _RIGHT_CLAIM: right}
+        # The id differs for each token, as sessions belong to the client that opened them.
+        return AccessToken(token=token, client_id=f"token:{digest[:16]}", scopes=[right], claims=claims)
+
+
+GrantOf = Callable[[AccessToken | None], Grant | None]
+"""From the token of a call, if it has one, to what it may do; None refuses the call."""
+
+
+def one_space(space: Space, right: Right = "write") -> GrantOf:
+    """Every caller uses the same space."""
+    grant = Grant(space, right)
+    return lambda token: grant
+
+
+def space_of_token(root: Space, right: Right = "write") -> GrantOf:
+    """Each token uses the space that `TokenFile` names for it."""
+    spaces = Spaces(root)
+
+    def grant_of(token: AccessToken | None) -> Grant | None:
+        claims = (token.claims if token is not None else None) or {}
+        if _SPACE_CLAIM not in claims:
+            return None
+        allowed: Right = "write" if "write" == right == claims.get(_RIGHT_CLAIM) else "read"
+        return Grant(spaces.get(claims[_SPACE_CLAIM]), allowed)
+
+    return grant_of
+
+
+def space_of_user(root: Space, right: Right = "write") -> GrantOf:
+    """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
+
+    The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of
+    two of them with the same subject are told apart by the issuer.
+    """
+
+    def grant_of(token: AccessToken | None) -> Grant | None:
+        if token is None or not token.subject:
+            return None
+        issuer = (token.claims or {}).get("iss")
+        below = ("users", token.subject) if issuer is None else ("users", str(issuer), token.subject)
+        return Grant(root.child(*below), right)
+
+    return grant_of
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def _checked(token: str, grant: Any) -> tuple[str, tuple[str, Right]]:
+    """The digest of a token, and its space and right."""
+    fields = {"space": grant} if isinstance(grant, str) else grant
+    if not isinstance(fields, Mapping) or not isinstance(fields.get("space"), str) or set(fields) - {"space", "right"}:
+        raise InvalidInput(f'a token has {grant!r}. Give the name of a space, or {{"space": "bob", "right": "read"}}.')
+    right = fields.get("right", "write")
+    if right not in RIGHTS:
+        raise InvalidInput(f"a token has the right {right!r}. The rights are {', '.join(RIGHTS)}.")
+    digest = token.removeprefix("sha256:") if token.startswith("sha256:") else _digest(token)
+    if token.startswith("sha256:") and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
+        raise InvalidInput(f"{token[:16]!r} is no SHA-256 in small hexadecimal digits.")
+    if len(token) < _MIN_TOKEN_LENGTH:
+        raise InvalidInput(
+            f"a token has {len(token)} characters. Use at least {_MIN_TOKEN_LENGTH} that nobody guesses."
+        )
+    return digest, (fields["space"], right)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    example = '{"a long random token": "default/users/bob"}'
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"the file of tokens {path} cannot be read: {error.strerror}. Write {example}.") from None
+    except ValueError as error:
+        raise InvalidInput(f"the file of tokens {path} is not JSON ({error}). Write {example}.") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(f"the file of tokens {path} is no JSON object. Write {example}.")
+    return found

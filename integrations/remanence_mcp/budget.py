@@ -1,0 +1,60 @@
+"""Answers that fit a number of tokens, so that one call does not fill the context of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from remanence.adapters import estimate_tokens
+
+T = TypeVar("T")
+
+MIN_TOKENS, MAX_TOKENS = 50, 100_000
+MaxTokens = Annotated[
+    int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of the answer; what does not fit is left out")
+]
+Page = Annotated[int, Field(ge=1, description="The number of the page, from 1")]
+PREVIEW_LENGTH = 100
+
+
+def tokens_of(value: Any) -> int:
+    """The approximate number of tokens of a value as JSON."""
+    return estimate_tokens(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def fitting(items: Iterable[T], max_tokens: int) -> list[T]:
+    """The first items that fit, at least one of them: an answer without any would never lead further.
+
+    >>> fitting(["one", "two", "x" * 4000], 50)
+    ['one', 'two']
+    """
+    kept: list[T] = []
+    left = max_tokens
+    for item in items:
+        left -= tokens_of(item)
+        if left < 0 and kept:
+            break
+        kept.append(item)
+    return kept
+
+
+def page_of(items: Sequence[T], page: int, page_size: int) -> Sequence[T]:
+    """One page of a list.
+
+    >>> page_of([1, 2, 3], 2, 2)
+    [3]
+    """
+    return items[(page - 1) * page_size : page * page_size]
+
+
+def preview(text: str) -> str:
+    """The beginning of a text on one line.
+
+    >>> preview("tea\\n" * 40)[-7:]
+    'tea ...'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW_LENGTH else f"{line[: PREVIEW_LENGTH - 4].rstrip()} ..."

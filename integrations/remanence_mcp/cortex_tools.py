@@ -1,0 +1,370 @@
+"""The tools of CortexGraph that read and write memories, with the same names, parameters, defaults and fields."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from remanence import Hit, InvalidInput, Link, Memory
+from remanence import analyze_for_recall as recall_analysis
+from remanence import analyze_message as message_analysis
+from remanence_mcp.access import current_space
+from remanence_mcp.budget import MaxTokens, Page, fitting, page_of
+from remanence_mcp.tool_sets import ToolSet
+
+TOOLS = ToolSet(lambda message: {"success": False, "message": message})
+_IDS = "Call search_memory first: it returns the ids."
+_STATUSES = {"active": "current", "promoted": "promoted", "archived": "archived", "all": "all"}
+_KINDS = {
+    "related": "related_to",
+    "causes": "causes",
+    "supports": "supports",
+    "contradicts": "contradicts",
+    "has_decision": "related_to",
+    "consolidated_from": "derived_from",
+}
+_TYPES = {"related_to": "related", "derived_from": "consolidated_from"}
+_MARK = "cortex:"
+"""What the reason of a link begins with if it holds a type and metadata as JSON."""
+Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
+WindowDays = Annotated[int | None, Field(ge=1, description="Only what was told in the last so many days")]
+MinScore = Annotated[float | None, Field(ge=0, description="Only memories with at least this decay score")]
+Ids = Annotated[str | list[str], Field(description="The id of a memory, or several (at most 100)")]
+PageSize = Annotated[int, Field(ge=1, le=100, description="Memories on a page")]
+
+
+def strength_of_importance(importance: float) -> float:
+    """The strength, 1 to 2, of something of an importance: 1.45 for what matters, 1.9 for what defines somebody.
+
+    >>> strength_of_importance(0), strength_of_importance(0.6), strength_of_importance(0.9)
+    (1.0, 1.45, 1.9)
+    """
+    return round(min(2.0, max(1.0, 1 + (importance - 0.3) * 1.5)), 2)
+
+
+@TOOLS.tool("Save a memory", writes=True)
+def save_memory(
+    content: Annotated[str, Field(description="The content to remember")],
+    tags: Annotated[list[str] | None, Field(description="Tags for categorization")] = None,
+    entities: Annotated[list[str] | None, Field(description="Names in it; found if left out")] = None,
+    source: Annotated[str | None, Field(description="Where it comes from")] = None,
+    context: Annotated[str | None, Field(description="What was going on when it was learned")] = None,
+    meta: Annotated[dict[str, Any] | None, Field(description="Other metadata")] = None,
+    strength: Annotated[float | None, Field(ge=1, le=2, description="1 normal, 1.5 important, 2 never fades")] = None,
+    enable_preprocessing: Annotated[bool, Field(description="Find entities and strength if they are left out")] = True,
+) -> dict[str, Any]:
+    """Save a memory. Entities and strength are found in the content if they are left out."""
+    space, found = current_space(), strength
+    if found is None and enable_preprocessing:
+        found = strength_of_importance(message_analysis(content).strength)
+    fields = dict(meta or {}) | ({} if context is None else {"context": context})
+    names = entities if entities is not None or enable_preprocessing else []
+    memory = space.add(content, tags=tags or (), entities=names, source=source, meta=fields, strength=found)
+    return {
+        "success": True,
+        "memory_id": memory.id,
+        "message": f"Memory saved with ID: {memory.id}",
+        "has_embedding": space.admin.stats().unembedded == 0,
+        "enrichment_applied": enable_preprocessing and (entities is None or strength is None),
+    }
+
+
+@TOOLS.tool("Search memories")
+def search_memory(
+    query: Annotated[str | None, Field(description="What to look for; left out, what passes the filters")] = None,
+    tags: Tags = None,
+    top_k: Annotated[int, Field(ge=1, le=100, description="How many results at most")] = 10,
+    window_days: WindowDays = None,
+    min_score: MinScore = None,
+    use_embeddings: Annotated[bool, Field(description="Also return the similarity of each result")] = False,
+    max_tokens: MaxTokens = 4_000,
+) -> dict[str, Any]:
+    """Search memories by meaning, words, names and time. `score` is how well a memory is kept (it decays without use),
+    `relevance` how well it answers. Up to a fifth of the results are memories that are about to fade."""
+    hits = _search(query, tags, top_k, window_days, min_score, include=("review",))
+    results = fitting([_result(hit, use_embeddings) for hit in hits], max_tokens)
+    return {"success": True, "count": len(results), "results": results}
+
+
+@TOOLS.tool("Search memories and notes")
+def search_unified(
+    query: Annotated[str | None, Field(description="What to look for")] = None,
+    tags: Tags = None,
+    limit: Annotated[int, Field(ge=1, le=100, description="How many results at most")] = 10,
+    stm_weight: Annotated[float, Field(ge=0, description="The weight of memories")] = 1.0,
+    ltm_weight: Annotated[float, Field(ge=0, description="The weight of notes in the vault")] = 0.7,
+    window_days: WindowDays = None,
+    min_score: MinScore = None,
+    verbose: Annotated[bool, Field(description="Also show ids, tags and paths")] = False,
+) -> str:
+    """Search memories and the notes of the vault together, best first, as text."""
+    usual = current_space().upkeep.settings.vault_weight or 1.0
+    rows: list[tuple[float, Hit, bool]] = []
+    for hit in _search(query, tags, limit, window_days, None, include=("vault",), more=2):
+        note = any(evidence.signal == "vault" for evidence in hit.evidence)
+        if not note and min_score is not None and (hit.usage is None or hit.usage.decay < min_score):
+            continue
+        rows.append((hit.score / usual * ltm_weight if note else hit.score * stm_weight, hit, note))
+    rows.sort(key=lambda row: -row[0])
+    lines = [_unified_line(number, *row, verbose) for number, row in enumerate(rows[:limit], 1)]
+    return "\n".join([f"Found {len(lines)} results for {query or 'all memories'!r}:", *lines])
+
+
+@TOOLS.tool("Reinforce a memory", writes=True, next_step=_IDS)
+def touch_memory(
+    memory_id: str, boost_strength: Annotated[bool, Field(description="Also make it stronger")] = False
+) -> dict[str, Any]:
+    """Record that a memory was used, so that it fades later."""
+    report = current_space().touch(memory_id, boost=boost_strength)
+    return {
+        "success": True,
+        "memory_id": memory_id,
+        "old_score": round(report.old_score, 4),
+        "new_score": round(report.new_score, 4),
+        "use_count": report.uses,
+        "strength": round(report.strength, 4),
+        "message": f"Memory reinforced. Score: {report.old_score:.2f} -> {report.new_score:.2f}",
+    }
+
+
+@TOOLS.tool("Record the use of memories", writes=True, next_step=_IDS)
+def observe_memory_usage(
+    memory_ids: Ids,
+    context_tags: Annotated[list[str] | None, Field(description="Tags of what they were used for")] = None,
+) -> dict[str, Any]:
+    """Record that memories were used in an answer, not only found. A memory that was used for another matter than its
+    own tags say becomes stronger."""
+    space, ids = current_space(), _several(memory_ids)
+    known = {each.id for each in space.get_many(ids)} if ids else set()
+    wanted = [each for each in dict.fromkeys(ids) if each in known]
+    reports = {each.memory: each for each in space.upkeep.observe_usage(wanted, context_tags or ())} if wanted else {}
+    results: list[dict[str, Any]] = []
+    for each in dict.fromkeys(ids):
+        report = reports.get(each)
+        if report is None:
+            results.append({"id": each, "status": "not_found"})
+            continue
+        counts = {"new_use_count": report.uses, "new_review_count": report.uses, "strength": round(report.strength, 4)}
+        review = {"review_priority": round(report.review, 4)}
+        results.append({"id": each, "status": "reinforced", "cross_domain": report.cross_domain, **counts, **review})
+    crossed = sum(report.cross_domain for report in reports.values())
+    return {"reinforced": bool(reports), "count": len(reports), "cross_domain_count": crossed, "results": results}
+
+
+@TOOLS.tool("Is this worth saving?")
+def analyze_message(message: Annotated[str, Field(description="What the user said")]) -> dict[str, Any]:
+    """Whether a message has something worth saving. Above 0.7 save it, from 0.4 ask, below leave it."""
+    found = message_analysis(message)
+    return {
+        "should_save": found.save,
+        "confidence": round(found.confidence, 2),
+        "suggested_entities": list(found.entities),
+        "suggested_tags": list(found.tags),
+        "suggested_strength": strength_of_importance(found.strength),
+        "reasoning": found.reason,
+    }
+
+
+@TOOLS.tool("Does this need a search?")
+def analyze_for_recall(message: Annotated[str, Field(description="What the user said")]) -> dict[str, Any]:
+    """Whether a message needs a search of memory, and for what. Above 0.7 search, from 0.4 ask, below leave it."""
+    found = recall_analysis(message)
+    return {
+        "should_search": found.recall,
+        "confidence": round(found.confidence, 2),
+        "suggested_query": found.query,
+        "suggested_tags": list(found.tags),
+        "suggested_entities": list(found.entities),
+        "reasoning": found.reason,
+    }
+
+
+@TOOLS.tool("Read the graph of memories")
+def read_graph(
+    status: Annotated[Literal["active", "promoted", "archived", "all"], Field(description="Which memories")] = "active",
+    include_scores: Annotated[bool, Field(description="Also decay scores and ages")] = True,
+    limit: Annotated[int | None, Field(ge=1, le=10_000, description="The most memories of all pages")] = None,
+    page: Page = 1,
+    page_size: PageSize = 10,
+    max_tokens: MaxTokens = 8_000,
+) -> dict[str, Any]:
+    """Read memories with the relations between them, a page at a time, and their numbers. Prefer search_memory."""
+    space = current_space()
+    found = space.graph.read_graph(_STATUSES[status], page=page, page_size=page_size)  # type: ignore[arg-type]
+    total = found.total if limit is None else min(limit, found.total)
+    first = (page - 1) * page_size
+    listed = [each for number, each in enumerate(found, first) if number < total and each.memory is not None]
+    memories = fitting([_details(each, include_scores) for each in listed], max_tokens)
+    links = {link.id: link for each in listed[: len(memories)] for link in (*each.links_out, *each.links_in)}
+    report = space.upkeep.decay()
+    pages = -(-total // page_size)
+    return {
+        "success": True,
+        "memories": memories,
+        "relations": [_relation(link) for link in links.values()],
+        "stats": {
+            "total_memories": total,
+            "total_relations": space.admin.stats().links,
+            "avg_score": round(report.average_score, 4),
+            "avg_use_count": round(report.average_uses, 2),
+            "status_filter": status,
+        },
+        "pagination": {
+            "page": page,
+            "page_size": page_size,
+            "total_count": total,
+            "total_pages": pages,
+            "has_more": page < pages,
+            "left_out": len(listed) - len(memories),
+        },
+    }
+
+
+@TOOLS.tool("Open memories", next_step=_IDS)
+def open_memories(
+    memory_ids: Ids,
+    include_relations: Annotated[bool, Field(description="Also relations from and to these memories")] = True,
+    include_scores: Annotated[bool, Field(description="Also decay scores and ages")] = True,
+    page: Page = 1,
+    page_size: PageSize = 10,
+) -> dict[str, Any]:
+    """Read memories by their ids, with their relations."""
+    ids = list(dict.fromkeys(_several(memory_ids)))
+    batch = current_space().get_many(ids)
+    memories = []
+    for each in page_of(list(batch), page, page_size):
+        memory = each.memory
+        if memory is None:
+            continue
+        extra: dict[str, Any] = {"source": memory.source, "context": memory.meta.get("context")}
+        extra |= {"promoted_at": each.promoted_at and int(each.promoted_at.timestamp()), "promoted_to": each.note}
+        if include_relations:
+            out = [{"to": link.target, **_typed(link)} for link in each.links_out]
+            incoming = [{"from": link.source, **_typed(link)} for link in each.links_in]
+            extra["relations"] = {"outgoing": out, "incoming": incoming}
+        memories.append(_details(each, include_scores) | extra)
+    pages = -(-len(batch) // page_size)
+    pagination = {"page": page, "page_size": page_size, "total_count": len(batch), "total_pages": pages}
+    return {
+        "success": True,
+        "count": len(memories),
+        "memories": memories,
+        "not_found": list(batch.missing),
+        "pagination": pagination | {"has_more": page < pages},
+    }
+
+
+@TOOLS.tool("Relate two memories", writes=True, next_step=_IDS)
+def create_relation(
+    from_memory_id: str,
+    to_memory_id: str,
+    relation_type: Annotated[
+        Literal["related", "causes", "supports", "contradicts", "has_decision", "consolidated_from"],
+        Field(description="How the first is related to the second"),
+    ],
+    strength: Annotated[float, Field(ge=0, le=1, description="How strong the relation is")] = 1.0,
+    metadata: Annotated[dict[str, Any] | None, Field(description="Other metadata")] = None,
+) -> dict[str, Any]:
+    """Relate one memory to another."""
+    kept: dict[str, Any] = {"type": relation_type} | ({"metadata": metadata} if metadata else {})
+    native = relation_type == _TYPES.get(_KINDS[relation_type], _KINDS[relation_type])
+    why = None if native and not metadata else _MARK + json.dumps(kept, ensure_ascii=False)
+    link = current_space().graph.link(from_memory_id, _KINDS[relation_type], to_memory_id, confidence=strength, why=why)
+    return {
+        "success": True,
+        "relation_id": link.id,
+        "from": from_memory_id,
+        "to": to_memory_id,
+        "type": relation_type,
+        "strength": strength,
+        "message": f"Relation created: {from_memory_id} --[{relation_type}]--> {to_memory_id}",
+    }
+
+
+def _search(
+    query: str | None,
+    tags: list[str] | None,
+    limit: int,
+    window_days: int | None,
+    min_score: float | None,
+    include: tuple[Any, ...],
+    more: int = 1,
+) -> list[Hit]:
+    since = None if window_days is None else f"{window_days} days ago"
+    asked = limit * (4 if min_score is not None else more)
+    found = current_space().recall(query or "", limit=asked, tags=tags or None, since=since, include=include)
+    kept = [hit for hit in found if min_score is None or (hit.usage is not None and hit.usage.decay >= min_score)]
+    return kept if more > 1 else kept[:limit]
+
+
+def _result(hit: Hit, similarity: bool) -> dict[str, Any]:
+    near = next((evidence.raw for evidence in hit.evidence if evidence.signal == "vectors"), None)
+    return {
+        "id": hit.memory.id,
+        "content": hit.memory.text,
+        "tags": list(hit.memory.tags),
+        "similarity": round(near, 4) if similarity and near is not None else None,
+        "relevance": round(hit.score, 4),
+        **_usage(hit.usage),
+    }
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    if usage is None:
+        return {"score": None, "use_count": 0, "last_used": None, "age_days": None, "review_priority": 0.0}
+    return {
+        "score": round(usage.decay, 4),
+        "use_count": usage.uses,
+        "last_used": int(usage.last_used.timestamp()),
+        "age_days": round(usage.age_days, 1),
+        "review_priority": round(usage.review, 4),
+    }
+
+
+def _details(details: Any, include_scores: bool) -> dict[str, Any]:
+    memory: Memory = details.memory
+    usage = _usage(details.usage)
+    status = "promoted" if details.promoted_at else "active" if details.status == "current" else details.status
+    return {
+        "id": memory.id,
+        "content": memory.text,
+        "entities": [mention.name for mention in memory.mentions],
+        "tags": list(memory.tags),
+        "created_at": int(memory.recorded_at.timestamp()),
+        "last_used": usage["last_used"] or int(memory.revised_at.timestamp()),
+        "use_count": usage["use_count"],
+        "strength": round(details.usage.strength if details.usage else memory.strength, 4),
+        "status": status,
+        **({"score": usage["score"], "age_days": usage["age_days"]} if include_scores else {}),
+    }
+
+
+def _typed(link: Link) -> dict[str, Any]:
+    """The type, strength and metadata with which a relation was created."""
+    fields: dict[str, Any] = {"type": _TYPES.get(link.kind, link.kind), "strength": round(link.confidence, 4)}
+    if link.why is not None and link.why.startswith(_MARK):
+        fields |= json.loads(link.why.removeprefix(_MARK))
+    return fields
+
+
+def _relation(link: Link) -> dict[str, Any]:
+    created = int(link.recorded_at.timestamp())
+    return {"id": link.id, "from": link.source, "to": link.target, **_typed(link), "created_at": created}
+
+
+def _unified_line(number: int, score: float, hit: Hit, note: bool, verbose: bool) -> str:
+    memory = hit.memory
+    line = f"{number}. [{'LTM' if note else 'STM'}] {' '.join(memory.text.split())} (score: {score:.2f})"
+    if not verbose:
+        return line
+    where = f"path: {memory.key}" if note else f"id: {memory.id}"
+    return f"{line}\n   {where}" + (f", tags: {', '.join(memory.tags)}" if memory.tags else "")
+
+
+def _several(ids: str | list[str]) -> list[str]:
+    several = [ids] if isinstance(ids, str) else ids
+    if not several or len(several) > 100:
+        raise InvalidInput(f"memory_ids has {len(several)} ids. Give one to 100.")
+    return several

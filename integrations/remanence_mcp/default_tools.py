@@ -1,0 +1,147 @@
+"""The default tools, few to spare the context of the model: remember, recall, forget, timeline, profile, explain."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import Field
+
+from remanence import InvalidInput, frame
+from remanence.adapters import remember_text
+from remanence.service import operations as ops
+from remanence.service import requests as ask
+from remanence_mcp.access import current_space
+from remanence_mcp.budget import MaxTokens, fitting
+from remanence_mcp.tool_sets import ToolSet
+
+TOOLS = ToolSet()
+SOURCE = "mcp"
+_LOOK_UP = "Call `recall` first: it returns the ids."
+_HIT_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by")
+AsOf = Annotated[str | None, Field(description="Answer with what was known then, for example '2026-05-01'")]
+
+
+@TOOLS.tool("Remember", writes=True)
+def remember(
+    text: Annotated[str, Field(description="One sentence, for example 'Alice moved to Lisbon in May 2026.'")],
+    tags: Annotated[list[str] | None, Field(description="Tags to filter by later")] = None,
+    valid_from: Annotated[
+        str | None, Field(description="When it became true or happened, if the sentence does not say")
+    ] = None,
+    importance: Annotated[
+        float | None, Field(ge=0, le=1, description="0.3 minor, 0.6 moderate, 0.9 defines who somebody is")
+    ] = None,
+) -> dict[str, Any]:
+    """Store something that a later conversation needs: a fact, a preference, a decision. One thing at a time, in a
+    sentence that can be understood alone, with names in place of "he" or "there". If it changes something that is
+    known, say how it is now: the older version is replaced and stays in the history."""
+    space = current_space()
+    if tags is None and valid_from is None and importance is None:
+        stored = remember_text(space, text, source=SOURCE)
+    else:
+        stored = space.add(text, tags=tags or (), valid_from=valid_from, importance=importance, source=SOURCE)
+    return {"id": stored.id, "text": stored.text, "entities": [mention.name for mention in stored.mentions]}
+
+
+@TOOLS.tool("Recall")
+def recall(
+    query: Annotated[str, Field(description="What to look up, as a question or in a few words")],
+    limit: Annotated[int, Field(ge=1, le=50, description="How many memories to return at most")] = 5,
+    during: Annotated[str | None, Field(description="Only what was true in this time, for example 'May 2026'")] = None,
+    tags: Annotated[list[str] | None, Field(description="Only memories with all of these tags")] = None,
+    as_of: AsOf = None,
+    max_tokens: MaxTokens = 1_000,
+) -> CallToolResult:
+    """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
+    sources. Use it before you answer anything that may depend on who the user is or what was said earlier."""
+    request = ask.RecallRequest(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
+    answer = ops.recall(current_space(), request)
+    hits = [
+        {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
+        | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "because": hit.because}
+        for hit in answer.hits
+    ]
+    kept = fitting(hits, max_tokens)
+    text = frame(answer.to_recall().hits[: len(kept)], max_tokens=max_tokens, ids=True)
+    lines = [text or "Nothing is remembered about that."]
+    if len(kept) < len(hits):
+        lines.append(f"{len(hits) - len(kept)} more did not fit: ask more precisely, or give more max_tokens.")
+    if text and not answer.confident:
+        lines.append("None of these seems to answer the question.")
+    lines += [f"The signal {signal} was not available: {reason}" for signal, reason in answer.missing.items()]
+    structured = {"hits": kept, "left_out": len(hits) - len(kept), "confident": answer.confident}
+    return CallToolResult(
+        content=[TextContent(type="text", text="\n".join(lines))],
+        structured_content=structured | {"missing": dict(answer.missing)},
+    )
+
+
+@TOOLS.tool("Forget", writes=True, destructive=True, next_step=_LOOK_UP)
+def forget(
+    memory_ids: Annotated[
+        str | list[str], Field(description="The id of a memory, as `recall` returned it, or several")
+    ],
+    why: Annotated[str | None, Field(description="Why it is to be forgotten")] = None,
+    restore: Annotated[bool, Field(description="Bring forgotten memories back instead")] = False,
+) -> dict[str, Any]:
+    """Forget memories from now on, if the user asks for it or they are wrong. What has merely changed is not to be
+    forgotten: remember how it is now. With restore=true, forgotten memories are brought back."""
+    space, ids = current_space(), [memory_ids] if isinstance(memory_ids, str) else memory_ids
+    if restore:
+        for each in ids:
+            space.unforget(each)
+        return {"restored": ids}
+    return {"forgotten": ids, "count": space.forget_many(ids, why=why)}
+
+
+@TOOLS.tool("Timeline", next_step="Call `recall` first: give an id that it returned, or a name in a memory.")
+def timeline(
+    about: Annotated[str, Field(description="A name, such as 'Alice', or the id of a memory")],
+    since: Annotated[str | None, Field(description="Only what was learned at this moment or later")] = None,
+    until: Annotated[str | None, Field(description="Only what was learned before this moment")] = None,
+    limit: Annotated[int, Field(ge=1, le=500, description="The last events, so many at most")] = 50,
+    max_tokens: MaxTokens = 2_000,
+) -> dict[str, Any]:
+    """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,
+    ended and forgotten, when and why. Use it for "since when", "before that" and "how did this change"."""
+    found = ops.timeline(current_space(), ask.TimelineRequest(node=about, since=since, until=until)).items
+    events = [{"at": event.recorded_at, "kind": event.kind, "text": event.text} for event in found]
+    kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
+    return {"events": kept, "left_out": len(events) - len(kept)}
+
+
+@TOOLS.tool("Profile")
+def profile(
+    max_tokens: Annotated[int, Field(ge=50, le=4_000, description="The most tokens of the text")] = 400,
+    as_of: AsOf = None,
+) -> dict[str, Any]:
+    """Who the user is, in a few sentences: current facts and preferences, the most important first. Read it once at
+    the beginning of a conversation."""
+    answer = ops.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
+    return {
+        "text": answer.text,
+        "statements": [{"text": each.text, "memories": list(each.memories)} for each in answer.statements],
+    }
+
+
+@TOOLS.tool("Explain", next_step=_LOOK_UP)
+def explain(
+    query: Annotated[str | None, Field(description="A question: why are these the memories for it?")] = None,
+    memory_id: Annotated[
+        str | None, Field(description="A memory: where does it come from, what happened to it?")
+    ] = None,
+    limit: Annotated[int, Field(ge=1, le=20)] = 5,
+) -> dict[str, Any]:
+    """Why memory answers as it does. With a query: each memory with what every signal contributed and why. With a
+    memory_id: its source, its history, and what replaced or contradicts it. Give one of the two."""
+    space = current_space()
+    if (query is None) == (memory_id is None):
+        raise InvalidInput("explain takes a query or a memory_id, and one of them.")
+    if query is not None:
+        found = ops.recall(space, ask.RecallRequest(query=query, limit=limit, explain=True))
+        return {"explanation": found.explanation}
+    events = ops.history(space, ask.NodeRequest(node=str(memory_id))).items
+    batch = ops.get_many(space, ask.ManyReadRequest(ids=[str(memory_id)]))
+    details = batch.items[0].model_dump(mode="json") if batch.items else {"status": batch.missing.get(str(memory_id))}
+    return {"memory": details, "history": fitting((event.text for event in events), 2_000)}

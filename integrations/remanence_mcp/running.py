@@ -1,0 +1,63 @@
+"""Serving one client over standard input and output, or many over streamable HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.transport_security import TransportSecuritySettings
+
+from remanence import InvalidInput
+
+if TYPE_CHECKING:
+    from remanence_mcp.server import MemoryServer
+
+PATH = "/mcp"
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
+
+
+def run_stdio(server: MemoryServer) -> None:
+    """Serve one client until it closes standard input. Nothing but the protocol is written to standard output."""
+    anyio.run(server.run_stdio_async)
+
+
+def run_http(server: MemoryServer, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> None:
+    """Serve until interrupted, at http://HOST:PORT/mcp.
+
+    Raises:
+        InvalidInput: The host is not this machine, and the server asks for no token.
+    """
+    anyio.run(lambda: server.run_streamable_http_async(host=host, port=port, **http_options(server, host)))
+
+
+def http_options(server: MemoryServer, host: str) -> dict[str, Any]:
+    """How to serve at a host.
+
+    Raises:
+        InvalidInput: The host is not this machine, and the server asks for no token.
+    """
+    if is_loopback(host):
+        return {"streamable_http_path": PATH}
+    if not server.asks_for_token:
+        raise InvalidInput(
+            f"host={host!r} can be reached from other machines, and everybody there could read and write all memories. "
+            "Give tokens (--token or --tokens FILE), or serve at 127.0.0.1."
+        )
+    # Tokens protect it, and behind a proxy the name of the host is not known here.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return {"streamable_http_path": PATH, "transport_security": security}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    (True, True, False, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,88 @@
+"""How a tool is declared, and the sets of tools that a server may have.
+
+A tool is a function. Its docstring and the descriptions of its parameters are what the model reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, TypeVar
+
+from remanence import InvalidInput
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+DEFAULT = "default"
+_MODULES = {
+    DEFAULT: ("default_tools",),
+    "cortex": ("cortex_tools", "cortex_upkeep"),
+    "kg": ("kg_tools",),
+    "graph": ("graph_tools",),
+    "files": ("file_tools",),
+}
+TOOL_SETS = tuple(_MODULES)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool: its function, whether it writes, whether that hides or changes what was there, and what a model can do
+    if it fails."""
+
+    function: Callable[..., Any]
+    title: str
+    writes: bool = False
+    destructive: bool = False
+    next_step: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def description(self) -> str:
+        """The docstring on one line."""
+        return " ".join((self.function.__doc__ or "").split())
+
+
+@dataclass(slots=True)
+class ToolSet:
+    """Tools that are declared in one module. `error_shape` gives the fields of an error beside its text."""
+
+    error_shape: Callable[[str], dict[str, Any]] = lambda message: {"error": message}
+    tools: list[ToolSpec] = field(default_factory=list)
+
+    def tool(
+        self, title: str, *, writes: bool = False, destructive: bool = False, next_step: str = ""
+    ) -> Callable[[Function], Function]:
+        """Declare a function as a tool."""
+
+        def declare(function: Function) -> Function:
+            self.tools.append(ToolSpec(function, title, writes, destructive, next_step))
+            return function
+
+        return declare
+
+
+def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
+    """The tools of these sets, in order.
+
+    Raises:
+        InvalidInput: There is no such set, or two of them have a tool of the same name.
+    """
+    wanted = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
+    found: dict[str, tuple[ToolSet, ToolSpec]] = {}
+    for name in dict.fromkeys(wanted):
+        if name not in _MODULES:
+            raise InvalidInput(f"tools={names!r} has {name!r}. The sets of tools are {', '.join(TOOL_SETS)}.")
+        for module in _MODULES[name]:
+            tool_set: ToolSet = import_module(f"remanence_mcp.{module}").TOOLS
+            for spec in tool_set.tools:
+                if spec.name in found:
+                    raise InvalidInput(
+                        f"tools={names!r} has the tool {spec.name!r} twice, once in {name!r}. Leave one of the sets "
+                        "out, or run a second server for it."
+                    )
+                found[spec.name] = tool_set, spec
+    return list(found.values())

@@ -1,0 +1,68 @@
+"""Copying a ledger from a folder to a database, or back, with a check of the chain on both sides."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remanence.core.index import embeddable_texts
+from remanence.errors import InvalidInput, LedgerTampered
+from remanence.events import Event, Remembered
+from remanence.language.text import pluralize, text_hash
+from remanence.ledger import ledger_exists, open_ledger, shown_location
+from remanence.ledger.copying import check_complete, copy_ledger
+from remanence.ledger.sql import SqlLedger
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """What was copied from where to where. `digest` is that of the last entry, which is the same on both sides."""
+
+    source: str
+    target: str
+    entries: int
+    vectors: int
+    digest: str
+
+    def __str__(self) -> str:
+        entries = pluralize(self.entries, "entry", "entries")
+        return (
+            f"{self.source} -> {self.target}: {entries}, {self.vectors:,} vectors\ndigest {self.digest} on both sides"
+        )
+
+
+def migrate(source: str | Path, target: str | Path, progress: Progress | None = None) -> MigrationReport:
+    """Copy the ledger at `source` to `target`, which is empty or an unfinished copy of it."""
+    shown = shown_location(source), shown_location(target)
+    if not ledger_exists(source):
+        raise InvalidInput(f"{shown[0]!r} holds no memories. Name the folder or the database to copy from.")
+    with ExitStack() as opened:
+        old, new = (opened.enter_context(closing(_sql_ledger(each))) for each in (source, target))
+        if old.name == new.name:
+            raise InvalidInput(f"{shown[0]!r} cannot be copied into itself. Name another folder or database.")
+        check_complete(old)
+        old.verify()
+        vectors = copy_ledger(old, new, _hashes, progress)
+        expected, found = old.verify(), new.verify()
+        if expected != found:
+            raise LedgerTampered(
+                f"{new.name} ends with entry {found[0]}, and {old.name} with entry {expected[0]}: somebody has written "
+                "to one of them. Stop all writers, and copy into an empty folder, database or schema.",
+                position=min(expected[0], found[0]) + 1,
+            )
+        return MigrationReport(old.name, new.name, found[0], vectors, found[1].hex())
+
+
+def _sql_ledger(location: str | Path) -> SqlLedger:
+    ledger = open_ledger(location)
+    assert isinstance(ledger, SqlLedger), "a folder and a database hold SQL ledgers"
+    return ledger
+
+
+def _hashes(event: Event) -> list[bytes]:
+    return [text_hash(text) for text in embeddable_texts(event)] if isinstance(event, Remembered) else []

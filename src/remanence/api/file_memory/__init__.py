@@ -1,0 +1,11 @@
+"""Files that a model keeps notes in, stored as memories: `MemoryFiles`.
+
+paths.py          paths below the root, checked
+file_store.py     files and folders in a space; each write is a version
+memory_files.py   the commands of a model's memory tool: view, create, str_replace, insert, delete, rename
+"""
+
+from remanence.api.file_memory.file_store import FileStore, FileVersion, StoredFile
+from remanence.api.file_memory.memory_files import MemoryFiles
+
+__all__ = ["FileStore", "FileVersion", "MemoryFiles", "StoredFile"]

@@ -1,0 +1,330 @@
+"""Files and folders in a space. A file is one memory; each write is a version of it, so nothing is lost.
+
+A folder exists while there is a file below it. A renamed file is a new memory that names the old one, and its history
+includes that of the old one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from remanence.api.file_memory.paths import Root
+from remanence.api.space import Space
+from remanence.api.view import View
+from remanence.core.engine import Engine
+from remanence.core.inputs import Moment
+from remanence.errors import InvalidInput, NotFound
+from remanence.schema import Memory
+
+FILE_TAG = "memory-file"
+_CHILD = "files"
+_KEY_PREFIX = "file:"
+_META = "file"
+_BLANK = "(a file without text)"
+_LOCKS: WeakKeyDictionary[Engine, dict[str, Any]] = WeakKeyDictionary()
+_LOCKS_LOCK = threading.Lock()
+Encoding = Literal["utf-8", "base64"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file: its path, what is in it, and when it was created and last written.
+
+    `encoding` is "base64" for a file that is not text. `memory_id` is the id of its memory.
+    """
+
+    path: str
+    content: str
+    created_at: datetime
+    modified_at: datetime
+    memory_id: str
+    encoding: Encoding = "utf-8"
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file."""
+        padding = self.content[-2:].count("=")
+        return len(self.content) * 3 // 4 - padding if self.encoding == "base64" else len(self.content.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """One event in the history of a file. `content` is None after a deletion, and if the text was erased."""
+
+    at: datetime
+    kind: Literal["written", "deleted"]
+    path: str
+    content: str | None = None
+    why: str | None = None
+
+
+class FileStore:
+    """Files in a space, by path.
+
+    Args:
+        space: The space.
+        root: The folder that all paths begin with.
+        recallable: True keeps the files among the memories of the space, so that `space.recall` finds them too. By
+            default they are in its child "files". Choose once: the two do not see each other's files.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     files = FileStore(space, root="/notes")
+        ...     _ = files.write("/notes/tea.md", "Green.")
+        ...     _ = files.write("/notes/tea.md", "Black.")
+        ...     files.read("/notes/tea.md").content, [version.content for version in files.history("/notes/tea.md")]
+        ('Black.', ['Green.', 'Black.'])
+    """
+
+    def __init__(self, space: Space, *, root: str = "/memories", recallable: bool = False) -> None:
+        if not isinstance(space, Space):
+            raise InvalidInput(f"space={space!r} is not a space. Open one: remanence.open('./memory').")
+        self.root = Root.parse(root)
+        self._view: View = space if recallable else space.child(_CHILD)
+        self.lock = _lock_of(self._view)
+        """Held while a file is read and its next version written: by all stores of this process with these files."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.root.path!r} in {self._view!r}>"
+
+    @property
+    def view(self) -> View:
+        """The space or view that the files are in: `view.recall(...)` searches them."""
+        return self._view
+
+    def as_of(self, moment: Moment) -> FileStore:
+        """The files as they were at a moment, read-only.
+
+        Example:
+            >>> import remanence
+            >>> from remanence.testing import FakeClock
+            >>> clock = FakeClock("2026-05-04")
+            >>> with remanence.open(None, clock=clock) as space:
+            ...     files = FileStore(space)
+            ...     _ = files.write("/memories/tea.md", "Green.")
+            ...     _ = clock.advance(days=1)
+            ...     _ = files.delete("/memories/tea.md")
+            ...     files.as_of("2026-05-04 12:00").read("/memories/tea.md").content
+            'Green.'
+        """
+        past = copy(self)
+        past._view = self._view.as_of(moment)
+        return past
+
+    def find(self, path: str) -> StoredFile | None:
+        """The file at a path; None if there is none."""
+        memory = self._view.find(_KEY_PREFIX + self.root.relative(path)) if self.root.relative(path) else None
+        return None if memory is None else self._file(memory)
+
+    def read(self, path: str) -> StoredFile:
+        """The file at a path.
+
+        Raises:
+            NotFound: There is none.
+        """
+        found = self.find(path)
+        if found is None:
+            raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
+        return found
+
+    def files(self, folder: str | None = None) -> list[StoredFile]:
+        """All files below a folder, or below the root, by path."""
+        below = self.root.relative(folder or self.root.path)
+        prefix = f"{below}/" if below else ""
+        found = (memory for memory in self._view.memories(tags=FILE_TAG) if _is_file(memory))
+        listed = [memory for memory in found if _path_of(memory).startswith(prefix)]
+        return [self._file(memory) for memory in sorted(listed, key=_path_of)]
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is the root, or has a file below it."""
+        return not self.root.relative(path) or bool(self.files(path))
+
+    def write(self, path: str, content: str, *, encoding: Encoding = "utf-8") -> StoredFile:
+        """Write a file: a new one, or a new version of one.
+
+        Raises:
+            InvalidInput: The path is that of a folder or leads through a file, or the content cannot be stored.
+        """
+        with self.lock:
+            relative = self._free_path(path)
+            old = self._view.find(_KEY_PREFIX + relative)
+            # A deleted file that is created again is the same memory, but another file.
+            created = {"created_at": self._view._now().isoformat()} if old is None else _details(old)
+            kept = {name: created[name] for name in ("created_at", "renamed_from") if name in created}
+            return self._file(self._space().add(**_row(relative, content, encoding, kept)))
+
+    def delete(self, path: str, *, why: str | None = None) -> list[StoredFile]:
+        """Delete a file, or a folder with all that is below it. Its versions stay in the history.
+
+        Returns:
+            The files that were deleted.
+
+        Raises:
+            NotFound: There is none.
+            InvalidInput: It is the root.
+        """
+        with self.lock:
+            if not self.root.relative(path):
+                raise InvalidInput(f"Cannot delete the {self.root.path} directory itself")
+            found = self._at_or_below(path)
+            if not found:
+                raise NotFound(f"The path {path} does not exist")
+            self._space().forget_many([file.memory_id for file in found], why=why or "the file was deleted")
+            return found
+
+    def rename(self, old_path: str, new_path: str) -> list[StoredFile]:
+        """Rename or move a file, or a folder with all that is below it.
+
+        Returns:
+            The files under their new paths.
+
+        Raises:
+            NotFound: There is nothing at the old path.
+            InvalidInput: There is something at the new path, or it is below the old one.
+        """
+        with self.lock:
+            old, new = self.root.relative(old_path), self.root.relative(new_path)
+            if not old:
+                raise InvalidInput(f"Cannot rename the {self.root.path} directory itself")
+            if not new or self._at_or_below(new_path):
+                raise InvalidInput(f"The destination {new_path} already exists")
+            self._free_path(new_path)
+            found = self._at_or_below(old_path)
+            if not found:
+                raise NotFound(f"The path {old_path} does not exist")
+            if new.startswith(f"{old}/"):
+                raise InvalidInput(f"Cannot rename {old_path} to {new_path}, which is below it")
+            rows = [self._moved_row(file, old, new) for file in found]
+            written = self._space().add_many(rows)
+            # Only then are the old ones hidden: if this fails, the files are there twice and not at all lost.
+            why = f"renamed to {self.root.absolute(new)}"
+            self._space().forget_many([file.memory_id for file in found], why=why)
+            return [self._file(memory) for memory in written]
+
+    def history(self, path: str) -> list[FileVersion]:
+        """Every version of a file that is or was at a path, oldest first, also those under earlier names.
+
+        Raises:
+            NotFound: There never was a file.
+        """
+        relative = self.root.relative(path)
+        memory = self._view.find(_KEY_PREFIX + relative)
+        if memory is None:
+            memory = next((each for each in self._deleted() if _path_of(each) == relative), None)
+        if memory is None:
+            raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
+        return [version for _, version in self._versions(memory)]
+
+    def _versions(self, memory: Memory) -> list[tuple[int, FileVersion]]:
+        """The versions of a file with their ledger positions, those under an earlier name included."""
+        found: list[tuple[int, FileVersion]] = []
+        for event in self._view.history(memory):
+            if event.kind in ("memory added", "memory revised", "restored") and isinstance(event.value, Memory):
+                file = self._file(event.value)
+                source = _details(event.value).get("renamed_from")
+                if not found and source is not None and (old := self._memory(source)) is not None:
+                    found = [each for each in self._versions(old) if each[0] < event.position]
+                found.append((event.position, FileVersion(event.recorded_at, "written", file.path, file.content)))
+            elif event.kind == "forgotten":
+                path = self.root.absolute(_path_of(memory))
+                found.append((event.position, FileVersion(event.recorded_at, "deleted", path, why=event.why)))
+        return found
+
+    def _memory(self, memory_id: str) -> Memory | None:
+        """The memory of a file, which may be deleted."""
+        return self._view.get(memory_id) or next((each for each in self._deleted() if each.id == memory_id), None)
+
+    def _deleted(self) -> Iterator[Memory]:
+        return (memory for memory in self._view.memories("forgotten", tags=FILE_TAG) if _is_file(memory))
+
+    def _at_or_below(self, path: str) -> list[StoredFile]:
+        found = self.find(path)
+        return self.files(path) if found is None else [found]
+
+    def _moved_row(self, file: StoredFile, old: str, new: str) -> dict[str, Any]:
+        relative = self.root.relative(file.path)
+        details = {"created_at": file.created_at.isoformat(), "renamed_from": file.memory_id}
+        return _row(new + relative[len(old) :], file.content, file.encoding, details)
+
+    def _free_path(self, path: str) -> str:
+        """A path at which a file may be, relative to the root."""
+        relative = self.root.relative(path)
+        if not relative or self.files(path):
+            raise InvalidInput(f"The path {path} is not a file.")
+        parts = relative.split("/")
+        for count in range(1, len(parts)):
+            if self._view.find(_KEY_PREFIX + "/".join(parts[:count])) is not None:
+                parent = self.root.absolute("/".join(parts[:count]))
+                raise InvalidInput(f"File {parent} already exists, so {path} cannot be below it")
+        return relative
+
+    def _space(self) -> Space:
+        if isinstance(self._view, Space):
+            return self._view
+        raise InvalidInput(f"{self._view!r} is a view of the past and cannot be written to. Use the space.")
+
+    def _file(self, memory: Memory) -> StoredFile:
+        details = _details(memory)
+        created: str = details["created_at"]
+        return StoredFile(
+            path=self.root.absolute(details["path"]),
+            content=details.get("content", memory.text),
+            created_at=datetime.fromisoformat(created),
+            modified_at=memory.revised_at,
+            memory_id=memory.id,
+            encoding=details.get("encoding", "utf-8"),
+        )
+
+
+def _lock_of(view: View) -> Any:
+    with _LOCKS_LOCK:
+        locks = _LOCKS.setdefault(view._engine, {})
+        return locks.setdefault(view.name, threading.RLock())
+
+
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """The folders that these relative paths lie in, at every level.
+
+    >>> sorted(folders_of(["a/b/c.md", "d.md"]))
+    ['a', 'a/b']
+    """
+    return {path[:place] for path in paths for place, letter in enumerate(path) if letter == "/"}
+
+
+def _row(relative: str, content: str, encoding: Encoding, details: Mapping[str, Any]) -> dict[str, Any]:
+    """A file as the arguments of `add`. A memory cannot be blank, so a blank file keeps its content in its meta.
+
+    No claims are read from a file: those of its next version would end them, and mark other files as outdated.
+    """
+    if not isinstance(content, str):
+        raise InvalidInput(f"the content of {relative} is of type {type(content).__name__}, not text.")
+    stored = {**details, "path": relative}
+    if encoding != "utf-8":
+        stored["encoding"] = encoding
+    if not content.strip():
+        stored["content"] = content
+    row: dict[str, Any] = {"text": content if content.strip() else _BLANK, "key": _KEY_PREFIX + relative}
+    row |= {"kind": "semantic", "tags": FILE_TAG, "triples": (), "meta": {_META: stored}}
+    return row | ({"entities": (), "passages": ()} if encoding != "utf-8" else {})
+
+
+def _details(memory: Memory) -> Mapping[str, Any]:
+    details: Mapping[str, Any] = memory.meta.get(_META) or {}
+    return details
+
+
+def _is_file(memory: Memory) -> bool:
+    details = memory.meta.get(_META)
+    return isinstance(details, dict) and {"path", "created_at"} <= details.keys()
+
+
+def _path_of(memory: Memory) -> str:
+    path: str = _details(memory)["path"]
+    return path

@@ -1,0 +1,48 @@
+"""`remanence mcp`: serve a space to MCP clients."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from importlib import import_module
+
+from remanence.cli.locations import open_space
+from remanence.cli.parser import command
+from remanence.errors import InvalidInput
+
+_OPTIONS = "--tools --no-default-tools --read-only --http --host --port --token --tokens"
+_TOKEN_VARIABLE = "REMANENCE_MCP_TOKEN"
+_GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
+
+
+@command("mcp", "mcp --tools graph", _OPTIONS)
+def mcp(args: Namespace) -> None:
+    """Serve a space to MCP clients."""
+    server_package = import_module("remanence_mcp")  # by name: the core imports no framework
+    token = args.token or os.environ.get(_TOKEN_VARIABLE)
+    if not args.http and (args.token or args.tokens):
+        raise InvalidInput("--token and --tokens are for --http: over standard input there is one client, the caller.")
+    if token and args.tokens:
+        raise InvalidInput(f"both --tokens and --token (or {_TOKEN_VARIABLE}) are given. Give one of them.")
+    with open_space(args, create=True) as space:
+        tokens = None
+        if args.http and (token or args.tokens):
+            tokens = server_package.TokenFile(args.tokens or {token: space.name})
+        server = server_package.make_server(
+            space,
+            tools=args.tools,
+            default_tools=not args.no_default_tools,
+            read_only=args.read_only,
+            tokens=tokens,
+            url=f"http://{args.host}:{args.port}/mcp",
+        )
+        graph_file = os.environ.get(_GRAPH_FILE_VARIABLE)
+        if graph_file and "graph" in args.tools.split(",") and not args.read_only:
+            imported = server_package.KnowledgeGraph(space).import_once(graph_file)
+            print(f"imported {imported} lines of {graph_file}" if imported else "", file=sys.stderr, end="\n")
+        if args.http:
+            print(f"serving {space.name!r} at http://{args.host}:{args.port}/mcp", file=sys.stderr)
+            server_package.run_http(server, args.host, args.port)
+        else:
+            server_package.run_stdio(server)

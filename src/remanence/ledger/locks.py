@@ -1,0 +1,151 @@
+"""Locks by name, see `ports.Locks`: between threads, and between processes by files in the folder of the ledger."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+from uuid import uuid4
+
+_ATTEMPTS = 100
+
+
+class ThreadLocks:
+    """For a ledger in memory, which only one process can use."""
+
+    is_shared = False
+
+    def __init__(self) -> None:
+        self._locks: dict[str, threading.Lock] = {}
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[bool]:
+        lock = self._locks.setdefault(name, threading.Lock())
+        if not lock.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def is_held(self, name: str) -> bool:
+        lock = self._locks.get(name)
+        return lock is not None and lock.locked()
+
+    def discard(self, name: str) -> None:
+        """Nothing is stored."""
+
+    def announce(self, position: int) -> None:
+        """There is nobody to tell."""
+
+    def others(self) -> list[tuple[str, int]]:
+        return []
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class FolderLocks:
+    """Locked files in a folder. The operating system unlocks them when a process ends."""
+
+    is_shared = True
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "jobs"
+        self._processes = self._folder / "processes"
+        self._threads = ThreadLocks()
+        self._own: IO[str] | None = None
+        self._made_folders: list[Path] = []
+        self._closed = False
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[bool]:
+        with self._threads.hold(name) as free:
+            if not free:
+                yield False
+                return
+            with _locked(self._path(name)) as acquired:
+                yield acquired
+
+    def is_held(self, name: str) -> bool:
+        if self._threads.is_held(name):
+            return True
+        path = self._path(name)
+        if not path.exists():
+            return False
+        with _locked(path) as free:
+            return not free
+
+    def discard(self, name: str) -> None:
+        self._path(name).unlink(missing_ok=True)
+
+    def announce(self, position: int) -> None:
+        """The position is written into a file that this process keeps locked."""
+        import fcntl
+
+        if self._closed:  # a thread that was not waited for
+            return
+        if self._own is None:
+            self._made_folders = [each for each in (self._folder, self._processes) if not each.exists()]
+            self._own = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
+            fcntl.flock(self._own, fcntl.LOCK_EX)
+        self._own.seek(0)
+        self._own.write(f"{position:020}")
+        self._own.flush()
+
+    def others(self) -> list[tuple[str, int]]:
+        import fcntl
+
+        out: list[tuple[str, int]] = []
+        own = None if self._own is None else Path(self._own.name)
+        for path in self._processes.glob("*.lock"):
+            if path == own:
+                continue
+            try:
+                with path.open() as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink(missing_ok=True)  # its process is gone
+            except FileNotFoundError:
+                continue
+            except BlockingIOError:
+                out.append((path.name.partition("-")[0], int(path.read_text() or 0)))
+        return out
+
+    def close(self) -> None:
+        self._closed = True
+        own, self._own = self._own, None
+        if own is not None:
+            Path(own.name).unlink(missing_ok=True)
+            own.close()
+            for folder in sorted(self._made_folders, reverse=True):
+                with suppress(OSError):  # another process has a file there
+                    folder.rmdir()
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.lock"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    import fcntl
+
+    with _open(path, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def _open(path: Path, mode: str) -> IO[str]:
+    """Open a lock file. Its folder is made, and made again if another process has just removed it."""
+    for _ in range(_ATTEMPTS):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return path.open(mode)
+    raise FileNotFoundError(f"{path.parent} is removed again and again")

@@ -1,0 +1,189 @@
+"""A PostgreSQL database: its address, its connections, and its errors in terms of this library."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from remanence.errors import InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+
+DEFAULT_SCHEMA = "remanence"
+LOCK_SECONDS = 30
+"""How long a writer waits for the others."""
+_SETTINGS = {
+    "lock_timeout": f"{LOCK_SECONDS}s",
+    "statement_timeout": "60s",
+    # Whoever stops in the middle of a write lets the others go on after a while.
+    "idle_in_transaction_session_timeout": "60s",
+    # The server notices within a minute that a machine is gone, and frees its locks.
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+    "client_encoding": "UTF8",
+}
+_PARAMETERS: Mapping[str, Any] = {
+    "connect_timeout": 10,
+    # This machine notices as well that the server is gone.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+_SECRET = ("password", "sslpassword", "passfile")
+_SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a ledger is: a database, and the schema in it that the tables are in."""
+
+    conninfo: str
+    schema: str
+    shown: str
+    """The address without the password."""
+
+
+def parse_address(url: str) -> Address:
+    """What an address such as postgresql://ana@db.example/memory?schema=team says.
+
+    >>> parse_address("postgresql://ana:secret@db.example/memory?schema=team").shown
+    'postgresql://ana@db.example/memory?schema=team'
+    """
+    example = "Give for example postgresql://user@host/database?schema=team"
+    try:
+        parts = urlsplit(url)
+        query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        netloc = re.sub(r":[^@]*@", "@", parts.netloc)
+    except ValueError as error:
+        raise InvalidInput(f"this is not the address of a database: {error}. {example}.") from None
+    schema = dict(query).get("schema", DEFAULT_SCHEMA)
+    if not _SCHEMA_NAME.fullmatch(schema):
+        raise InvalidInput(f"schema={schema!r} is not a name of lower-case letters, digits and '_'. {example}.")
+    shown = urlencode([(key, value) for key, value in query if key not in _SECRET], safe="/", quote_via=quote)
+    conninfo = urlencode([(key, value) for key, value in query if key != "schema"], quote_via=quote)
+    address = Address(
+        urlunsplit(parts._replace(query=conninfo)), schema, urlunsplit(parts._replace(netloc=netloc, query=shown))
+    )
+    try:
+        psycopg.conninfo.conninfo_to_dict(address.conninfo)
+    except psycopg.ProgrammingError as error:
+        reason = str(error).strip().replace(address.conninfo, address.shown)
+        raise InvalidInput(f"{address.shown} is not the address of a database: {reason}. {example}.") from None
+    return address
+
+
+def connect(address: Address) -> Connection:
+    """A connection with our settings that commits each statement, unless a transaction was begun."""
+    given = psycopg.conninfo.conninfo_to_dict(address.conninfo)
+    options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    options = f"{options} {given.get('options') or ''} -c search_path={address.schema}"
+    parameters = {name: value for name, value in _PARAMETERS.items() if name not in given}
+    name = given.get("application_name") or "remanence"
+    try:
+        return psycopg.connect(
+            address.conninfo,
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            **{**parameters, "options": options, "application_name": name},
+        )
+    except psycopg.Error as error:
+        raise _connection_error(error, address) from error
+
+
+def connect_to_write(address: Address) -> Connection:
+    """A connection whose commits are not lost if the server crashes, also where that is the default."""
+    connection = connect(address)
+    [(setting,)] = connection.execute("SHOW synchronous_commit").fetchall()
+    if setting == "off":
+        connection.execute("SET synchronous_commit = on")
+    return connection
+
+
+def _connection_error(error: Exception, address: Address) -> LedgerUnavailable:
+    text = " ".join(str(error).split())
+    steps = {
+        "password": "Check the user and the password: in the address, in PGPASSWORD, or in ~/.pgpass.",
+        "does not exist": "Create it, for example with `createdb`, or check the name in the address.",
+        "too many": "Close other connections, or raise `max_connections` of the server.",
+        "starting up": "The server is starting: try again.",
+        "shutting down": "The server is stopping: try again when it is back.",
+    }
+    step = next((step for said, step in steps.items() if said in text), None)
+    step = step or "Check the host and the port in the address, and that the server runs and can be reached."
+    return LedgerUnavailable(f"{address.shown} cannot be opened: {text}. {step}", written=False)
+
+
+def is_lost(connection: Connection) -> bool:
+    """Whether a connection cannot be used any more."""
+    return bool(connection.closed or connection.broken)
+
+
+def is_idle(connection: Connection) -> bool:
+    """Whether a connection can be used for the next statement."""
+    return not is_lost(connection) and connection.info.transaction_status == TransactionStatus.IDLE
+
+
+@cache
+def numbered(sql: str) -> str:
+    """A statement with the parameters of PostgreSQL.
+
+    >>> numbered("SELECT value FROM meta WHERE name = ? OR name = ?")
+    'SELECT value FROM meta WHERE name = $1 OR name = $2'
+    """
+    numbers = count(1)
+    return re.sub(r"\?(\d*)", lambda found: f"${found[1] or next(numbers)}", sql)
+
+
+class TranslatedErrors:
+    """Turns database errors inside a `with` block into ours, with the address and the next step."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, psycopg.Error | UnicodeEncodeError | OverflowError):
+            raise _translate(error, self._name) from error
+
+
+def _translate(error: Exception, name: str) -> Exception:
+    text = " ".join(str(error).split())
+    codes = psycopg.errors
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput(f"text with a lone surrogate cannot be stored ({text}). Repair it before adding it.")
+    if isinstance(error, psycopg.DataError | OverflowError):
+        return InvalidInput(f"a value cannot be stored or searched for: {text}.")
+    if isinstance(error, codes.LockNotAvailable):
+        return LedgerUnavailable(
+            f"{name}: another process has been writing for {LOCK_SECONDS} s. Try again, or end it."
+        )
+    if isinstance(error, codes.QueryCanceled):
+        return LedgerUnavailable(f"{name} did not answer in time ({text}). Try again, or look at its load.")
+    if isinstance(error, codes.InsufficientPrivilege):
+        return LedgerUnavailable(f"{name} refuses: {text}. Grant the user what is missing, or name another user.")
+    if isinstance(error, codes.ReadOnlySqlTransaction):
+        return LedgerUnavailable(f"{name} is read-only ({text}). Give the address of the primary server.")
+    if isinstance(error, codes.DiskFull):
+        return LedgerUnavailable(f"{name}: the disk of the server is full, and nothing of this write was stored.")
+    if isinstance(error, codes.UndefinedTable | codes.UndefinedColumn | codes.InvalidSchemaName):
+        return LedgerCorrupt(f"{name} is damaged: {text}. Restore a backup of the database.")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return LedgerUnavailable(
+            f"{name}: the connection was lost, and nothing of this call was stored ({text}). Try again: the next call "
+            "connects again."
+        )
+    return LedgerError(f"{name}: {text}")

@@ -1,0 +1,243 @@
+"""A ledger in a PostgreSQL database, for several machines: one connection writes, some others read.
+
+Writers take turns by a lock that each of them holds until its transaction has ended, so that positions are committed in
+their order: no reader ever meets a line at or below one that it has read.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg
+
+from remanence.errors import LedgerError, LedgerUnavailable
+from remanence.ledger import postgres, postgres_tables, tables
+from remanence.ledger.chain import ChainHead
+from remanence.ledger.postgres import Connection, is_idle, is_lost, numbered
+from remanence.ledger.postgres_locks import PostgresLocks, lock_key
+from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
+
+log = logging.getLogger(__name__)
+
+MAX_READERS = 8
+"""Connections of one opened ledger that read. A thread waits for one if all are in use."""
+RECONNECT_SECONDS = 10.0
+"""How long a server that was restarted is waited for, to find out whether a commit has reached it."""
+_POLL_SECONDS = 0.1
+
+
+class PostgresLedger(SqlLedger):
+    """Entries in a schema of a database, shared by every thread, process and machine that opens it."""
+
+    def __init__(self, url: str) -> None:
+        self._address = postgres.parse_address(url)
+        super().__init__(self._address.shown)
+        self._errors = postgres.TranslatedErrors(self.name)
+        self._key = lock_key(self._address.schema, "writer")
+        self._begin_sql = (
+            f"BEGIN; SELECT pg_advisory_xact_lock({self._key}); {tables.LAST_ENTRY}; "
+            f"{tables.GET_META.replace('?', _literal(tables.HEAD_KEY))}"
+        )
+        self._readers: deque[Connection] = deque()
+        self._free_readers = threading.BoundedSemaphore(MAX_READERS)
+        self._writer = postgres.connect_to_write(self._address)
+        try:
+            with self._errors:
+                postgres_tables.create_or_check(self._writer, self._address, self._key)
+        except BaseException:
+            self._writer.close()
+            raise
+
+    def locks(self) -> PostgresLocks:
+        return PostgresLocks(self._address)
+
+    # Writing
+
+    def _begin(self) -> ChainHead:
+        if is_lost(self._writer):
+            self._writer = postgres.connect_to_write(self._address)
+        try:
+            with self._errors:
+                return self._lock_and_find_head()
+        except LedgerUnavailable:
+            if not is_lost(self._writer):
+                self._roll_back()
+                raise
+        except BaseException:
+            self._roll_back()
+            raise
+        self._writer = postgres.connect_to_write(self._address)  # the server was restarted since the last write
+        with self._errors:
+            return self._lock_and_find_head()
+
+    def _lock_and_find_head(self) -> ChainHead:
+        """Begin, wait for the other writers, and read the end of the chain: in one exchange with the server."""
+        cursor = self._writer.execute(self._begin_sql)
+        results: list[list[Any]] = [[]]
+        while cursor.nextset():
+            results.append(cursor.fetchall())
+        _, _, last_entry, recorded = results
+        return self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
+
+    def _commit(self, transaction: SqlTransaction) -> None:
+        with self._errors:
+            if transaction.erased:
+                self._writer.execute(postgres_tables.PUT_ERASING_TRANSACTION, (postgres_tables.ERASING_TRANSACTION,))
+            try:
+                status = self._writer.execute("COMMIT").statusmessage
+            except psycopg.OperationalError as error:
+                if not is_lost(self._writer):
+                    raise
+                self._check_committed(transaction, error)
+                return
+        if status != "COMMIT":  # PostgreSQL rolls back, without an error, what has failed before
+            raise LedgerError(f"{self.name}: nothing was stored, since a statement of this transaction has failed.")
+
+    def _check_committed(self, transaction: SqlTransaction, error: Exception) -> None:
+        """The connection was lost during a commit: find out whether it has reached the server."""
+        lost = f"{self.name}: the connection was lost during a commit"
+        if not transaction.has_entries:
+            raise LedgerUnavailable(
+                f"{lost}, and it is not known whether its vectors and settings were stored. They can be stored again.",
+                written=None,
+            ) from error
+        head = transaction.chain_head
+        try:
+            found = self._digest_after_reconnecting(head.position)
+        except (LedgerUnavailable, psycopg.OperationalError):
+            raise LedgerUnavailable(
+                f"{lost}, and it cannot be reached to find out whether the entries up to {head.position} were stored. "
+                f"They were if entry {head.position} has the digest {head.digest.hex()}.",
+                written=None,
+            ) from error
+        if found != head.digest:
+            raise LedgerUnavailable(f"{lost}, and nothing of it was stored. Try again.") from error
+        log.warning("%s; the entries up to %d are stored", lost, head.position)
+
+    def _digest_after_reconnecting(self, position: int) -> bytes | None:
+        """The digest of an entry, read after all that was being written has ended."""
+        deadline = time.monotonic() + RECONNECT_SECONDS
+        while True:
+            try:
+                self._writer = postgres.connect_to_write(self._address)
+                break
+            except LedgerUnavailable:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL_SECONDS)
+        with self._writer.transaction():
+            self._writer.execute("SELECT pg_advisory_xact_lock($1)", (self._key,))
+            rows = self._writer.execute("SELECT digest FROM entry WHERE position = $1", (position,)).fetchall()
+        return rows[0][0] if rows else None
+
+    def _roll_back(self) -> None:
+        try:
+            if not is_lost(self._writer) and not is_idle(self._writer):
+                self._writer.execute("ROLLBACK")
+        except psycopg.Error:
+            self._writer.close()  # which rolls back too; the next transaction connects again
+
+    def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+        with self._errors, self._writer.cursor() as cursor:
+            values = list(rows)
+            if len(values) == 1:
+                return cursor.execute(numbered(sql), values[0]).rowcount
+            cursor.executemany(numbered(sql), values)
+            return cursor.rowcount
+
+    def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        with self._errors:
+            return self._writer.execute(numbered(sql), values).fetchall()
+
+    # Cleaning up
+
+    def clean_up(self, *, wait: float = 0.0) -> bool:
+        deadline = time.monotonic() + wait
+        with self._between_transactions("cleaning up"):
+            erased = self.last_erasure()
+            if erased <= int(self.get_meta(tables.CLEANED_KEY) or 0):
+                return True
+            number = self.get_meta(postgres_tables.ERASING_TRANSACTION)
+            while self._value(postgres_tables.HAS_OLDER_READER, (number,)):
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(_POLL_SECONDS)
+            with self._errors:
+                self._vacuum("")
+                self._writer.execute(numbered(tables.PUT_META), (tables.CLEANED_KEY, str(erased)))
+        return True
+
+    def compact(self) -> None:
+        with self._between_transactions("compacting"), self._errors:
+            self._vacuum("(ANALYZE)")
+
+    def _vacuum(self, option: str) -> None:
+        """Remove old versions of rows. Others read and write meanwhile."""
+        with closing(postgres.connect(self._address)) as connection:
+            connection.execute("SET statement_timeout = 0")
+            connection.execute(f"VACUUM {option} {postgres_tables.TABLES}")
+
+    # Reading
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        self._check_open()
+        statement = numbered(sql)
+        with self._errors, self._free_readers:
+            while self._readers:
+                try:
+                    with self._reader() as reader:
+                        return reader.execute(statement, values).fetchall()
+                except psycopg.OperationalError:
+                    if not is_lost(reader):
+                        raise
+                    # It was lost while nobody used it, as after a restart of the server: take the next one.
+            with self._reader() as reader:
+                return reader.execute(statement, values).fetchall()
+
+    def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+        return self._rows(f"{sql} = ANY(?)", (*values, list(choices)))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Read]:
+        self._rows("SELECT 1")  # so that a lost connection is replaced
+        with self._errors, self._free_readers, self._reader() as reader:
+            reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield lambda sql, values: reader.execute(numbered(sql), values).fetchall()
+            reader.execute("ROLLBACK")
+
+    @contextmanager
+    def _reader(self) -> Iterator[Connection]:
+        """An unused connection; one that was left in the middle of something is closed."""
+        try:
+            reader = self._readers.pop()
+        except IndexError:
+            reader = postgres.connect(self._address)
+        try:
+            yield reader
+        finally:
+            if self._closed or not is_idle(reader):
+                reader.close()
+            else:
+                self._readers.append(reader)
+
+    def _close(self) -> None:
+        self._writer.close()
+        while self._readers:
+            self._readers.pop().close()
+
+
+def exists(url: str) -> bool:
+    """Whether there is a ledger at this address."""
+    address = postgres.parse_address(url)
+    with postgres.TranslatedErrors(address.shown), closing(postgres.connect(address)) as connection:
+        return postgres_tables.exists(connection, address)
+
+
+def _literal(text: str) -> str:
+    return f"'{text}'"

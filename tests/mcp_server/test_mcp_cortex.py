@@ -1,0 +1,276 @@
+"""The tools of CortexGraph and ai-memory: every documented parameter, default and field is there, and works."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp_calls import connected
+
+import remanence
+from remanence.testing import FakeClock
+
+# Parameters with their defaults, as the API reference of CortexGraph and ai-memory document them. None: no default.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "save_memory": dict.fromkeys("content tags entities source context meta strength".split()),
+    "search_memory": {"query": None, "tags": None, "top_k": 10, "window_days": None, "min_score": None}
+    | {"use_embeddings": False},
+    "search_unified": {"query": None, "tags": None, "limit": 10, "stm_weight": 1.0, "ltm_weight": 0.7}
+    | {"window_days": None, "min_score": None, "verbose": False},
+    "touch_memory": {"memory_id": None, "boost_strength": False},
+    "observe_memory_usage": {"memory_ids": None, "context_tags": None},
+    "analyze_message": {"message": None},
+    "analyze_for_recall": {"message": None},
+    "gc": {"dry_run": True, "archive_instead": False, "limit": None},
+    "promote_memory": {"memory_id": None, "auto_detect": False, "dry_run": False, "target": "obsidian", "force": False},
+    "cluster_memories": {"strategy": "similarity", "threshold": 0.83, "max_cluster_size": 12}
+    | {"find_duplicates": False, "duplicate_threshold": 0.88},
+    "consolidate_memories": {"cluster_id": None, "mode": "preview", "auto_detect": False, "cohesion_threshold": 0.75},
+    "read_graph": {"status": "active", "include_scores": True, "limit": None, "page": 1, "page_size": 10},
+    "open_memories": {
+        "memory_ids": None,
+        "include_relations": True,
+        "include_scores": True,
+        "page": 1,
+        "page_size": 10,
+    },
+    "create_relation": {"from_memory_id": None, "to_memory_id": None, "relation_type": None, "strength": 1.0}
+    | {"metadata": None},
+    "memory_entity_register": dict.fromkeys("canonical_name namespace aliases kind".split()),
+    "memory_entity_get_by_alias": {"alias": None, "namespace": None},
+    "memory_kg_query": {"start_id": None, "relations": None, "depth": 3, "as_of": None},
+    "memory_kg_timeline": dict.fromkeys("node_id since until relations".split()),
+    "memory_kg_invalidate": dict.fromkeys("source_id target_id relation".split()),
+}
+MEMORY_FIELDS = set("id content entities tags created_at last_used use_count strength status score age_days".split())
+
+
+async def test_every_documented_parameter_has_its_default(space: remanence.Space) -> None:
+    async with connected(space, tools="cortex,kg", default_tools=False) as mcp:
+        tools = {tool.name: tool.input_schema["properties"] for tool in (await mcp.client.list_tools()).tools}
+    assert tools.keys() == PARAMETERS.keys()
+    for name, expected in PARAMETERS.items():
+        assert {each: tools[name][each].get("default") for each in expected} == expected, name
+
+
+async def test_memories_are_saved_searched_and_reinforced(space: remanence.Space, clock: FakeClock) -> None:
+    async with connected(space, tools="cortex") as mcp:
+        saved = await mcp.call(
+            "save_memory", content="Remember: I prefer tea to coffee.", tags=["drinks"], context="chat"
+        )
+        assert saved == {
+            "success": True,
+            "memory_id": saved["memory_id"],
+            "message": f"Memory saved with ID: {saved['memory_id']}",
+            "has_embedding": True,
+            "enrichment_applied": True,
+        }
+        given = {"entities": ["Q4"], "strength": 2.0, "source": "meeting", "meta": {"page": 3}, "tags": ["work"]}
+        other = await mcp.call("save_memory", content="The deadline is 15 December.", **given)
+        assert other["enrichment_applied"] is False
+        assert space.get(other["memory_id"]).strength == 2.0  # type: ignore[union-attr]
+        found = await mcp.call("search_memory", query="tea", use_embeddings=True)
+        fields = "id content tags score similarity use_count last_used age_days relevance review_priority".split()
+        assert set(found["results"][0]) == set(fields)
+        assert found["results"][0]["id"] == saved["memory_id"]
+        assert isinstance(found["results"][0]["similarity"], float)
+        assert (await mcp.call("search_memory", query="tea"))["results"][0]["similarity"] is None
+        assert (await mcp.call("search_memory", tags=["work"]))["count"] == 1
+        clock.advance(days=20)
+        assert (await mcp.call("search_memory", query="tea", window_days=7))["count"] == 0
+        scores = sorted(result["score"] for result in (await mcp.call("search_memory"))["results"])
+        above = await mcp.call("search_memory", min_score=sum(scores) / 2)
+        assert [result["score"] for result in above["results"]] == scores[1:]
+        touched = await mcp.call("touch_memory", memory_id=saved["memory_id"], boost_strength=True)
+        assert set(touched) == set("success memory_id old_score new_score use_count strength message".split())
+        assert touched["new_score"] > touched["old_score"]
+        assert touched["message"].startswith("Memory reinforced. Score: ")
+        ids = [saved["memory_id"], "nope"]
+        used = await mcp.call("observe_memory_usage", memory_ids=ids, context_tags=["api", "backend"])
+        assert (used["reinforced"], used["count"], used["cross_domain_count"]) == (True, 1, 1)
+        assert used["results"][0].items() >= {"status": "reinforced", "cross_domain": True, "new_use_count": 2}.items()
+        assert used["results"][1] == {"id": "nope", "status": "not_found"}
+        text = (await mcp.call("search_unified", query="tea", verbose=True))["result"]
+        assert "[STM] Remember: I prefer tea to coffee." in text
+        assert saved["memory_id"] in text
+        assert saved["memory_id"] not in (await mcp.call("search_unified", query="tea"))["result"]
+        assert "(score: 0.00)" in (await mcp.call("search_unified", query="tea", stm_weight=0))["result"]
+
+
+async def test_messages_are_analyzed(space: remanence.Space) -> None:
+    async with connected(space, tools="cortex") as mcp:
+        save = await mcp.call("analyze_message", message="Remember: I am allergic to peanuts.")
+        look = await mcp.call("analyze_for_recall", message="What did I say about my allergies?")
+        thanks = await mcp.call("analyze_message", message="Thanks!")
+    assert set(save) == set(
+        "should_save confidence suggested_entities suggested_tags suggested_strength reasoning".split()
+    )
+    assert save["should_save"]
+    assert save["confidence"] > 0.7
+    assert 1.0 < save["suggested_strength"] <= 2.0
+    assert (thanks["should_save"], thanks["suggested_strength"]) == (False, 1.0)
+    assert set(look) == set(
+        "should_search confidence suggested_query suggested_tags suggested_entities reasoning".split()
+    )
+    assert look["should_search"]
+
+
+async def test_the_graph_is_read_in_pages_with_scores(space: remanence.Space) -> None:
+    memories = space.add_many(f"Fact number {number} is about tea." for number in range(25))
+    a, b = memories[0].id, memories[1].id
+    async with connected(space, tools="cortex") as mcp:
+        made = await mcp.call(
+            "create_relation",
+            from_memory_id=a,
+            to_memory_id=b,
+            relation_type="has_decision",
+            strength=0.9,
+            metadata={"by": "Ana"},
+        )
+        assert made.items() >= {"success": True, "from": a, "to": b, "type": "has_decision", "strength": 0.9}.items()
+        page = await mcp.call("read_graph")
+        assert set(page["memories"][0]) == MEMORY_FIELDS
+        assert page["relations"][0].items() >= {"id": made["relation_id"], "from": a, "to": b}.items()
+        assert page["relations"][0]["type"] == "has_decision"
+        assert set(page["stats"]) == set("total_memories total_relations avg_score avg_use_count status_filter".split())
+        assert page["pagination"].items() >= {"total_count": 25, "total_pages": 3, "has_more": True}.items()
+        last = await mcp.call("read_graph", page=3, include_scores=False)
+        assert len(last["memories"]) == 5
+        assert "score" not in last["memories"][0]
+        assert (await mcp.call("read_graph", limit=3))["pagination"]["total_count"] == 3
+        one = await mcp.call("open_memories", memory_ids=a)
+        more = set("source context promoted_at promoted_to relations".split())
+        assert set(one["memories"][0]) == MEMORY_FIELDS | more
+        assert one["memories"][0]["relations"]["outgoing"] == [
+            {"to": b, "type": "has_decision", "strength": 0.9, "metadata": {"by": "Ana"}}
+        ]
+        several = await mcp.call("open_memories", memory_ids=[a, b, "nope"], page=2, page_size=1)
+        assert (several["count"], several["not_found"]) == (1, ["nope"])
+
+
+async def test_what_has_faded_is_removed_and_what_is_used_is_promoted(space: remanence.Space, clock: FakeClock) -> None:
+    old = space.add("It rained.", kind="episode", now="2020-01-01")
+    clock.advance(days=400)
+    kept = space.add("The door code is 4711.")
+    async with connected(space, tools="cortex") as mcp:
+        plan = await mcp.call("gc")
+        fields = "success dry_run removed_count archived_count freed_score_sum memory_ids total_affected message"
+        assert set(plan) == set(fields.split())
+        assert plan["message"] == "Would remove 1 low-scoring memories (threshold: 0.05)"
+        done = await mcp.call("gc", dry_run=False, archive_instead=True)
+        assert (done["archived_count"], done["memory_ids"]) == (1, [old.id])
+        assert [m["id"] for m in (await mcp.call("read_graph", status="archived"))["memories"]] == [old.id]
+        refused = await mcp.fail("promote_memory", memory_id=kept.id)
+        assert refused.structured_content["success"] is False
+        assert "force=true" in refused.structured_content["message"]
+        promoted = await mcp.call("promote_memory", memory_id=kept.id, force=True)
+        assert promoted["promoted_ids"] == [kept.id]
+        assert set(promoted["candidates"][0]) == set("id content_preview reason score use_count age_days".split())
+        assert (await mcp.call("promote_memory", auto_detect=True, dry_run=True))["promoted_count"] == 0
+        assert [m["id"] for m in (await mcp.call("read_graph", status="promoted"))["memories"]] == [kept.id]
+
+
+async def test_similar_memories_are_clustered_and_consolidated(space: remanence.Space) -> None:
+    texts = ["The printer is on floor two.", "The printer is on floor two!", "Ana has a dog."]
+    first, second, _ = space.add_many(texts)
+    async with connected(space, tools="cortex") as mcp:
+        found = await mcp.call("cluster_memories")
+        assert set(found) == set("success mode clusters_found strategy threshold clusters message".split())
+        [cluster] = found["clusters"]
+        assert set(cluster) == set("id size cohesion suggested_action memory_ids content_previews".split())
+        assert (await mcp.call("cluster_memories", min_cluster_size=3))["clusters"] == []
+        pairs = await mcp.call("cluster_memories", find_duplicates=True)
+        expected = set("id1 id2 content1_preview content2_preview similarity".split())
+        assert [set(pair) for pair in pairs["duplicates"]] == [expected]
+        shown = await mcp.call("consolidate_memories", auto_detect=True)
+        merged = "merged_content_preview merged_entities merged_tags calculated_strength"
+        assert set(shown["previews"][0]) == {"cluster_id", "cohesion", "memory_count", *merged.split()}
+        done = await mcp.call("consolidate_memories", cluster_id=cluster["id"], mode="apply")
+        assert set(done["source_ids"]) == {first.id, second.id}
+        assert done["archived_count"] == 2
+        assert space.get(done["new_memory_id"]) is not None
+        assert done["relation_ids"]
+        assert (await mcp.fail("consolidate_memories", cluster_id="nope")).structured_content["success"] is False
+        assert "auto_detect=true" in (await mcp.fail("consolidate_memories")).structured_content["message"]
+
+
+async def test_clusters_can_be_linked_only(space: remanence.Space) -> None:
+    space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+    async with connected(space, tools="cortex") as mcp:
+        linked = await mcp.call("consolidate_memories", auto_detect=True, mode="link")
+    assert set(linked) >= set("success mode relations_created cluster_id message".split())
+    assert linked["relations_created"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("touch_memory", {"memory_id": "nope"}),
+        ("save_memory", {"content": " "}),
+        ("save_memory", {"content": "x", "strength": 3}),
+        ("create_relation", {"from_memory_id": "a", "to_memory_id": "b", "relation_type": "loves"}),
+        ("create_relation", {"from_memory_id": "a", "to_memory_id": "b", "relation_type": "related"}),
+        ("open_memories", {"memory_ids": []}),
+        ("open_memories", {"memory_ids": ["x"] * 101}),
+        ("read_graph", {"page_size": 101}),
+        ("read_graph", {"status": "lost"}),
+        ("promote_memory", {}),
+        ("promote_memory", {"memory_id": "nope", "force": True}),
+        ("search_memory", {"window_days": 0}),
+    ],
+)
+async def test_an_error_has_the_documented_shape(space: remanence.Space, tool: str, arguments: Any) -> None:
+    async with connected(space, tools="cortex") as mcp:
+        failed = await mcp.fail(tool, **arguments)
+    assert failed.structured_content.keys() == {"success", "message"}
+    assert failed.structured_content["success"] is False
+
+
+async def test_entities_and_edges_of_ai_memory(space: remanence.Space, clock: FakeClock) -> None:
+    """Registered, found by an alias, walked now and in the past, listed in order, and invalidated."""
+    draft, review = space.add_many(["The Q3 draft of AlphaOne.", "The Q3 review of AlphaOne."])
+    async with connected(space, tools="kg", default_tools=False) as mcp:
+        made = await mcp.call(
+            "memory_entity_register", canonical_name="AlphaOne LLC", aliases=["AlphaOne", "AO"], kind="organization"
+        )
+        assert made == {"entity_id": made["entity_id"], "created": True, "aliases_added": ["AlphaOne", "AO"]}
+        again = await mcp.call("memory_entity_register", canonical_name="AlphaOne LLC", aliases=["A1"])
+        assert again == {"entity_id": made["entity_id"], "created": False, "aliases_added": ["A1"]}
+        found = await mcp.call("memory_entity_get_by_alias", alias="AO")
+        assert found["canonical_name"] == "AlphaOne LLC"
+        assert set(found["all_aliases"]) == {"AlphaOne", "AO", "A1"}
+        assert "Register it" in (await mcp.fail("memory_entity_get_by_alias", alias="Zed")).content[0].text
+        below = await mcp.call("memory_entity_register", canonical_name="AlphaOne LLC", namespace="team/papers")
+        assert below["created"]
+
+        space.graph.link(review, "supersedes", draft)
+        space.graph.link(draft, "related_to", review)
+        clock.advance(days=1)
+        then = clock.now().isoformat()
+        clock.advance(days=1)
+        walk = await mcp.call("memory_kg_query", start_id=draft.id, relations=["related_to", "supersedes"])
+        assert {"nodes", "edges", "depth_reached", "edges_walked"} <= walk.keys()
+        assert {edge["relation"] for edge in walk["edges"]} == {"related_to", "supersedes"}
+        columns = "source_id target_id relation created_at valid_from valid_until observed_by signature"
+        assert set(walk["edges"][0]) == set(columns.split())
+        ended = await mcp.call("memory_kg_invalidate", source_id=draft.id, target_id=review.id, relation="related_to")
+        assert ended["invalidated"] is True
+        assert ended["valid_until"].startswith("2026-05-06")
+        now = await mcp.call("memory_kg_query", start_id=draft.id, relations=["related_to"])
+        past = await mcp.call("memory_kg_query", start_id=draft.id, relations=["related_to"], as_of=then)
+        assert (now["edges"], len(past["edges"])) == ([], 1)
+        line = await mcp.call("memory_kg_timeline", node_id=draft.id, relations=["related_to"])
+        assert [(e["type"], e["relation"], e["target_id"]) for e in line["events"]] == [
+            ("edge_added", "related_to", review.id),
+            ("edge_invalidated", "related_to", review.id),
+        ]
+        about = await mcp.call("memory_kg_query", start_id=made["entity_id"], depth=1)
+        assert {draft.id, review.id} <= {node["id"] for node in about["nodes"]}
+        for arguments in (
+            {"start_id": "nope"},
+            {"start_id": draft.id, "depth": 9},
+            {"start_id": draft.id, "as_of": "x"},
+        ):
+            await mcp.fail("memory_kg_query", **arguments)
+        again_ended = {"source_id": draft.id, "target_id": review.id, "relation": "related_to"}
+        assert "recall" in (await mcp.fail("memory_kg_invalidate", **again_ended)).content[0].text

@@ -1,0 +1,259 @@
+"""The server as a process of its own, over HTTP with tokens, and in the hands of both frameworks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_calls import connected
+
+import remanence
+from remanence import InvalidInput
+from remanence.cli import main
+from remanence_mcp import TokenFile, make_server, run_http
+from remanence_mcp.running import http_options, is_loopback
+
+ANA, BOB, READER = "token-of-ana-0123456789", "token-of-bob-0123456789", "token-of-reader-0123456789"
+ENVIRONMENT = {**os.environ, "REMANENCE_READER": "none", "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def command(home: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "remanence.cli", "--memory", str(home), "mcp", *options]
+
+
+async def test_a_process_of_its_own_serves_over_standard_input(home: Path) -> None:
+    """What it stores is there for the next one."""
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    python, *arguments = command(home, "--tools", "graph")
+    for expected in (0, 1):
+        parameters = StdioServerParameters(command=python, args=arguments, env=ENVIRONMENT)
+        async with Client(stdio_client(parameters)) as client:
+            assert len((await client.list_tools()).tools) == 15
+            found = await client.call_tool("recall", {"query": "Where does Ana live?"})
+            assert len(found.structured_content["hits"]) == expected
+            await client.call_tool("remember", {"text": "Ana lives in Porto.", "tags": ["home"]})
+
+
+def test_nothing_but_the_protocol_is_on_standard_output(home: Path, tmp_path: Path) -> None:
+    """Every line is JSON-RPC, also if something is imported, a line is no JSON, or a tool fails."""
+    graph = tmp_path / "memory.jsonl"
+    graph.write_text('{"type": "entity", "name": "Ana", "entityType": "person", "observations": ["Drinks tea"]}\n')
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[Any] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "open_nodes", "arguments": {"names": ["Ana"]}},
+        },
+        {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "forget", "arguments": {"memory_ids": "x"}},
+        },
+    ]
+    process = subprocess.Popen(
+        command(home, "--tools", "graph"),
+        env=ENVIRONMENT | {"MEMORY_FILE_PATH": str(graph)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers: dict[int, Any] = {}
+    for message in messages:
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        while "id" in message and message["id"] not in answers:
+            answer = json.loads(process.stdout.readline())
+            assert answer["jsonrpc"] == "2.0"
+            answers[answer.get("id")] = answer
+    rest, _ = process.communicate("no json\n", timeout=60)
+    for line in rest.splitlines():
+        assert json.loads(line)["jsonrpc"] == "2.0"
+    assert answers[2]["result"]["structuredContent"]["entities"][0]["observations"] == ["Drinks tea"]
+    assert answers[3]["result"]["isError"] is True
+    assert process.returncode == 0
+
+
+@contextmanager
+def serving(server: Any) -> Iterator[str]:
+    """A server on a free port of this machine, in a thread."""
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = server.streamable_http_app(**http_options(server, "127.0.0.1"))
+    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        assert thread.is_alive()
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        running.should_exit = True
+        thread.join(30)
+
+
+def client_of(url: str, token: str | None) -> Any:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return Client(streamable_http_client(url, http_client=httpx2.AsyncClient(headers=headers, timeout=60)))
+
+
+async def test_two_tokens_never_see_each_other(space: remanence.Space) -> None:
+    """Not by recall, nor by an id, a resource, a namespace or a file; also when they call at the same time."""
+    names = {ANA: "default/users/ana", BOB: "default/users/bob"}
+    tokens = TokenFile({**names, READER: {"space": "default/users/ana", "right": "read"}})
+    with serving(make_server(space, tools="cortex,kg,files", tokens=tokens)) as url:
+        async with client_of(url, ANA) as ana, client_of(url, BOB) as bob, client_of(url, READER) as reader:
+            stored = await ana.call_tool("remember", {"text": "Ana's door code is 4711."})
+            memory_id = stored.structured_content["id"]
+            await ana.call_tool("memory", {"command": "create", "path": "/memories/a.md", "file_text": "4711"})
+            for tool, arguments in [
+                ("recall", {"query": "door code"}),
+                ("search_memory", {"query": "door code"}),
+                ("open_memories", {"memory_ids": memory_id}),
+                ("read_graph", {"status": "all"}),
+                ("memory", {"command": "view", "path": "/memories"}),
+                ("memory_kg_query", {"start_id": "Ana"}),
+                ("memory_kg_query", {"start_id": memory_id, "namespace": "../ana"}),
+                ("explain", {"memory_id": memory_id}),
+                ("touch_memory", {"memory_id": memory_id}),
+                ("forget", {"memory_ids": memory_id}),
+            ]:
+                answer = await bob.call_tool(tool, arguments)
+                assert "4711" not in str(answer), tool
+            with pytest.raises(Exception, match="unknown"):
+                await bob.read_resource(f"remanence://memory/{memory_id}")
+
+            async def mixed(number: int) -> None:
+                client, own, other = (ana, "ana", "bob") if number % 2 else (bob, "bob", "ana")
+                await client.call_tool("save_memory", {"content": f"note {number} of {own}"})
+                found = await client.call_tool("search_memory", {"query": "note", "top_k": 50})
+                assert f"of {other}" not in str(found)
+
+            await asyncio.gather(*(mixed(number) for number in range(12)))
+            assert "4711" in str(await reader.call_tool("recall", {"query": "door code"}))
+            refused = await reader.call_tool("remember", {"text": "x"})
+            assert refused.is_error
+            assert "may only read" in refused.content[0].text
+        for wrong in (None, "token-of-nobody-0123456789"):
+            with pytest.raises(BaseException, match=r".") as caught:
+                async with client_of(url, wrong) as nobody:
+                    await nobody.list_tools()
+            assert not isinstance(caught.value, AssertionError)
+    assert space.count() == 0
+
+
+async def test_each_user_of_a_provider_has_a_space(space: remanence.Space) -> None:
+    from mcp.server.auth.provider import AccessToken
+
+    class Provider:
+        async def verify_token(self, token: str) -> AccessToken | None:
+            return AccessToken(token=token, client_id="app", scopes=[], subject=token.removeprefix("user-"))
+
+    server = make_server(space, verifier=Provider(), issuer="https://login.example.org")
+    with serving(server) as url:
+        async with client_of(url, "user-ana") as ana, client_of(url, "user-bob") as bob:
+            await ana.call_tool("remember", {"text": "Ana lives in Porto."})
+            assert (await bob.call_tool("recall", {"query": "Ana"})).structured_content["hits"] == []
+    assert space.child("users", "ana").count() == 1
+
+
+async def test_without_tokens_this_machine_is_served(space: remanence.Space) -> None:
+    with serving(make_server(space)) as url:
+        async with client_of(url, None) as client:
+            await client.call_tool("remember", {"text": "Ana lives in Porto."})
+    assert space.count() >= 1
+
+
+def test_other_machines_need_a_token(space: remanence.Space) -> None:
+    assert [is_loopback(host) for host in ("localhost", "127.0.0.2", "192.168.1.2", "example.org")] == [
+        *(True, True),
+        *(False, False),
+    ]
+    with pytest.raises(InvalidInput, match=r"host='0\.0\.0\.0' can be reached from other machines"):
+        run_http(make_server(space), "0.0.0.0", 1)
+    http_options(make_server(space, tokens=TokenFile({ANA: "default"})), "0.0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ({}, "names no token"),
+        ({"short": "a"}, "a token has 5 characters"),
+        ({ANA: 7}, "a token has 7"),
+        ({ANA: {"space": "a", "right": "own"}}, "the right 'own'"),
+        ({"sha256:abc": "a"}, "is no SHA-256"),
+    ],
+)
+def test_wrong_tokens_are_refused(tokens: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        TokenFile(tokens)
+
+
+def test_a_file_of_tokens_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    file.write_text(json.dumps({ANA: "default"}))
+    assert TokenFile(file).spaces == ["default"]
+    for text, message in (("[]", "is no JSON object"), ("x", "is not JSON")):
+        file.write_text(text)
+        with pytest.raises(InvalidInput, match=message):
+            TokenFile(file)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        TokenFile(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--token", ANA], "are for --http"),
+        (["--http", "--token", ANA, "--tokens", "x"], "Give one of them"),
+        (["--http", "--host", "0.0.0.0"], "can be reached from other machines"),
+        (["--tools", "cortex,graph"], "'read_graph' twice"),
+    ],
+)
+def test_the_command_says_what_is_wrong(home: Path, capsys: Any, options: list[str], message: str) -> None:
+    assert main(["--memory", str(home), "mcp", *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+async def test_tools_of_llamaindex(space: remanence.Space) -> None:
+    """The tools of the server as tools of LlamaIndex."""
+    llama_index = pytest.importorskip("llama_index.tools.mcp", reason="needs llama-index-tools-mcp")
+    with serving(make_server(space, tools="graph")) as url:
+        tools = await llama_index.McpToolSpec(client=llama_index.BasicMCPClient(url)).to_tool_list_async()
+        by_name = {tool.metadata.name: tool for tool in tools}
+        await by_name["remember"].acall(text="Ana lives in Porto.")
+        answer = await by_name["recall"].acall(query="Where does Ana live?")
+    assert len(tools) == 15
+    assert "Ana lives in Porto." in str(answer)
+
+
+async def test_nothing_is_shared_between_two_servers_of_one_process(space: remanence.Space) -> None:
+    async with connected(space.child("a")) as a, connected(space.child("b")) as b:
+        await a.call("remember", text="Ana lives in Porto.")
+        assert (await b.call("recall", query="Ana"))["hits"] == []

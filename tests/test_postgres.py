@@ -1,0 +1,520 @@
+"""A ledger in PostgreSQL keeps what all ledgers promise, for several machines, through cuts and restarts."""
+
+# ruff: noqa: E402  (without psycopg this file is skipped)
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from postgres_server import ABSENT, PASSWORD, Server
+
+psycopg = pytest.importorskip("psycopg", reason=ABSENT)
+
+import remanence
+from remanence import Space, errors
+from remanence.ledger import open_ledger, postgres_ledger, shown_location
+from remanence.ledger.postgres import parse_address
+from remanence.ledger.postgres_ledger import PostgresLedger
+from remanence.ports import Ledger
+from remanence.testing import HashingEmbedder
+from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
+
+
+class TestPostgres(LedgerContract):
+    @pytest.fixture
+    def ledger(self, database: str) -> Iterator[PostgresLedger]:
+        ledger = PostgresLedger(database)
+        yield ledger
+        ledger.close()
+
+
+@pytest.fixture
+def ledger(database: str) -> Iterator[PostgresLedger]:
+    ledger = PostgresLedger(database)
+    yield ledger
+    ledger.close()
+
+
+def opened(location: str, **options: object) -> Space:
+    return remanence.open(location, embedder=HashingEmbedder(16), **options)  # type: ignore[arg-type]
+
+
+def texts(ledger: Ledger) -> list[str]:
+    return [entry.event.text for entry in ledger.read("home")]  # type: ignore[union-attr]
+
+
+def query(database: str, sql: str) -> list[tuple[object, ...]]:
+    """What a statement of another client answers."""
+    address = parse_address(database)
+    with psycopg.connect(address.conninfo, options=f"-c search_path={address.schema}", autocommit=True) as client:
+        cursor = client.execute(sql)
+        return cursor.fetchall() if cursor.description else []
+
+
+def cut_connections(database: str) -> None:
+    """End all connections of this library to a ledger, as a restart of the server does."""
+    name = parse_address(database).schema
+    named = f"FROM pg_stat_activity WHERE application_name = '{name}' AND pid <> pg_backend_pid()"
+    query(database, f"SELECT pg_terminate_backend(pid) {named}")
+
+
+class Proxy:
+    """Passes bytes on to the server, until it cuts the connection at a COMMIT, before or after the server has it."""
+
+    def __init__(self, port: int) -> None:
+        self._server = port
+        self.cut: str | None = None
+        self.refuse = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if self.refuse:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._server))
+                for source, target in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass_on, args=(source, target, source is client), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, from_client: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if from_client and self.cut and b"COMMIT" in data:
+                    cut, self.cut = self.cut, None
+                    self.refuse = cut == "for good"
+                    if cut == "after":
+                        source.shutdown(socket.SHUT_WR)  # the answer does not come through
+                        target.sendall(data)
+                        time.sleep(0.2)
+                    break
+                target.sendall(data)
+        for each in (source, target):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def proxy(postgres: Server) -> Iterator[Proxy]:
+    proxy = Proxy(postgres.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def through_proxy(database: str, postgres: Server, proxy: Proxy) -> Iterator[PostgresLedger]:
+    ledger = PostgresLedger(database.replace(f":{postgres.port}/", f":{proxy.port}/"))
+    append_events(ledger, remembered_event("before"))
+    yield ledger
+    ledger.close()
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (("127.0.0.1", "nowhere.invalid"), "Check the host"),
+            (("not%20secret", "wrong"), "Check the user and the password"),
+            ((":not%20secret@", "@"), "Check the user and the password"),
+            (("/postgres?", "/absent?"), "Create it"),
+        ],
+    )
+    def test_what_cannot_be_opened_is_named(self, database: str, change: tuple[str, str], said: str) -> None:
+        """With the next step, and without the password."""
+        with pytest.raises(errors.LedgerUnavailable, match=said) as caught:
+            open_ledger(database.replace(*change))
+        assert PASSWORD not in str(caught.value)
+        assert "wrong" not in str(caught.value)
+
+    def test_nobody_listens(self) -> None:
+        """The address is shown."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+            with pytest.raises(
+                errors.LedgerUnavailable, match=rf"postgresql://ann@127.0.0.1:{port}/db cannot be opened"
+            ):
+                open_ledger(f"postgresql://ann:pw@127.0.0.1:{port}/db")
+
+    @pytest.mark.parametrize(
+        ("url", "said"),
+        [
+            ("postgresql://ann:pw@host/db?schema=Team-A", "schema='Team-A'"),
+            ("postgresql://ann:pw@host/db?bogus=1", "bogus"),
+            ("postgresql://ann:pw@[host/db", "not the address"),
+        ],
+    )
+    def test_what_is_no_address(self, url: str, said: str) -> None:
+        """The password is not repeated."""
+        with pytest.raises(errors.InvalidInput, match=said) as caught:
+            open_ledger(url)
+        assert "pw" not in str(caught.value)
+
+    def test_without_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The error says what to install."""
+        monkeypatch.setitem(sys.modules, "psycopg", None)
+        with pytest.raises(errors.MissingExtra, match=r"remanence\[postgres\]"):
+            open_ledger("postgresql://host/db")
+
+    def test_a_schema_of_another_program_is_left_alone(self, database: str) -> None:
+        """Its tables are named."""
+        schema = parse_address(database).schema
+        query(database, f"CREATE SCHEMA {schema}; CREATE TABLE invoices (id int)")
+        with pytest.raises(errors.LedgerCorrupt, match="invoices"):
+            open_ledger(database)
+
+    def test_a_ledger_of_a_later_release_is_left_alone(self, database: str) -> None:
+        """The version is named."""
+        open_ledger(database).close()
+        query(database, "UPDATE meta SET value = '41' WHERE name = 'ledger:schema'")
+        with pytest.raises(errors.LedgerTooNew, match="41"):
+            open_ledger(database)
+
+    def test_two_ledgers_in_one_database(self, postgres: Server, database: str) -> None:
+        """Each schema has its own entries and positions."""
+        one, two = open_ledger(database), open_ledger(database.replace("schema=", "schema=b_"))
+        append_events(one, remembered_event("one"))
+        append_events(two, remembered_event("two"), remembered_event("two again"))
+        assert (texts(one), texts(two)) == (["one"], ["two", "two again"])
+        assert (one.head(), two.head()) == (1, 2)
+        one.close()
+        two.close()
+
+    @pytest.mark.parametrize(
+        "sql", ["DELETE FROM entry", "TRUNCATE entry", "UPDATE entry SET body = 'x'", "UPDATE entry SET at = 1"]
+    )
+    def test_entries_cannot_be_changed_by_accident(self, ledger: PostgresLedger, database: str, sql: str) -> None:
+        """The database refuses."""
+        append_events(ledger, remembered_event("kept"))
+        with pytest.raises(psycopg.errors.RaiseException, match="never deleted or changed"):
+            query(database, sql)
+
+    def test_a_changed_entry_is_named(self, ledger: PostgresLedger, database: str) -> None:
+        """Whoever switches the refusal off is found by `verify`."""
+        append_events(ledger, remembered_event("a"), remembered_event("b"))
+        query(database, "ALTER TABLE entry DISABLE TRIGGER USER; UPDATE entry SET body = '{}' WHERE position = 2")
+        with pytest.raises(errors.LedgerTampered) as caught:
+            ledger.verify()
+        assert caught.value.position == 2
+
+
+class TestManyWriters:
+    def test_no_reader_meets_a_line_below_one_it_has_read(self, database: str) -> None:
+        """Eight writers and four tailing readers, each with connections of its own as on machines of their own."""
+        writers, lines, done = 8, 25, threading.Event()
+        open_ledger(database).close()
+
+        def write(name: int) -> None:
+            ledger = PostgresLedger(database)
+            for number in range(lines):
+                append_events(ledger, *[remembered_event(f"{name} {number}")] * (1 + number % 3))
+            ledger.close()
+
+        def tail() -> list[int]:
+            ledger, seen = PostgresLedger(database), [0]
+            while True:
+                ended = done.is_set()
+                seen += [entry.position for entry in ledger.read("home", after=seen[-1])]
+                if ended:
+                    ledger.close()
+                    return seen
+
+        with ThreadPoolExecutor(12) as pool:
+            readers = [pool.submit(tail) for _ in range(4)]
+            list(pool.map(write, range(writers)))
+            done.set()
+            ledger = PostgresLedger(database)
+            expected = list(range(ledger.head() + 1))
+            assert [reader.result() for reader in readers] == [expected] * 4
+        assert ledger.verify()[0] == len(expected) - 1 == writers * sum(1 + n % 3 for n in range(lines))
+        ledger.close()
+
+    def test_a_writer_that_does_not_end_is_not_waited_for_for_ever(self, database: str) -> None:
+        """The other one gets an error and can try again."""
+        slow, quick = PostgresLedger(database), PostgresLedger(f"{database}&options=-c%20lock_timeout%3D100ms")
+        with slow.transaction() as transaction:
+            with pytest.raises(errors.LedgerUnavailable, match="another process has been writing"):
+                append_events(quick, remembered_event("b"))
+            transaction.append("home", [remembered_event("a")], at=remanence.testing.FakeClock("2026-05-04")())
+        append_events(quick, remembered_event("b"))
+        assert texts(slow) == ["a", "b"]
+        slow.close()
+        quick.close()
+
+
+class TestCuts:
+    def test_the_next_call_connects_again(self, ledger: PostgresLedger, database: str) -> None:
+        """Connections that were cut while nobody used them are not noticed, in reading and in writing."""
+        append_events(ledger, remembered_event("a"))
+        cut_connections(database)
+        assert texts(ledger) == ["a"]
+        cut_connections(database)
+        append_events(ledger, remembered_event("b"))
+        cut_connections(database)
+        assert ledger.verify()[0] == 2
+
+    def test_a_cut_in_a_transaction_leaves_nothing(self, ledger: PostgresLedger, database: str) -> None:
+        """The error says so, and the next transaction works."""
+        moment = remanence.testing.FakeClock("2026-05-04")()
+
+        def write() -> None:
+            with ledger.transaction() as transaction:
+                transaction.append("home", [remembered_event("lost")], at=moment)
+                cut_connections(database)
+                transaction.append("home", [remembered_event("lost too")], at=moment)
+
+        with pytest.raises(errors.LedgerUnavailable, match="nothing of this call") as caught:
+            write()
+        assert caught.value.written is False
+        append_events(ledger, remembered_event("kept"))
+        assert texts(ledger) == ["kept"]
+
+    def test_a_cut_after_the_commit_is_no_error(self, through_proxy: PostgresLedger, proxy: Proxy) -> None:
+        """The server is asked: the entry is there, once."""
+        proxy.cut = "after"
+        append_events(through_proxy, remembered_event("kept"))
+        append_events(through_proxy, remembered_event("next"))
+        assert texts(through_proxy) == ["before", "kept", "next"]
+        assert through_proxy.verify()[0] == 3
+
+    def test_a_cut_before_the_commit_leaves_nothing(self, through_proxy: PostgresLedger, proxy: Proxy) -> None:
+        """The error says so, and trying again does not write twice."""
+        proxy.cut = "before"
+        with pytest.raises(errors.LedgerUnavailable, match="nothing of it was stored") as caught:
+            append_events(through_proxy, remembered_event("kept"))
+        assert caught.value.written is False
+        append_events(through_proxy, remembered_event("kept"))
+        assert texts(through_proxy) == ["before", "kept"]
+
+    def test_a_server_that_is_gone_after_a_commit(
+        self, through_proxy: PostgresLedger, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The error says that it is not known, and how to find out."""
+        monkeypatch.setattr(postgres_ledger, "RECONNECT_SECONDS", 0.1)
+        proxy.cut = "for good"
+        with pytest.raises(errors.LedgerUnavailable, match="entry 2 has the digest") as caught:
+            append_events(through_proxy, remembered_event("perhaps"))
+        assert caught.value.written is None
+        proxy.refuse = False
+        assert texts(through_proxy) == ["before"]
+
+    def test_a_restart_amid_writing(self, tmp_path: Path) -> None:
+        """What was acknowledged is there once, and the spaces go on."""
+        server = Server.create()
+        server.start()
+        try:
+            space, other = (opened(server.url(), cache=tmp_path / name) for name in "ab")
+            kept: list[str] = []
+            failed: list[errors.RemanenceError] = []
+            stopped = threading.Event()
+
+            def write() -> None:
+                while not stopped.is_set():
+                    try:
+                        kept.append(space.add(f"Note {len(kept)} of the log, try {len(failed)}.").text)
+                    except errors.RemanenceError as error:
+                        failed.append(error)
+
+            writer = threading.Thread(target=write)
+            writer.start()
+            wait_for(lambda: len(kept) > 20)
+            server.stop()
+            wait_for(lambda: bool(failed))
+            server.start()
+            before = len(kept)
+            wait_for(lambda: len(kept) > before + 5)
+            stopped.set()
+            writer.join()
+            found = [memory.text for memory in other.memories()]
+            assert len(found) == len(set(found))
+            assert set(kept) <= set(found)
+            assert {type(error) for error in failed} <= {errors.LedgerUnavailable}
+            assert other.admin.check() == space.admin.check() == {}
+            space.close()
+            other.close()
+        finally:
+            server.remove()
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.01)
+
+
+class TestLocks:
+    def test_one_at_a_time_between_machines(self, ledger: PostgresLedger) -> None:
+        """Held, seen as held, released."""
+        one, two = ledger.locks(), ledger.locks()
+        with one.hold("job") as held:
+            assert held
+            assert one.is_held("job")
+            assert two.is_held("job")
+            assert not two.is_held("another")
+            with two.hold("job") as again, one.hold("job") as in_this_process:
+                assert not again
+                assert not in_this_process
+        with two.hold("job") as held:
+            assert held
+        one.close()
+        two.close()
+
+    def test_a_machine_that_is_gone_holds_nothing(self, ledger: PostgresLedger, database: str) -> None:
+        """Its locks end with its connection, and it is no longer listed."""
+        one, two = ledger.locks(), ledger.locks()
+        one.announce(3)
+        two.announce(5)
+        assert [position for _, position in two.others()] == [3]
+        with one.hold("job"):
+            named = f"FROM pg_stat_activity WHERE application_name = '{one._announced}'"
+            query(database, f"SELECT pg_terminate_backend(pid) {named}")
+            wait_for(lambda: not two.is_held("job"))
+            assert two.others() == []
+            with two.hold("job") as held:
+                assert held
+        assert [position for _, position in two.others()] == [3]  # it has connected again
+        one.close()
+        two.close()
+
+    def test_a_job_is_done_once(self, database: str, tmp_path: Path) -> None:
+        """Two machines work on the same queue."""
+        one, two = (opened(database, worker=False, cache=tmp_path / name) for name in "ab")
+        jobs = [one.remember(f"I live in {city}.", wait=False) for city in ("Porto", "Faro", "Braga")]
+        with ThreadPoolExecutor(2) as pool:
+            done = list(pool.map(lambda space: space.jobs.work(), (one, two)))
+        assert [job.status for job in jobs] == ["done"] * 3
+        facts = [memory.text for memory in two.memories() if memory.text.startswith("The user lives")]
+        assert len(facts) == len(set(facts)) == 3
+        assert done
+        one.close()
+        two.close()
+
+
+class TestFiles:
+    def test_the_cache_may_be_lost_at_any_time(self, database: str, tmp_path: Path, with_files: None) -> None:
+        """While a space is open and between two openings: the answers are the same."""
+        cache = tmp_path / "cache of mine"
+        with opened(database, cache=cache) as space:
+            space.add_many([f"Note {n} is about harbour {n % 7}." for n in range(50)])
+            space.rebuild()
+            expected = [hit.memory.text for hit in space.recall("harbour 3")]
+            shutil.rmtree(cache)
+            assert [hit.memory.text for hit in space.recall("harbour 3")] == expected
+            space.add("Another note.")
+        shutil.rmtree(cache, ignore_errors=True)
+        with opened(database, cache=cache) as space:
+            assert [hit.memory.text for hit in space.recall("harbour 3")] == expected
+            assert space.count() == 51
+            assert space.admin.check() == {}
+
+    def test_the_files_are_found_again(self, database: str, tmp_path: Path, with_files: None) -> None:
+        """In a folder that only the user can read, named by the ledger."""
+        cache = tmp_path / "cache of mine"
+        with opened(database, cache=cache) as space:
+            space.add("Ana lives in Porto.")
+        [folder] = cache.iterdir()
+        assert list(folder.glob("index/*/*.idx"))
+        assert folder.stat().st_mode & 0o077 == 0
+        assert not list(folder.glob("jobs/*"))
+
+    def test_a_cache_that_cannot_be_written(
+        self, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """One that was asked for is an error; without any, everything is in memory."""
+        (tmp_path / "file").write_text("mine")
+        with pytest.raises(errors.InvalidInput, match="cache="):
+            opened(database, cache=tmp_path / "file")
+        with pytest.raises(errors.InvalidInput, match="for a database"):
+            opened(str(tmp_path / "memory"), cache=tmp_path)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        with opened(database) as space:
+            space.add("Ana lives in Porto.")
+            assert space.recall("Where does Ana live?")
+
+    def test_the_location_has_no_password(self, database: str) -> None:
+        """In `location`, in numbers, in errors."""
+        with opened(database) as space:
+            assert space.admin.location == shown_location(database)
+            assert PASSWORD.replace(" ", "%20") not in f"{space.admin.location} {space.admin.stats()}"
+
+
+class TestErasure:
+    def test_old_versions_of_rows_are_removed(self, database: str, postgres: Server) -> None:
+        """Not while somebody reads an older state; then by itself, and the word is in no file of the table."""
+        address = parse_address(database)
+        with opened(database) as space:
+            memory = space.add("The vault opens with quicksilver.")
+            [(path,)] = query(database, "SELECT pg_relation_filepath('entry')")
+            table = postgres.folder / "data" / str(path)
+            query(database, "CHECKPOINT")
+            assert b"quicksilver" in table.read_bytes()
+            with psycopg.connect(address.conninfo, options=f"-c search_path={address.schema}") as reader:
+                reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                reader.execute("SELECT count(*) FROM entry")
+                pending = space.erase(memory).pending
+                assert any("old pages" in each.where for each in pending)
+            wait_for(lambda: space.audit.pending() == [])
+            query(database, "CHECKPOINT")
+            assert b"quicksilver" not in table.read_bytes()
+            space.verify()
+
+    def test_another_machine_is_named_until_it_has_noticed(self, database: str, tmp_path: Path) -> None:
+        """Its index has the words until it looks at the ledger again."""
+        one, two = (opened(database, cache=tmp_path / name) for name in "ab")
+        memory = one.add("The vault opens with quicksilver.")
+        assert two.recall("vault")
+        assert any("an index of process" in each.where for each in one.erase(memory).pending)
+        wait_for(lambda: one.audit.pending() == [])
+        assert two.count() == 0
+        one.close()
+        two.close()
+
+
+class TestAdapters:
+    def test_langchain_and_langgraph(self, database: str) -> None:
+        """The store, the history and the retriever work as in a folder."""
+        pytest.importorskip("langgraph.store.base")
+        from langchain_core.messages import HumanMessage
+
+        from langchain_remanence import RemanenceChatMessageHistory, RemanenceRetriever, RemanenceStore
+
+        with opened(database) as space:
+            store = RemanenceStore(space.child("store"))
+            store.put(("users", "ana"), "city", {"text": "Ana lives in Porto."})
+            assert store.get(("users", "ana"), "city").value == {"text": "Ana lives in Porto."}  # type: ignore[union-attr]
+            history = RemanenceChatMessageHistory(space, "one")
+            history.add_messages([HumanMessage("I keep bees.")])
+            assert [message.content for message in history.messages] == ["I keep bees."]
+            space.add("Bob plays the cello.")
+            [first, *_] = RemanenceRetriever(space=space, k=1).invoke("What does Bob play?")
+            assert first.page_content == "Bob plays the cello."
+
+    def test_llama_index(self, database: str) -> None:
+        """The memory is found again by its location."""
+        pytest.importorskip("llama_index.core")
+        from llama_index.core.llms import ChatMessage
+
+        from llama_index_remanence import RemanenceMemory
+
+        with opened(database) as space:
+            memory = RemanenceMemory(space, session_id="one")
+            memory.put(ChatMessage(role="user", content="I keep bees."))
+            assert [message.content for message in memory.get_all()] == ["I keep bees."]
