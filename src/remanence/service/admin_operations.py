@@ -144,6 +144,18 @@ def rebuild(space: Space, request: requests.Empty) -> Done:
     return Done(done=True)
 
 
+class CollectionAnswer(Answer):
+    """A collection of a vector server."""
+
+    collection: str
+
+
+@operation("POST", "/rebuild-collection", "admin", slow=True)
+def rebuild_collection(space: Space, request: requests.Empty) -> CollectionAnswer:
+    """Make the collection of a shared Qdrant again, and switch to it."""
+    return CollectionAnswer(collection=space.admin.rebuild_collection())
+
+
 @operation("POST", "/reextract", "admin", slow=True)
 def reextract(space: Space, request: requests.ReextractRequest) -> MemoriesAnswer:
     """Extract facts again from what was remembered."""

@@ -132,7 +132,7 @@ def decide(space: Space, request: DecisionRequest) -> DecisionAnswer:
     return DecisionAnswer.of(decision_about(space, subject))
 
 
-@operation("POST", "/decisions/{position}/undo", "write")
+@operation("POST", "/decisions/undo", "write")
 def undo_decision(space: Space, request: UndoDecisionRequest) -> DecisionAnswer:
     """Undo a decision by a new ledger entry."""
     return DecisionAnswer.of(ledger_decisions.undo_decision(space, request.position))

@@ -43,7 +43,7 @@ export async function decide(decision) {
 }
 
 export async function undo(position) {
-  const made = await attempt(() => change(`/decisions/${position}/undo`));
+  const made = await attempt(() => change("/decisions/undo", { position }));
   if (!made) return;
   notice(["Undone. ", data(`${made.text}.`)]);
   announce(`Undone. ${made.text}.`);

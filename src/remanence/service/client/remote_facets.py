@@ -270,6 +270,10 @@ class RemoteAdmin(RemoteAdminView, Admin):
     def compact(self, *, progress: Any = False) -> Any:
         return self._send(operations.compact)
 
+    def rebuild_collection(self) -> str:
+        made: str = self._send(operations.rebuild_collection).collection
+        return made
+
     def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
         return [each.to_memory() for each in self._send(operations.reextract, id=id, now=now).items]
 
