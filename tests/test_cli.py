@@ -11,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -410,35 +409,36 @@ class TestHelp:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The story, told once into a pipe and kept."""
+    """The story, told once into a pipe and kept, with the reader that everybody gets."""
     folder = tmp_path_factory.mktemp("demo") / "maya"
-    started = time.monotonic()
-    done = subprocess.run([*COMMAND, "demo", "--keep", str(folder)], capture_output=True, text=True, check=True)
-    return {"text": done.stdout, "folder": folder, "seconds": time.monotonic() - started}
+    setting = {name: value for name, value in os.environ.items() if name != "REMANENCE_READER"}
+    command = [*COMMAND, "demo", "--keep", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=setting)
+    return {"text": done.stdout, "folder": folder}
 
 
 class TestDemo:
-    def test_it_is_short_and_plain(self, told: dict[str, Any]) -> None:
-        """It needs no terminal and little patience."""
+    def test_it_is_plain(self, told: dict[str, Any]) -> None:
+        """It needs no terminal."""
         assert "\x1b" not in told["text"]
-        assert told["seconds"] < 30
 
     def test_each_signal_is_the_strongest_once(self, told: dict[str, Any]) -> None:
-        """One question for each signal. The memory that leads to the graph's answer has rank 1."""
+        """One question for each signal. The graph's answer is read after the memory that leads to it."""
         text = " ".join(told["text"].split())
         assert re.findall(r"right answer has rank (\d+)\. Strongest signal: (\w+)", text) == [
             ("1", "vectors"),
             ("1", "words"),
-            ("2", "graph"),
+            ("1", "graph"),
             ("1", "times"),
         ]
 
-    def test_the_right_answers_are_in_the_first_two(self, told: dict[str, Any]) -> None:
+    def test_the_right_answers_come_first(self, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         """Asked again of the folder that the demo kept."""
+        monkeypatch.delenv("REMANENCE_READER", raising=False)
         with remanence.open(told["folder"]) as space:
             for row in STORY["questions"]:
-                first = space.recall(row["question"], now="2026-11-15", limit=2)
-                assert any(row["answer"] in hit.memory.text for hit in first)
+                first = space.recall(row["question"], now="2026-11-15", limit=1)
+                assert row["answer"] in first[0].memory.text
             for row in STORY["changed_questions"]:
                 assert row["before"] in space.as_of(STORY["past_date"]).recall(row["question"])[0].memory.text
                 assert row["after"] in space.recall(row["question"])[0].memory.text

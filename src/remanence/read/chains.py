@@ -27,13 +27,19 @@ MIN_GAIN = 0.5
 _FIRST_HITS = 6
 """A chain begins with one of so many hits."""
 _ANSWERS_ALONE = 0.5
-"""A hit with a higher probability begins no chain: both together would answer only because it does."""
+"""A hit with a higher probability begins a chain only if the question names somebody or something in it: else both
+together may answer only because it does."""
 _CHAIN_WORDS = 60
 _MIN_PROBABILITY = 0.2
 _MIN_PART = 3
 
-Link = tuple[int, int]
-"""Two hits that share a name, by their places."""
+
+class Link(NamedTuple):
+    """Two hits that share a name, by their places, and whether the question names something in the first."""
+
+    first: int
+    last: int
+    is_asked_about: bool
 
 
 class Chain(NamedTuple):
@@ -49,20 +55,21 @@ def linked_hits(index: Index, rows: Sequence[int], hits: Sequence[Hit], question
     Use it with the lock of the index."""
     asked = set(split_words(normalize_name(question)))
     words = [set(split_words(normalize_name(hit.memory.text))) for hit in hits]
-    names = [_telling_words(index, row, asked) for row, _ in zip(rows, hits, strict=False)]
+    named = [_telling_words(index, row) for row, _ in zip(rows, hits, strict=False)]
+    new = [names - asked for names in named]
     return [
-        (first, last)
-        for first in range(min(_FIRST_HITS, len(names)))
-        for last in range(len(names))
-        if first != last and (names[first] & words[last] or names[last] & words[first])
+        Link(first, last, not named[first].isdisjoint(asked))
+        for first in range(min(_FIRST_HITS, len(new)))
+        for last in range(len(new))
+        if first != last and (new[first] & words[last] or new[last] & words[first])
     ]
 
 
-def _telling_words(index: Index, row: int, asked: set[str]) -> set[str]:
-    """The words of the names in a row that the question lacks, and that are no common ones."""
+def _telling_words(index: Index, row: int) -> set[str]:
+    """The words of the names in a row that are no common ones."""
     spellings = index.names.spellings
     names = {spellings[number] for number in index.graph.names_in_row(row)} - {SELF}
-    words = {word for name in names for word in split_words(normalize_name(name))} - asked
+    words = {word for name in names for word in split_words(normalize_name(name))}
     return {word for word in words if len(word) >= _MIN_PART and not is_common_word(word)}
 
 
@@ -78,8 +85,9 @@ def read_chains(
     read = [len(passage.split()) for passage in passages]
     affordable = [
         (a, b)
-        for a, b in links
-        if max(a, b) < len(passages) and read[a] + read[b] <= _CHAIN_WORDS and probabilities[a] <= _ANSWERS_ALONE
+        for a, b, is_asked_about in links
+        if max(a, b) < len(passages) and read[a] + read[b] <= _CHAIN_WORDS
+        if is_asked_about or probabilities[a] <= _ANSWERS_ALONE
     ]
     if not affordable or probabilities.max() >= CONVINCING:
         return []
