@@ -662,7 +662,7 @@ def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: Fa
         assert sum(space.child(f"user {n}").count() for n in range(3)) == 96
         assert all(space.get(memory) for memory in kept)
         assert space.admin.check() == {}
-        assert space.verify().entries == 96 * 3
+        assert space.verify().entries == 96 * 2
 
 
 @pytest.mark.parametrize("weights", ["bad", {"smell": 1}, {"words": -1}, {"words": 0}, {"words": "1"}])

@@ -154,7 +154,7 @@ class TestExact:
         """They were paid for; some are compared with what they should be."""
         monkeypatch.setattr(import_vectors, "MAX_CHECKED", 7)
         old, counting = fresh(), Counting()
-        old.add_many([f"The bridge has {number} arches." for number in range(50)])
+        old.add_many([f"Walked under {number} arches today." for number in range(50)])
         kept = old.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
         new = fresh(embedder=counting)
         assert remanence.import_(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors >= 50

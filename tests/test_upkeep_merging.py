@@ -77,7 +77,7 @@ class TestClusters:
         ("one", "other", "why"),
         [
             ({"text": "Alice likes the tea."}, {"text": "Alice never likes the tea."}, "negated"),
-            ({"text": "The door code is 4711."}, {"text": "The door code is 4712."}, "numbers"),
+            ({"text": "Dial 4711 for the door."}, {"text": "Dial 4712 for the door."}, "numbers"),
             ({"text": "We had dinner.", "valid_from": "2026-01-01"},
              {"text": "We had a dinner.", "valid_from": "2026-02-01"}, "different times"),
             ({"text": "I like the tea.", "observed_by": "Bob"},
@@ -284,15 +284,12 @@ class TestConsolidating:
         upkeep.apply(plan)
         assert repetitive.touch(plan.merges[0].version.memory).uses == 2
 
-    def test_what_was_merged_since_is_not_merged_again(
-        self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""
         whole = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         plan, found = whole.consolidate(), whole.clusters().clusters
         assert len(plan.superseded_ids) == 3
-        monkeypatch.setattr(memory_clusters, "MAX_CLUSTER_SIZE", 2)
-        two = next(c for c in whole.clusters() if set(c.memory_ids) < set(plan.superseded_ids))
+        two = next(c for c in whole.clusters(max_size=2) if set(c.memory_ids) < set(plan.superseded_ids))
         whole.consolidate("apply", clusters=[two])
         before = repetitive.verify().entries
 

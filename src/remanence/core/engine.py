@@ -250,7 +250,7 @@ class Engine:
         """Record the given embedder as that of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # if it is down, this raises before anything is changed
-        before = json.loads(self.ledger.get_meta("embedder") or "null")
+        before = self._recorded_signature()
         with self.transaction() as transaction:
             transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
@@ -439,15 +439,22 @@ class Engine:
         embedder = self.embedder
         return {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
 
+    def _recorded_signature(self) -> dict[str, Any] | None:
+        """The embedder that the ledger was built with; None if it names none in our words."""
+        try:
+            recorded = json.loads(self.ledger.get_meta("embedder") or "null")
+        except ValueError:
+            return None
+        return recorded if isinstance(recorded, dict) else None
+
     def _match_embedder(self) -> None:
         """Refuse an embedder other than the one this ledger was built with."""
         written = self.ledger.get_meta("embedder")
         if self._replace_embedder or self._has_former_default or written is None:
             return
-        try:
-            recorded = json.loads(written)
-        except ValueError:  # not written by us
-            raise self._stale({"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint) from None
+        recorded = self._recorded_signature()
+        if recorded is None:
+            raise self._stale({"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint)
         if self.embedder.dimension is None and recorded["name"] == self.embedder.name:
             # It is not called: that may cost money, or it may be down, and all vectors are stored.
             self.embedder.expect_dimension(recorded["dimension"], lambda made: self._stale(recorded, made))

@@ -24,7 +24,7 @@ def related_words(word: str) -> Sequence[tuple[str, float]]:
     """The words used like this one, in the form of `tokens`, with their similarity, 0 to 1; nearest first.
 
     >>> related_words("journey")[1]
-    ('trip', 0.57)
+    ('trip', 0.58)
     """
     related = thesaurus_lines().get(word, "").split()
     series = _series().get(word)

@@ -92,7 +92,7 @@ def find_thing_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
             if claims and not _DOUBT.search(text, begin, end):
                 found.update(dict.fromkeys(claims))
         begin = start
-    return [claim for claim in found if claim.subject != claim.object]
+    return [claim for claim in found if claim.subject != claim.object and not claim.subject.isdecimal()]
 
 
 def _claims_of_sentence(

@@ -55,7 +55,7 @@ _DATE_PREDICATES: Mapping[str, str] = {
     **dict.fromkeys(("start", "begin", "kick", "open"), "starts_on"),
     **dict.fromkeys(("end", "finish", "close", "conclude"), "ends_on"),
     **dict.fromkeys(("expire", "lapse", "terminate"), "expires_on"),
-    **dict.fromkeys(("launch", "release", "ship", "go"), "released_on"),
+    **dict.fromkeys(("launch", "release", "ship", "go"), "releases_on"),
 }
 _DURATION = re.compile(
     r"(?:\d[\d.,]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|several|many|a few)"
@@ -386,7 +386,9 @@ def _date_predicate(verb: VerbPhrase, preposition: str) -> str | None:
         return None
     if verb.verb in _SCHEDULING:
         return None if verb.predicate == "was" else "scheduled_for"
-    return _DATE_PREDICATES.get(verb.verb) or f"{verb.predicate}_{preposition}"
+    # "Closes on 3 May" is a date that may be moved; "was closed on 3 May" is an event, and there may be others.
+    is_past = verb.predicate not in PRESENT_FORMS and (verb.predicate in PAST_FORMS or verb.predicate in PARTICIPLES)
+    return (None if is_past else _DATE_PREDICATES.get(verb.verb)) or f"{verb.predicate}_{preposition}"
 
 
 def _has_second_verb(words: Sequence[Word], at: int) -> bool:

@@ -273,7 +273,7 @@ def _plain(form: str) -> str:
 
 
 def _meaning_of_word(word: str, language: _Language) -> _Meaning | None:
-    if word.isdigit():
+    if word.isdecimal():
         return _number(word)
     if len(word) < _SHORTEST_INFLECTED:
         return None
@@ -282,7 +282,7 @@ def _meaning_of_word(word: str, language: _Language) -> _Meaning | None:
 
 
 def _number(digits: str) -> _Meaning | None:
-    return _Meaning("number", str(int(digits))) if digits.isdigit() and len(digits) <= 4 else None
+    return _Meaning("number", str(int(digits))) if digits.isdecimal() and len(digits) <= 4 else None
 
 
 @lru_cache
