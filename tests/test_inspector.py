@@ -25,6 +25,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from remanence.service.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
 
+expect.set_options(timeout=30_000)  # machines are shared and noisy
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="the tests of the inspector need a browser: apt-get install chromium"
@@ -141,7 +143,7 @@ def test_the_slider_moves_the_whole_page_to_an_earlier_day(page: Page, address: 
 def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(page: Page, address: str) -> None:
     """A small space opens as a map; choosing an entity shows what is around it, and its details."""
     page.goto(f"{address}#/graph")
-    expect(page.locator("canvas[data-settled]")).to_be_visible(timeout=15_000)
+    expect(page.locator("canvas[data-settled]")).to_be_visible()
     painted = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((v) => v)"
     assert page.locator("canvas").evaluate(painted)
 
@@ -296,7 +298,7 @@ def test_text_of_memories_is_never_code(page: Page, address: str, story: remanen
 
     for view in (*VIEWS, "search?q=Mallory+script", f"search?memory={evil.id}", "review?entity=Mallory"):
         page.goto(f"{address}#/{view}")
-        expect(page.locator(".loading")).to_have_count(0, timeout=15_000)
+        expect(page.locator(".loading")).to_have_count(0)
         assert page.evaluate("window.hacked") is None
         assert page.locator("main script, main img, main style, aside script, aside img, aside style").count() == 0
         assert page.locator("body").is_visible()
@@ -317,7 +319,7 @@ def test_axe_finds_nothing_serious(browser: Browser, address: str, theme: Any) -
     past = "search?q=Bruno&day=2026-03-10"
     for view in (*VIEWS, "review?entity=Bruno", past) if theme == "light" else ("review?entity=Bruno", past):
         page.goto(f"{address}#/{view}")
-        expect(page.locator(".loading")).to_have_count(0, timeout=15_000)
+        expect(page.locator(".loading")).to_have_count(0)
         serious(page)
     page.keyboard.press("?")
     serious(page)
@@ -380,6 +382,6 @@ def test_the_page_fits_a_phone(browser: Browser, address: str) -> None:
     page = context.new_page()
     for view in (*VIEWS, "review?entity=Bruno"):
         page.goto(f"{address}#/{view}")
-        expect(page.locator(".loading")).to_have_count(0, timeout=15_000)
+        expect(page.locator(".loading")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
     context.close()
