@@ -255,8 +255,9 @@ class Engine:
             transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
-        is_other = before is not None and before["fingerprint"] != self.embedder.fingerprint
-        if is_other and isinstance(self._stores, SharedStores):
+        if before is None or before["fingerprint"] == self.embedder.fingerprint:
+            return
+        if isinstance(self._stores, SharedStores):
             self._stores.delete_ledger(before["fingerprint"], before["dimension"])
 
     def rebuild_collection(self) -> str:
