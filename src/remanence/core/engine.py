@@ -247,14 +247,15 @@ class Engine:
         self.embed_missing(space, progress)
 
     def reembed(self, progress: Progress | None = None) -> None:
-        """Record the given embedder as that of this ledger, and embed every text with it."""
+        """Embed every text with the given embedder, and then record it as that of this ledger: if the process is killed
+        in between, the ledger still opens with the one before."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # if it is down, this raises before anything is changed
         before = self._recorded_signature()
-        with self.transaction() as transaction:
-            transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
+        with self.transaction() as transaction:
+            transaction.put_meta("embedder", json.dumps(self._signature()))
         if before is None or before["fingerprint"] == self.embedder.fingerprint:
             return
         if isinstance(self._stores, SharedStores):
@@ -275,7 +276,7 @@ class Engine:
             return
         log.warning(
             "%s was written with the former default embedder %r. Its texts are embedded once more, with %r.",
-            self.folder,
+            self.location,
             FORMER_DEFAULT,
             self.embedder.name,
         )

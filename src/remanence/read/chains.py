@@ -51,11 +51,11 @@ class Chain(NamedTuple):
 
 
 def linked_hits(index: Index, rows: Sequence[int], hits: Sequence[Hit], question: str) -> list[Link]:
-    """The pairs of hits that share a name which the question lacks, or a telling word of it ("Jones"), both ways round.
-    Use it with the lock of the index."""
+    """The pairs of hits that share a name which the question lacks, or a distinctive word of it ("Jones"), in both
+    orders. `rows` are those of the first hits, and the others are left out. Use it with the lock of the index."""
     asked = set(split_words(normalize_name(question)))
-    words = [set(split_words(normalize_name(hit.memory.text))) for hit in hits]
-    named = [_telling_words(index, row) for row, _ in zip(rows, hits, strict=False)]
+    words = [set(split_words(normalize_name(hit.memory.text))) for hit in hits[: len(rows)]]
+    named = [_distinctive_words(index, row) for row in rows[: len(hits)]]
     new = [names - asked for names in named]
     return [
         Link(first, last, not named[first].isdisjoint(asked))
@@ -65,7 +65,7 @@ def linked_hits(index: Index, rows: Sequence[int], hits: Sequence[Hit], question
     ]
 
 
-def _telling_words(index: Index, row: int) -> set[str]:
+def _distinctive_words(index: Index, row: int) -> set[str]:
     """The words of the names in a row that are no common ones."""
     spellings = index.names.spellings
     names = {spellings[number] for number in index.graph.names_in_row(row)} - {SELF}

@@ -65,8 +65,8 @@ def list_decisions(space: Space, limit: int) -> list[Decision]:
                 break
             back *= 4
         with index.lock:
-            teller = _Teller(index, space._now())
-            return [teller.decision(entry) for entry in found[: -limit - 1 : -1]]
+            reader = _DecisionReader(index, space._now())
+            return [reader.decision(entry) for entry in found[: -limit - 1 : -1]]
 
 
 def decision_about(space: Space, subject: str) -> Decision:
@@ -75,7 +75,7 @@ def decision_about(space: Space, subject: str) -> Decision:
     if last is None:
         raise NotFound(f"space {space.name!r} has no decision about {subject!r}.")
     with space._engine.open_index(space.name) as index, index.lock:
-        return _Teller(index, space._now()).decision(last)
+        return _DecisionReader(index, space._now()).decision(last)
 
 
 def undo_decision(space: Space, position: int) -> Decision:
@@ -89,7 +89,7 @@ def undo_decision(space: Space, position: int) -> Decision:
     if entry is None or entry.space != space.name or not _is_decision(entry.event):
         raise NotFound(f"entry {position} is no decision in space {space.name!r}. GET decisions lists them.")
     with space._engine.open_index(space.name) as index, index.lock:
-        told = _Teller(index, space._now()).decision(entry)
+        told = _DecisionReader(index, space._now()).decision(entry)
     if not told.can_undo:
         raise InvalidInput(f"entry {position} cannot be undone ({told.text}): it was undone, or changed since.")
     _undoing(space, entry)()
@@ -142,7 +142,7 @@ def _entries_back(space: Space) -> Iterator[Entry]:
         yield from (entry for entry in reversed(list(entries)) if _is_decision(entry.event))
 
 
-class _Teller:
+class _DecisionReader:
     """Says what an entry decided, as of now. Use it with the lock of the index."""
 
     def __init__(self, index: Index, now: datetime) -> None:
