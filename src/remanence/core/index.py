@@ -555,11 +555,7 @@ class Index:
         if not memories:
             return
         rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
-        for position in self.catalog.positions_of_rows(rows):
-            self._memories.pop(position, None)
-        ids = {self.catalog.ids[memory] for memory in memories}
-        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in ids]:
-            del self.recently_recalled[text]
+        self._forget_erased_texts()
         if self._index_file is not None:
             self._index_file.remove()
         if self._is_emptied and not self._is_copy:
@@ -579,7 +575,19 @@ class Index:
         else:
             self._reset(self.vectors)
             self._applied = self._saved = 0
+            # Others may have erased more since: those memories are met here without their text.
             self.apply_entries(self._ledger.read(self.space))
+            self._forget_erased_texts()
+
+    def _forget_erased_texts(self) -> None:
+        """Drop the texts of erased memories that were kept because they were read or recalled before."""
+        kept = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
+        numbers = {memory_id: self.catalog.number(memory_id) for memory_id in kept}
+        erased = {each for each, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
+        for position in [position for position, memory in self._memories.items() if memory.id in erased]:
+            del self._memories[position]
+        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in erased]:
+            del self.recently_recalled[text]
 
     def _read(self, positions: Sequence[int]) -> None:
         for position, entry in self.entries_at(positions).items():
