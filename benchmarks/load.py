@@ -5,10 +5,10 @@
     python benchmarks/load.py --on postgresql://ana@db.example/test?schema=load
     python benchmarks/load.py --kills 200                  # in place of that: writers are killed at random
 
-Each thread adds, revises, recalls, forgets, restores and erases in spaces that all threads of all processes share. At the
-end the ledger is compared with what the calls have returned. Exits with 1 if a call failed, an entry is missing or there
-twice, a recall had something of another space or something that was gone, an index differs from a fresh one, or a file
-still has a text that was erased. The ledger that is used has to be empty. The reader is off.
+Each thread adds, revises, recalls, forgets, restores and erases in spaces that all threads of all processes share. At
+the end the ledger is compared with what the calls have returned. Exits with 1 if a call failed, an entry is missing or
+there twice, a recall had something of another space or something that was gone, an index differs from a fresh one, or a
+file still has a text that was erased. The ledger that is used has to be empty. The reader is off.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from typing import Any
 os.environ.setdefault("REMANENCE_READER", "none")
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
+import remanence
 from kill_runner import run_kills
 from postgres_server import Server
-
-import remanence
 from remanence import Space
 from remanence.ledger import open_ledger
 from remanence.testing import HashingEmbedder
@@ -259,11 +258,10 @@ def compare(location: str, written: Sequence[Sequence[str]], violations: Violati
     texts = {memory: text for kind, _, memory, text in written if kind == "remembered"}
     homes = {memory: space for _, space, memory, _ in written}
     with opened(location) as space:
-        revised: set[str] = set()
         for ward in wards(space):
             there = {memory.id: memory for memory in ward.memories()}
-            revised |= {memory.id for memory in there.values() if memory.key}
-            expected = {m for m, kind in last_act.items() if homes[m] == ward.name and kind in ("remembered", "restored")}
+            living = (memory for memory, kind in last_act.items() if kind in ("remembered", "restored"))
+            expected = {memory for memory in living if homes[memory] == ward.name}
             for memory in expected ^ there.keys():
                 violations.report("memory missing" if memory in expected else "memory that should be gone", memory)
             for memory, found in there.items():

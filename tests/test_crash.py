@@ -10,20 +10,18 @@ import remanence
 from kill_runner import Outcome, Said, Writer, run_kills
 from remanence.testing import HashingEmbedder
 
-KILLS = {"folder": 24, "postgres": 24}
+KILLS = 30
+"""Four fifths of them amid each verb in turn."""
 
 
-def test_what_was_acknowledged_survives_kill_9_at_any_instant(
-    location: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    """Every memory, version, name, relation, link and job that writers were promised is there, once; what they were told
-    is erased is in no file. `benchmarks/load.py --kills` does it more often."""
-    kills = KILLS[request.node.callspec.params["location"]]
-    outcome = run_kills(location, kills, folder=tmp_path)
+def test_what_was_acknowledged_survives_kill_9_at_any_instant(location: str, tmp_path: Path) -> None:
+    """Every memory, version, name, relation, link and job that writers were promised is there, once; what they were
+    told is erased is in no file. `benchmarks/load.py --kills` does it more often."""
+    outcome = run_kills(location, KILLS, folder=tmp_path)
 
     assert outcome.violations == []
-    assert outcome.ended.keys() | +outcome.cut >= {*Writer.VERBS, "work"}
-    assert sum((+outcome.cut).values()) > kills // 3
+    assert outcome.ended.keys() | +outcome.cut >= {*Writer.VERBS}
+    assert sum((+outcome.cut).values()) > KILLS // 3
 
 
 def test_what_was_erased_stays_erased_through_kill_9(location: str, tmp_path: Path) -> None:
