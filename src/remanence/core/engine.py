@@ -378,16 +378,16 @@ class Engine:
     def embed_descriptions(self, space: str) -> None:
         """Embed the descriptions of entities that have no vector yet."""
         with self.open_index(space) as index:
-            if self._make_vectors(space, list(index.missing_descriptions)):
-                index.fill_missing_vectors()
+            if index.missing_descriptions:
+                self._make_vectors(space, list(index.missing_descriptions))
+                index.fill_missing_vectors()  # also with those that another process has stored
 
-    def _make_vectors(self, space: str, texts: Sequence[str]) -> bool:
-        """Embed those of these texts that the space has no vector for, and store the vectors; False for none."""
+    def _make_vectors(self, space: str, texts: Sequence[str]) -> None:
+        """Embed those of these texts that the space has no vector for, and store the vectors."""
         _, made = self.embed(space, texts)
         if made:
             with self.transaction() as transaction:
                 self.store_vectors(transaction, space, made, made)
-        return bool(made)
 
     def _is_outdated(self, index: Index) -> bool:
         # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.

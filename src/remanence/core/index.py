@@ -387,7 +387,7 @@ class Index:
         with self.lock:
             self.vectors.fill_missing_vectors()
             self.graph.fill_missing_vectors()
-            self.missing_descriptions.clear()
+            self.missing_descriptions = self._without_vector(self.missing_descriptions)
             self._applied = max(self._applied, self._saved + _UNSAVED) + 1  # the index file lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
@@ -549,6 +549,12 @@ class Index:
             if not self.load_vectors([text_hash(text)]):
                 self.missing_descriptions[text] = None
 
+    def _without_vector(self, texts: Iterable[str]) -> dict[str, None]:
+        """Those of these texts that the ledger has no vector for."""
+        hashes = {text: text_hash(text) for text in texts}
+        found = self.load_vectors(list(hashes.values()))
+        return {text: None for text, key in hashes.items() if key not in found}
+
     def _remove_erased(self, memories: Sequence[int]) -> None:
         """Remove what this index has of memories that were just erased."""
         memories = [memory for memory in memories if self.catalog.has_text(memory)]
@@ -647,6 +653,10 @@ class Index:
         """Load what the index file contains; False leaves everything empty."""
         if self._index_file is not None and self._index_file.load(saved, self._parts):
             self._applied = self._saved = len(self)
+            if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
+                self.graph.fill_missing_vectors()
+                described = self.registry.descriptions(self.catalog.position)
+                self.missing_descriptions = self._without_vector(described)
             return True
         self._reset()
         return False
