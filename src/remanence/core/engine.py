@@ -344,9 +344,8 @@ class Engine:
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
-        found = well_formed(
-            self.ledger.vectors(space, self.embedder.fingerprint, list(wanted)), self.embedder.dimension
-        )
+        known = {} if self.embedder.is_fast else self.ledger.vectors(space, self.embedder.fingerprint, list(wanted))
+        found = well_formed(known, self.embedder.dimension)
         missing = [(key, text) for key, text in wanted.items() if key not in found]
         if not missing:
             return found, {}
