@@ -387,7 +387,9 @@ class Index:
         with self.lock:
             self.vectors.fill_missing_vectors()
             self.graph.fill_missing_vectors()
-            self.missing_descriptions = self._without_vector(self.missing_descriptions)
+            missing = self._without_vector(self.missing_descriptions)
+            self.missing_descriptions.clear()
+            self.missing_descriptions.update(missing)
             self._applied = max(self._applied, self._saved + _UNSAVED) + 1  # the index file lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
@@ -656,7 +658,7 @@ class Index:
             if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
                 self.graph.fill_missing_vectors()
                 described = self.registry.descriptions(self.catalog.position)
-                self.missing_descriptions = self._without_vector(described)
+                self.missing_descriptions.update(self._without_vector(described))
             return True
         self._reset()
         return False
