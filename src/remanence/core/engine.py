@@ -305,8 +305,10 @@ class Engine:
             if self._stores is not None:
                 self._stores.close()
         finally:
-            self.locks.close()
-            self.ledger.close()
+            try:
+                self.locks.close()
+            finally:
+                self.ledger.close()
 
     @property
     def has_server(self) -> bool:
