@@ -126,6 +126,32 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert answer.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "media_type", "detail"),
+    [
+        ("memories", b"", "application/json", "body: Field required"),
+        ("recall", b'{"query": "x"', "application/json", "body: Invalid JSON"),
+        ("recall", b"null", "application/json", "body: "),
+        ("recall", b'{"query": "x"}', "text/plain", "body: Send the body as application/json (given: 'text/plain')"),
+        ("recall", b'{"query": "x", "limit": 0}', "application/json", "body.limit: "),
+        (f"memories/{'x' * 3_000}/touch", b"", "application/json", "path.id: "),
+    ],
+)
+def test_a_body_that_cannot_be_read(
+    client: TestClient, path: str, content: bytes, media_type: str, detail: str
+) -> None:
+    """The answer says where the mistake is, and what was given."""
+    answer = client.post(f"{BASE}/{path}", content=content, headers={"content-type": media_type})
+
+    assert (answer.status_code, answer.json()["error"]) == (422, "InvalidInput")
+    assert answer.json()["detail"].startswith(detail)
+
+
+def test_a_body_may_be_left_out_where_nothing_is_required(client: TestClient, porto: remanence.Memory) -> None:
+    """Then the defaults hold, whatever the media type of nothing is."""
+    assert client.post(f"{BASE}/memories/{porto.id}/touch").status_code == 200
+
+
 def test_files_become_memories_and_exports_come_back(client: TestClient, space: Space) -> None:
     """A dropped file, and an export that is dropped into another space."""
     added = client.post(f"{BASE}/files", params={"name": "../notes.txt"}, content=b"Ana lives in Porto.\n\nBob runs.")
@@ -138,12 +164,16 @@ def test_files_become_memories_and_exports_come_back(client: TestClient, space: 
 
 
 def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
-    """If the caller can read that."""
-    space.add_many([f"Fact number {number}." for number in range(20)])
-    answer = client.get(f"{BASE}/memories", headers={"accept-encoding": "gzip"})
+    """If the caller can read that. For a short one it would take longer than it saves."""
+    space.add_many([f"Fact number {number}." for number in range(50)])
+    answer, short, plain = (
+        client.get(f"{BASE}/memories", params={"limit": limit}, headers={"accept-encoding": encoding})
+        for limit, encoding in ((50, "gzip"), (2, "gzip"), (50, "identity"))
+    )
 
     assert answer.headers["content-encoding"] == "gzip"
-    assert len(answer.json()["items"]) == 20
+    assert answer.json() == plain.json() and len(plain.json()["items"]) == 50
+    assert "content-encoding" not in short.headers and "content-encoding" not in plain.headers
 
 
 def test_limits_on_bodies_and_rates(space: Space) -> None:

@@ -27,15 +27,16 @@ from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
 from remanence_server.problems import Problem, Refused, problem, problem_of
-from remanence_server.routes import operation_router
+from remanence_server.routes import add_operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
 log = logging.getLogger(__name__)
 
-_MIN_COMPRESSED = 1_000
-"""Shorter answers are not compressed."""
-_COMPRESSION = 4
+_MIN_COMPRESSED = 16_384
+"""Shorter answers are not compressed: they fit into the first packets of a connection, and compressing one takes longer
+than sending it."""
+_COMPRESSION = 1
 _MAX_SHOWN = 200
 
 
@@ -79,8 +80,8 @@ def create_app(
         title="Remanence", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, summary=_SUMMARY
     )
     app.state.server = state
+    add_operation_routes(app.router)
     app.include_router(other_routes.router)
-    app.include_router(operation_router())
     add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
     app.add_middleware(Limits, settings=chosen, metrics=state.metrics)

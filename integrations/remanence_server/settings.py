@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from remanence import InvalidInput
 
@@ -64,6 +65,7 @@ class ServerSettings:
         return self.require_token or not self.is_loopback
 
 
+@lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
     """Whether a name or an address is that of this machine alone.
 
