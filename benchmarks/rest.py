@@ -34,7 +34,9 @@ import remanence
 
 RECALL = "/v1/spaces/default/recall"
 CHROMA = "/api/v2/tenants/default_tenant/databases/default_database/collections"
-NAMES = ("Ana", "Bob", "Carla", "Dmitri", "Eva", "Farid", "Grace", "Hugo")
+FIRST = ("Ana", "Bob", "Carla", "Dmitri", "Eva", "Farid", "Grace", "Hugo")
+LAST = ("Abreu", "Berg", "Costa", "Duarte", "Evans", "Fischer", "Gomes", "Haas", "Ibarra", "Jansen", "Keller", "Lopez")
+NAMES = [f"{first} {last}" for last in LAST for first in FIRST]
 PLACES = ("Porto", "Lisbon", "Rome", "Oslo", "Kyoto", "Lima", "Accra", "Vienna")
 WARM_UP = 20
 SERVER = """
@@ -73,7 +75,7 @@ def main() -> None:
     parser.add_argument("--chroma", default=shutil.which("chroma"), help="the chroma program")
     args = parser.parse_args()
     os.environ["REMANENCE_READER"] = "none"
-    questions = [f"Where did {NAMES[n % 8]} go in year {1990 + n % 30}?" for n in range(args.questions)]
+    questions = [f"Where did {NAMES[n % len(NAMES)]} go in {1990 + n % 30}?" for n in range(args.questions)]
     texts = [_memory(number) for number in range(args.memories)]
     with tempfile.TemporaryDirectory() as name:
         folder, log = Path(name, "memory"), Path(name, "engine.json")
@@ -91,7 +93,7 @@ def main() -> None:
 
 
 def _memory(number: int) -> str:
-    name, place = NAMES[number % 8], PLACES[(number // 8) % 8]
+    name, place = NAMES[number % len(NAMES)], PLACES[(number // 8) % 8]
     return f"{name} went to {place} in {1990 + number % 30} and wrote note {number} there."
 
 
