@@ -172,8 +172,10 @@ def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
     )
 
     assert answer.headers["content-encoding"] == "gzip"
-    assert answer.json() == plain.json() and len(plain.json()["items"]) == 50
-    assert "content-encoding" not in short.headers and "content-encoding" not in plain.headers
+    assert answer.json() == plain.json()
+    assert len(plain.json()["items"]) == 50
+    assert "content-encoding" not in short.headers
+    assert "content-encoding" not in plain.headers
 
 
 def test_limits_on_bodies_and_rates(space: Space) -> None:
@@ -261,6 +263,36 @@ class TestAccess:
         stored = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
         assert secret.rpartition("_")[2].encode() not in stored
         assert (tmp_path / "server.db").stat().st_mode & 0o077 == 0
+
+    def test_tokens_are_kept_where_the_ledger_is(
+        self, location: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In the folder or in the database: made by the command, taken by a server, refused when revoked."""
+        monkeypatch.setenv("REMANENCE_MEMORY", location)
+        with remanence.open(location, embedder=HashingEmbedder()) as space:
+            assert main(["tokens", "create", "laptop", "default", "--access", "write"]) == 0
+            headers = {"authorization": f"Bearer {capsys.readouterr().out.strip()}", "Idempotency-Key": "k1"}
+            with client_of(space, require_token=True) as client:
+                answers = [client.post(f"{BASE}/memories", json={"text": "Ana runs."}, headers=headers) for _ in "ab"]
+                assert [each.status_code for each in answers] == [201, 201]
+                assert answers[1].headers["idempotency-replayed"] == "true"
+            assert main(["tokens", "list"]) == 0
+            token_id, name, *_ = capsys.readouterr().out.split("\t")
+            assert (name, main(["tokens", "revoke", token_id])) == ("laptop", 0)
+            with client_of(space, require_token=True) as client:
+                assert client.get(f"{BASE}/count", headers=headers).status_code == 401
+
+    def test_a_revocation_by_another_process_is_seen_after_a_second(self, tmp_path: Path) -> None:
+        """Until then the answer of the last look is used."""
+        now = [0.0]
+        here, there = TokenStore(tmp_path, clock=lambda: now[0]), TokenStore(tmp_path)
+        secret, token = here.create("a", spaces=["default"], access="read")
+        assert here.known(secret) is None
+        assert here.check(secret) == here.known(secret) == token
+        there.revoke(token.id)
+        now[0] = 1.0
+        assert here.known(secret) is None
+        assert here.check(secret) is None
 
 
 def test_expired_memories_are_swept_while_it_runs(space: Space, clock: FakeClock) -> None:

@@ -17,8 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remanence import RemanenceError, Space, __version__
+from remanence.service.server_database import location_of
 from remanence.service.spaces import Spaces
-from remanence.service.tokens import TokenStore, server_folder
+from remanence.service.tokens import TokenStore
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
@@ -43,24 +44,24 @@ _MAX_SHOWN = 200
 def create_app(
     space: Space, *, settings: ServerSettings | None = None, tokens: TokenStore | None = None, close: bool = False
 ) -> FastAPI:
-    """Make the ASGI application for the spaces of an opened folder.
+    """Make the ASGI application for the spaces of an opened folder or database.
 
     Args:
-        space: Any space that `remanence.open` returned; all spaces of its folder are served.
+        space: Any space that `remanence.open` returned; all spaces of its folder or database are served.
         settings: The settings. Where a server other than `serve` runs the application, `host` must say where it
             listens: on a loopback address no token is asked for.
-        tokens: The tokens; by default those of the folder.
+        tokens: The tokens; by default those of the folder or database.
         close: Whether the space is closed when the application ends.
     """
     chosen = settings or ServerSettings()
-    folder = server_folder(space.admin.location)
-    known = tokens or TokenStore(folder)
+    location = location_of(space)
+    known = tokens or TokenStore(location)
     state = ServerState(
         settings=chosen,
         spaces=Spaces(space),
         pools=Pools(chosen),
         access=AccessControl(chosen, known),
-        keys=IdempotencyKeys(folder),
+        keys=IdempotencyKeys(location),
         metrics=Metrics(),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import re
@@ -113,7 +114,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
     ) -> Response:
         state = state_of(request)
         name = from_segment(space)
-        caller = state.access.caller(request)
+        caller = await state.access.caller(request)
         caller.require(name, operation.access)
         asked = _request(operation, arguments, path)
 
@@ -201,7 +202,7 @@ async def once(
         raise Refused(problem(422, f"Idempotency-Key has {len(key)} characters. Use 1 to {MAX_KEY_LENGTH}."))
     sent = await request.body() if sent is None else sent
     route = f"{request.method} {request.url.path}?{request.url.query}"
-    name, known = state.keys.begin(caller.name, route, key, sent)
+    name, known = await asyncio.to_thread(state.keys.begin, caller.name, route, key, sent)
     if known is not None:
         headers = {"idempotency-replayed": "true"}
         return Response(known.body, known.status, headers, media_type="application/json")
@@ -209,13 +210,13 @@ async def once(
     try:
         answer = StoredAnswer(status, await work())
     finally:
-        state.keys.end(name, sent, answer)
+        await asyncio.to_thread(state.keys.end, name, sent, answer)
     return Response(answer.body, status, media_type="application/json")
 
 
-def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
+async def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
     """The space that a path names and the caller, who may do this there."""
     state, name = state_of(request), from_segment(segment)
-    caller = state.access.caller(request)
+    caller = await state.access.caller(request)
     caller.require(name, access)
     return state, caller, state.spaces.get(name)
