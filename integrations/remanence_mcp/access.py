@@ -28,7 +28,7 @@ _SPACE_CLAIM, _RIGHT_CLAIM = "remanence_space", "remanence_right"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The space that a caller may use, and what for: to read it, also to write to it, or ("admin") also to apply upkeep."""
+    """The space that a caller may use, and what for: to read, also to write, or ("admin") also to apply upkeep."""
 
     space: Space
     right: Right = "admin"
@@ -129,7 +129,7 @@ class StoredTokens(TokenVerifier):
         >>> with remanence.open(None) as space:
         ...     StoredTokens(space)
         Traceback (most recent call last):
-        remanence.errors.InvalidInput: there are no tokens. Make one: remanence tokens create NAME default --access write.
+        remanence.errors.InvalidInput: there are no tokens. Make one: remanence tokens create NAME SPACE --access write.
     """
 
     def __init__(self, space: Space, store: TokenStore | None = None) -> None:
@@ -137,7 +137,7 @@ class StoredTokens(TokenVerifier):
         self._store = store or TokenStore(location_of(space))
         if not self._store.list():
             self._store.close()
-            raise InvalidInput("there are no tokens. Make one: remanence tokens create NAME default --access write.")
+            raise InvalidInput("there are no tokens. Make one: remanence tokens create NAME SPACE --access write.")
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """The grant of a token; None if it is unknown, expired or revoked."""

@@ -1,6 +1,7 @@
 """Answers by Idempotency-Key: a write that is sent again gets the first answer, and is not done again.
 
-Answers are kept for a day in the database of the server, so that they outlive a restart. A key is that of one caller and one route.
+Answers are kept for a day in the database of the server, so that they outlive a restart. A key is that of
+one caller and one route.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ CREATE TABLE IF NOT EXISTS answers (
 )"""
 _STORE = """
 INSERT INTO answers VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET request = excluded.request, status = excluded.status, body = excluded.body, at = excluded.at"""
+ON CONFLICT (key) DO UPDATE
+SET request = excluded.request, status = excluded.status, body = excluded.body, at = excluded.at"""
 
 
 @dataclass(frozen=True)

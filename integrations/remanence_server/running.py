@@ -30,7 +30,9 @@ class _Server(uvicorn.Server):
 
 
 def serve(space: Space, settings: ServerSettings | None = None, *, log_level: str = "warning") -> None:
-    """Serve the spaces of an opened folder or database until SIGTERM or Ctrl-C. Requests that run are finished, then it is closed.
+    """Serve the spaces of an opened folder or database until SIGTERM or Ctrl-C.
+
+    Requests that run are finished, then the space is closed.
 
     Args:
         space: Any space that `remanence.open` returned.

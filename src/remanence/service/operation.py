@@ -82,7 +82,7 @@ def operation(
     *,
     slow: bool = False,
     status: int = 200,
-    fields: Callable[[Space, AnyRequest], dict[str, Any]] | None = None,
+    fields: Callable[[Space, Any], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[Space, AnyRequest], AnswerT]], Operation[AnyRequest, AnswerT]]:
     """Declare a function as an operation; its request and answer are those of its annotations."""
 

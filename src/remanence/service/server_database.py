@@ -1,7 +1,7 @@
 """Where a server keeps its own tables (tokens, answers by Idempotency-Key): beside the ledger, and not in it.
 
-For a folder that is the file server.db in it; for a ledger in PostgreSQL, tables in the same schema, so that all servers of
-one database have the same tokens.
+For a folder that is the file server.db in it; for a ledger in PostgreSQL, tables in the same schema, so that all servers
+of one database have the same tokens.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class SqliteDatabase(ServerDatabase):
 
     def _unavailable(self, error: Exception) -> LedgerUnavailable:
         return LedgerUnavailable(
-            f"{self._path} cannot be used: {error}. Check that the folder can be written to, and that the disk is not full."
+            f"{self._path} cannot be used: {error}. Check that its folder can be written to and its disk is not full."
         )
 
 
