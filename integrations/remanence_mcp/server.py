@@ -132,7 +132,9 @@ def make_server(
     Args:
         space: The space that every client uses; with `tokens`, any space of the folder; with `verifier`, the parent
             space of all users.
-        tools: More sets of tools: "cortex", "kg", "graph", "files"; several as a list or with commas.
+        tools: More sets of tools: "cortex", "kg", "graph", "files"; several as a list or with commas. "cortex" and
+            "graph" both have a `read_graph`: that of the set that is named second is `graph_read_graph` or
+            `cortex_read_graph`.
         default_tools: Whether to have the default tools too.
         read_only: Whether to leave out the tools that write.
         tokens: Bearer tokens, each for its space: `StoredTokens(space)`, those of `remanence tokens`, or a `TokenFile`.
@@ -144,7 +146,7 @@ def make_server(
         instructions: What a client tells its model about the server.
 
     Raises:
-        InvalidInput: There is no such set of tools, two have a tool of the same name, or `space` is not a space.
+        InvalidInput: There is no such set of tools, or `space` is not a space.
 
     Example:
         >>> import anyio, remanence

@@ -266,7 +266,7 @@ def test_a_file_of_tokens_is_read(tmp_path: Path) -> None:
         (["--http", "--host", "0.0.0.0"], "there are no tokens. Make one: remanence tokens create"),
         (["--http", "--require-token"], "there are no tokens"),
         (["--require-token"], "are for --http"),
-        (["--tools", "cortex,graph"], "'read_graph' twice"),
+        (["--tools", "cortexx"], "The sets of tools are"),
     ],
 )
 def test_the_command_says_what_is_wrong(home: Path, capsys: Any, options: list[str], message: str) -> None:

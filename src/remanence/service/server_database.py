@@ -1,7 +1,7 @@
 """Where a server keeps its own tables (tokens, answers by Idempotency-Key): beside the ledger, and not in it.
 
-For a folder that is the file server.db in it; for a ledger in PostgreSQL, tables in the same schema, so that all servers
-of one database have the same tokens.
+For a folder that is the file server.db in it; for a ledger in PostgreSQL, tables in the same schema, so that all
+servers of one database have the same tokens.
 """
 
 from __future__ import annotations
