@@ -11,6 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +21,15 @@ import httpx
 import hypothesis
 import pytest
 import schemathesis
+import uvicorn
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 import remanence
 from remanence import InvalidInput, Space
 from remanence.cli import main
+from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.ports import ExtractionResult, Utterance
 from remanence.service.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
@@ -34,6 +40,25 @@ BASE = "/v1/spaces/default"
 def client_of(space: Space, tokens: TokenStore | None = None, **settings: Any) -> TestClient:
     app = create_app(space, settings=ServerSettings(**{"sweep_seconds": 0, **settings}), tokens=tokens)
     return TestClient(app, base_url="http://127.0.0.1")
+
+
+@contextmanager
+def connected_server(space: Space, **settings: Any) -> Iterator[str]:
+    """The address of a server on a port of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = create_app(space, settings=ServerSettings(sweep_seconds=0, port=port, **settings))
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture
@@ -337,28 +362,60 @@ def test_one_slow_request_holds_nobody_up() -> None:
             release.wait(30)
         return [0.5] * len(texts)
 
-    with remanence.open(None, embedder=HashingEmbedder(), reader=reader) as space, client_of(space) as client:
+    class SlowExtractor(RuleExtractor):
+        def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
+            started.release()
+            release.wait(30)
+            return super().facts(utterances, now=now)
+
+    opened = remanence.open(None, embedder=HashingEmbedder(), reader=reader, extractor=SlowExtractor())
+    with opened as space, client_of(space) as client:
         space.add("Ana lives in Porto.")
+        requests: list[tuple[str, dict[str, Any]]] = [("recall", {"query": "slow Ana"})] * 3
+        requests += [("remember/now", {"text": "I live in Braga."}), ("remember", {"text": "I drink tea."})]
         slow = [
-            threading.Thread(target=client.post, args=(f"{BASE}/recall",), kwargs={"json": {"query": "slow Ana"}})
-            for _ in range(3)
+            threading.Thread(target=client.post, args=(f"{BASE}/{route}",), kwargs={"json": body})
+            for route, body in requests
         ]
         for thread in slow:
             thread.start()
-        for _ in slow:
+        for _ in slow:  # the last of them in the thread that works on queued jobs
             assert started.acquire(timeout=20)
         answers = [
             client.post(f"{BASE}/recall", json={"query": "Where does Ana live?"}),
             client.post(f"{BASE}/memories", json={"text": "Ana drinks tea."}),
             client.get(f"{BASE}/memories"),
         ]
-        held_up = all(thread.is_alive() for thread in slow)
+        held_up = all(thread.is_alive() for thread in slow[:-1])
         release.set()
         for thread in slow:
             thread.join(20)
 
     assert [answer.status_code for answer in answers] == [200, 201, 200]
     assert held_up
+
+
+def test_many_clients_are_answered_without_error(space: Space) -> None:
+    """32 at once, each on a connection of its own, while they also write; each finds what it has written."""
+    with connected_server(space) as address:
+
+        def ask(number: int) -> list[tuple[int, bool]]:
+            own = f"Client {number} keeps its key in drawer {number}."
+            found = []
+            with httpx.Client(base_url=address, timeout=60) as client:
+                for turn in range(4):
+                    if turn == 0:
+                        client.post(f"{BASE}/memories", json={"text": own}).raise_for_status()
+                    answer = client.post(f"{BASE}/recall", json={"query": own, "limit": 40})
+                    texts = [hit["memory"]["text"] for hit in answer.json()["hits"]]
+                    found.append((answer.status_code, own in texts))
+            return found
+
+        with ThreadPoolExecutor(32) as pool:
+            answers = [each for found in pool.map(ask, range(32)) for each in found]
+
+    assert answers == [(200, True)] * 128
+    assert space.count() == 32
 
 
 def test_the_description_is_exact(space: Space) -> None:

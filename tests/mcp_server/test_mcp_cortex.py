@@ -65,15 +65,15 @@ ANSWERS: list[tuple[str, dict[str, Any], str]] = [
     (
         *("search_memory", {"query": "printer"}),
         (
-            "results/id results/content results/tags results/score results/similarity results/use_count results/last_used "
-            "results/age_days"
+            "results/id results/content results/tags results/score results/similarity results/use_count "
+            "results/last_used results/age_days"
         ),
     ),
     ("touch_memory", {"memory_id": "$a"}, "success memory_id old_score new_score use_count strength message"),
-    ("observe_memory_usage", {"memory_ids": ["$a"]}, "reinforced count cross_domain_count results"),
+    ("observe_memory_usage", {"memory_ids": ["$a"]}, "reinforced count cross_domain_count results/strength"),
     (
         *("observe_memory_usage", {"memory_ids": ["$a"]}),
-        "results/id results/status results/cross_domain results/new_use_count results/new_review_count results/strength",
+        "results/id results/status results/cross_domain results/new_use_count results/new_review_count",
     ),
     (
         *("analyze_message", {"message": "Remember: I prefer tea."}),
