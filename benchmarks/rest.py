@@ -12,6 +12,7 @@ questions, where Remanence embeds them itself.
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import shutil
@@ -121,25 +122,36 @@ def _process(command: Sequence[str], ready: str) -> Iterator[tuple[str, subproce
 
 
 def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: list[str]) -> None:
-    waited = []
+    """What two clients wait beyond the engine: the plain one of the standard library, and httpx, which takes longer."""
+    waited: dict[str, list[float]] = {"http.client": [], "httpx": []}
+    plain = http.client.HTTPConnection(url.removeprefix("http://"))
     with httpx.Client(base_url=url) as client:
+
+        def ask_plainly(question: str) -> None:
+            plain.request("POST", RECALL, json.dumps({"query": question}), {"content-type": "application/json"})
+            plain.getresponse().read()
+
+        def ask_httpx(question: str) -> None:
+            client.post(RECALL, json={"query": question})
+
         for warm in questions[:WARM_UP]:
-            client.post(RECALL, json={"query": warm})
+            ask_plainly(warm)
+            ask_httpx(warm)
         used = _processor_seconds(process.pid)
         for question in questions:
-            waited.append(_seconds(lambda q=question: client.post(RECALL, json={"query": q}).content))  # type: ignore[misc]
+            waited["http.client"].append(_seconds(lambda q=question: ask_plainly(q)))  # type: ignore[misc]
+            waited["httpx"].append(_seconds(lambda q=question: ask_httpx(q)))  # type: ignore[misc]
         used = _processor_seconds(process.pid) - used
     process.send_signal(signal.SIGINT)
     process.wait(60)
-    engine = json.loads(log.read_text())[WARM_UP:]
-    extra = sorted(whole - own for whole, (own, _) in zip(waited, engine, strict=True))
+    engine = json.loads(log.read_text())[2 * WARM_UP :]
+    print(f"the engine alone, {len(engine)} recalls: median {_ms(statistics.median(own for own, _ in engine))}")
+    for place, (name, times) in enumerate(waited.items()):
+        extra = sorted(whole - own for whole, (own, _) in zip(times, engine[place::2], strict=True))
+        median, fastest = statistics.median(extra), extra[len(extra) // 10]
+        print(f"beyond that over HTTP, by {name}: median {_ms(median)}, fastest tenth {_ms(fastest)}")
     beyond = used - sum(processor for _, processor in engine)
-    print(
-        f"recall over HTTP, {len(questions)} times: median {_ms(statistics.median(waited))}, of which the engine "
-        f"{_ms(statistics.median(own for own, _ in engine))}\n"
-        f"beyond the engine: median {_ms(statistics.median(extra))}, fastest tenth {_ms(extra[len(extra) // 10])}; "
-        f"processor time of the server {_ms(beyond / len(questions))} a recall"
-    )
+    print(f"processor time of the server beyond the engine: {_ms(beyond / len(engine))} a recall")
 
 
 def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int) -> None:
