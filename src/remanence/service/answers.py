@@ -11,7 +11,7 @@ from remanence.api.entity_facet import Candidate, Page, Registration, Revision
 from remanence.events import Extracted
 from remanence.graph.history import EventKind, HistoryEvent
 from remanence.graph.traversal import Edge, Node, Path, Subgraph
-from remanence.read.answer import Recall, memory_dict
+from remanence.read.answer import Recall, iso, memory_dict
 from remanence.read.profile import Profile, Statement
 from remanence.read.receipts import Receipt
 from remanence.schema import (
@@ -36,7 +36,6 @@ from remanence.service.nouns import (
     Time,
     UsageAnswer,
     WindowAnswer,
-    iso,
     moment_of,
     window_of,
 )
