@@ -26,6 +26,7 @@ from remanence.ledger import open_ledger, postgres_ledger, shown_location
 from remanence.ledger.postgres import parse_address
 from remanence.ledger.postgres_ledger import PostgresLedger
 from remanence.ports import Ledger
+from remanence.service.tokens import TokenStore
 from remanence.testing import HashingEmbedder
 from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
 
@@ -608,3 +609,15 @@ class TestAdapters:
             memory = RemanenceMemory(space, session_id="one")
             memory.put(ChatMessage(role="user", content="I keep bees."))
             assert [message.content for message in memory.get_all()] == ["I keep bees."]
+
+
+def test_tokens_are_checked_again_after_a_restart_of_the_database(database: str) -> None:
+    """The server connects again by itself."""
+    with opened(database):
+        tokens = TokenStore(database)
+        secret, token = tokens.create("a", spaces=["default"], access="read")
+        cut_connections(database)
+        assert tokens.check(secret) == token
+        tokens.close()
+        with pytest.raises(errors.Closed, match="is closed"):
+            tokens.list()

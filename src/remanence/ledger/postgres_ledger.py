@@ -21,7 +21,7 @@ import psycopg
 from remanence.errors import LedgerError, LedgerUnavailable
 from remanence.ledger import postgres, postgres_tables, tables
 from remanence.ledger.chain import ChainHead
-from remanence.ledger.postgres import Connection, is_idle, is_lost, numbered
+from remanence.ledger.postgres import Address, Connection, is_idle, is_lost, numbered
 from remanence.ledger.postgres_locks import PostgresLocks, lock_key
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
 
@@ -61,6 +61,11 @@ class PostgresLedger(SqlLedger):
         except BaseException:
             self._writer.close()
             raise
+
+    @property
+    def address(self) -> Address:
+        """Where it is, for further connections."""
+        return self._address
 
     def locks(self) -> PostgresLocks:
         return PostgresLocks(self._address)
