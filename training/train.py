@@ -55,8 +55,8 @@ RATE = {"teacher": 2.5e-5, "large": 6e-5, 3: 2.5e-4, 4: 2e-4, 6: 1.5e-4}
 QUESTIONS, CANDIDATES, PAIRS = 64, 14, 160
 PAIR_SHARE = (0.38, 0.34, 0.14, 0.14)
 PAIR_SOURCE = {"train": 0.3, "written": 0.2, "beside": 0.1, "asked": 0.15, "asked_written": 0.25}
-"""How often pairs of each source are drawn: made of matters, written, texts that stand beside each other, and those of a
-question."""
+"""How often pairs of each source are drawn: made of matters, written, texts that stand beside each other, and those
+of a question."""
 
 
 class Data:

@@ -214,8 +214,8 @@ def _valid_at(
 def _replaced_by(
     earlier: ReadHit, others: Sequence[ReadHit], question: str, reader: Reader, least: float = 0.0
 ) -> list[tuple[str, float]]:
-    """The ids of the later hits that may replace or end an answer, each with the probability that it does, if that is at
-    least so much. Where both make claims, the rules have compared these already. For a reader that cannot compare,
+    """The ids of the later hits that may replace or end an answer, each with the probability that it does, if that is
+    at least so much. Where both make claims, the rules have compared these already. For a reader that cannot compare,
     every later answer replaces an earlier one."""
     claims, p = earlier.hit.memory.triples, earlier.probability
     later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
