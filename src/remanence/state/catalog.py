@@ -6,10 +6,10 @@ which a version is active, its window, kind, tags and expiry. It contains no tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -77,9 +77,15 @@ class Catalog(SavedPart):
         self._erased: dict[int, int] = {}  # by memory: the entry that erased it
         self._last_change = 0  # the last position at which visibility changed
         self._last_mask: tuple[int, NDArray[np.bool_]] | None = None
+        self._active: tuple[NDArray[np.bool_], int, NDArray[np.bool_]] | None = None  # visible, position, active
+        self._first_expiry = OPEN_END
 
     def __len__(self) -> int:
         return len(self._opened)
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().load(arrays)
+        self._first_expiry = int(self._expires.values.min(initial=OPEN_END))
 
     @property
     def ids(self) -> list[str]:
@@ -90,7 +96,7 @@ class Catalog(SavedPart):
         if not entries:
             return
         self.position = self._last_change = entries[-1].position
-        self._last_mask = None
+        self._last_mask = self._active = None
         first_row = len(self)
         memories = [self._numbers.intern(entry.subject) for entry in entries]
         self.content_digests += [""] * (len(self.ids) - len(self.content_digests))
@@ -106,7 +112,9 @@ class Catalog(SavedPart):
         self._revised.fill(len(entries), OPEN_END)
         self._valid_from.extend([start for start, _ in windows])
         self._valid_until.extend([end for _, end in windows])
-        self._expires.extend([OPEN_END if expiry is None else micros(expiry) for expiry in expiries])
+        ends = [OPEN_END if expiry is None else micros(expiry) for expiry in expiries]
+        self._first_expiry = min(self._first_expiry, *ends)
+        self._expires.extend(ends)
         self._recorded.extend([micros(entry.at) for entry in entries])
         self._text_row.extend(range(first_row, first_row + len(entries)))
         self._texts.extend([_NO_TEXT if each is None else _checksum(each.text) for each in versions])
@@ -134,7 +142,7 @@ class Catalog(SavedPart):
             return
         self.position = entry.position
         if entry.kind in MEMORY_ENTRY_KINDS:
-            self._last_change, self._last_mask = entry.position, None
+            self._last_change, self._last_mask, self._active = entry.position, None, None
         if isinstance(entry.event, Quarantined | Released):
             self._hide_or_show(entry.event, entry.position)
             return
@@ -267,7 +275,7 @@ class Catalog(SavedPart):
         out = copy(self)
         spans, archived = self._hidden.values.copy(), sorted(self._archived)
         spans[archived, 2] = spans[archived, 1]  # empty; the indexes of the others do not change
-        out._hidden, out._last_mask = Column(np.int64, spans), None
+        out._hidden, out._last_mask, out._active = Column(np.int64, spans), None, None
         out._open_spans = {m: span for m, span in self._open_spans.items() if span not in self._archived}
         return out
 
@@ -350,7 +358,8 @@ class Catalog(SavedPart):
             if earlier >= 0:
                 revised[earlier] = revised[row]
         opened[excluded] = OPEN_END
-        out._opened, out._revised, out._last_mask = Column(np.int64, opened), Column(np.int64, revised), None
+        out._opened, out._revised = Column(np.int64, opened), Column(np.int64, revised)
+        out._last_mask = out._active = None
         return out
 
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -382,14 +391,21 @@ class Catalog(SavedPart):
         self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None = None
     ) -> NDArray[np.bool_]:
         """The visible rows that are valid in this time; without `history`, only the latest versions."""
-        mask: NDArray[np.bool_] = visible.copy()
-        if not history:
-            mask &= self._revised.values > position
+        mask: NDArray[np.bool_] = visible.copy() if history else self._active_of(visible, position).copy()
+        if not history and self._first_expiry <= micros(now):
             mask &= self._expires.values > micros(now)
         if during is not None:
             start, end = window_to_micros(during)
             mask &= (self._valid_from.values < end) & (self._valid_until.values > start)
         return mask
+
+    def _active_of(self, visible: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+        """The visible rows without a later version. A mask of many rows is made once for all questions in between two
+        writes."""
+        known = self._active
+        if known is None or known[0] is not visible or known[1] != position:
+            known = self._active = visible, position, self.active_among(visible, position)
+        return known[2]
 
     def having(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
         """The rows of one of these kinds that have all of these tags."""

@@ -176,6 +176,8 @@ def top_indices(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
     >>> top_indices(np.array([1.0, 3.0, 3.0, 2.0]), 3).tolist()
     [1, 2, 3]
     """
+    if limit <= 0:
+        return np.empty(0, np.int64)
     if limit < len(scores):
         # argpartition may choose any of several equal scores: take all of them, then sort.
         floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
