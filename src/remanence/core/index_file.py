@@ -66,7 +66,7 @@ class IndexFile:
     def read(self) -> tuple[dict[str, Any], Arrays] | None:
         """The header and the arrays; None if there is no file, or it is damaged."""
         try:
-            arrays = _decode(bytearray(self._path.read_bytes()))  # not bytes: arrays can be written to
+            arrays = _decode(_read(self._path))
             return unpack(arrays["header"]), arrays
         except FileNotFoundError:
             return None
@@ -96,6 +96,16 @@ class IndexFile:
         """Delete the file and the incomplete ones of killed writers, which may contain text erased since."""
         for stale in self._path.parent.glob(f"{self._path.stem}.*"):
             stale.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytearray:
+    """The content of a file. Not bytes: arrays in it can be written to."""
+    content = bytearray(path.stat().st_size)
+    with path.open("rb", buffering=0) as file:
+        rest = memoryview(content)
+        while rest and (count := file.readinto(rest)):
+            rest = rest[count:]
+    return content
 
 
 def index_path(folder: Path, space: str) -> Path:

@@ -145,11 +145,12 @@ class VectorCodes:
 
     @classmethod
     def load(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorCodes:
-        """The codes that were saved. Full blocks are used as they are, without a copy."""
+        """The codes that were saved."""
         out = cls(arrays["codes.0"].shape[1])
         out._points = Column(np.int64, arrays["code_points"])
         for number in range(ceil(len(out) / _BLOCK)):
-            out._blocks.append(_Block(*(arrays[f"{name}.{number}"] for name in ("signs", "codes", "scales"))).whole())
+            saved = _Block(*(arrays[f"{name}.{number}"] for name in ("signs", "codes", "scales")))
+            out._blocks.append(saved.copy())  # a view would keep the whole content of the index file in memory
         return out
 
     def _best(self, question: Vector, slots: Slots, limit: int) -> Slots:
@@ -202,11 +203,9 @@ class _Block:
         signs = np.zeros((_WORDS, _BLOCK), np.uint64)
         return cls(signs, np.zeros((_BLOCK, dimension), np.int8), np.zeros(_BLOCK, np.float32))
 
-    def whole(self) -> _Block:
-        """This block with room for all vectors that it may have."""
+    def copy(self) -> _Block:
+        """A copy of this block with room for all vectors that it may have."""
         used = len(self.scales)
-        if used == _BLOCK:
-            return self
         out = _Block.empty(self.codes.shape[1])
         out.signs[:, :used], out.codes[:used], out.scales[:used] = self.signs, self.codes, self.scales
         return out

@@ -157,12 +157,12 @@ class VectorPoints:
             return
         with self._reachable():
             expected, hashes = self._points.values, self._hashes.values
-            stored = np.array(self._store.ids(), np.int64)
+            stored = np.sort(np.array(self._store.ids(), np.int64))
             if len(stored):  # a small space keeps none
-                surplus = np.setdiff1d(stored, expected)
+                surplus = stored[~_are_among(stored, expected)]
                 if len(surplus):
                     self._store.delete(surplus.tolist())
-                missing = np.flatnonzero(~np.isin(expected, stored))
+                missing = np.flatnonzero(~_are_among(expected, stored))
                 expected, hashes = expected[missing], hashes[missing]
             self.unreachable, self.has_undeleted = None, False
             self._fill(expected.tolist(), [key.tobytes() for key in hashes])
@@ -449,6 +449,14 @@ def passage_texts(version: Remembered | None) -> list[str]:
 def _first_points(row: int, count: int) -> NDArray[np.int64]:
     """The first point of this row and of those after it."""
     return np.arange(row, row + count, dtype=np.int64) << PASSAGE_BITS
+
+
+def _are_among(points: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these points are among others; both are in order."""
+    if len(points) == len(others) and np.array_equal(points, others):  # nearly always
+        return np.ones(len(points), np.bool_)
+    found: NDArray[np.bool_] = np.append(others, -1)[others.searchsorted(points)] == points
+    return found
 
 
 def _are_stored(points: NDArray[Any], hashes: NDArray[Any], stored: StoredPoints) -> NDArray[np.bool_]:

@@ -19,9 +19,11 @@ from remanence.events import Forgotten, Quarantined, Released, Remembered
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
 from remanence.state.columns import (
     COLUMN,
+    COLUMNS,
     INTERNED,
     ITEMS,
     JSON,
+    NUMBERS,
     TEXTS,
     Codec,
     Column,
@@ -40,7 +42,9 @@ class Catalog(SavedPart):
     """The versions of one space, by row."""
 
     _saved: ClassVar = {
-        **dict.fromkeys(("position", "_by_identity", "_tags", "_next_turns", "_last_change"), JSON),
+        **dict.fromkeys(("position", "_last_change"), JSON),
+        **dict.fromkeys(("_by_identity", "_next_turns"), NUMBERS),
+        "_tags": COLUMNS,
         **dict.fromkeys(("_open_spans", "_reasons", "_erased"), ITEMS),
         **dict.fromkeys(("_last_row", "_memory", "_earlier", "_opened", "_revised", "_valid_from"), COLUMN),
         **dict.fromkeys(("_valid_until", "_expires", "_recorded", "_importance", "_kind", "_said"), COLUMN),
@@ -55,7 +59,7 @@ class Catalog(SavedPart):
         self._numbers = Interner[str]()
         self._by_identity: dict[str, int] = {}
         self.content_digests: list[str] = []
-        self._tags: dict[str, list[int]] = {}
+        self._tags: dict[str, Column] = {}
         self._next_turns: dict[str, int] = {}
         self._last_row = Column(np.int64)  # of each memory; the following are of each row
         self._memory = Column(np.int64)
@@ -411,10 +415,12 @@ class Catalog(SavedPart):
         """The rows of one of these kinds that have all of these tags."""
         mask = np.ones(len(self), np.bool_)
         if kinds is not None:
-            mask &= np.isin(self._kind.values, [MEMORY_KINDS.index(kind) for kind in kinds])
+            wanted = np.isin(np.arange(len(MEMORY_KINDS)), [MEMORY_KINDS.index(kind) for kind in kinds])
+            mask &= wanted[self._kind.values]
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
-            tagged[self._tags.get(tag, [])] = True
+            if tag in self._tags:
+                tagged[self._tags[tag].values] = True
             mask &= tagged
         return mask
 
@@ -428,7 +434,9 @@ class Catalog(SavedPart):
         self.content_digests[memory] = version.content
         self._by_identity[version.identity] = memory
         for tag in version.tags:
-            self._tags.setdefault(tag, []).append(row)
+            if tag not in self._tags:
+                self._tags[tag] = Column(np.int64)
+            self._tags[tag].append(row)
         if version.turn is not None:
             conversation = version.turn.conversation
             self._next_turns[conversation] = max(version.turn.number + 1, self.next_turn(conversation))
