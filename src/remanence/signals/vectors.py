@@ -39,6 +39,7 @@ class Vectors(VectorPoints):
     weight = 0.4
     stage = Stage.SCORE
     needs_embedding = True
+    saves_stable_arrays = True
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""

@@ -49,6 +49,7 @@ class Words:
     weight = 0.6
     stage = Stage.FIND
     needs_embedding = False
+    saves_stable_arrays = True
 
     def __init__(self) -> None:
         self._index = GrowingBM25(k1=K1, b=B, delta=0)
