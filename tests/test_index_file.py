@@ -108,11 +108,11 @@ def test_a_killed_process_leaves_the_last_file(tmp_path: Path, monkeypatch: pyte
             assert index._index_file is not None
             index._index_file.wait()
     shutil.copytree(tmp_path / "alive", tmp_path / "killed")
-    expected = [(hit.memory.text, hit.score) for hit in space.recall("Box 99 has 99 pens.")]
+    expected = [hit.memory.text for hit in space.recall("Box 99 has 99 pens.")]
     space.close()
     [file] = index_files(tmp_path / "killed")
     _, arrays = IndexFile(file).read() or ({}, {})
     assert len(arrays["vectors.points"]) > 85
     with opened(tmp_path / "killed") as again:
-        assert [(hit.memory.text, hit.score) for hit in again.recall("Box 99 has 99 pens.")] == expected
+        assert [hit.memory.text for hit in again.recall("Box 99 has 99 pens.")] == expected
         assert not again.admin.check()

@@ -183,7 +183,7 @@ def _encode(arrays: Arrays, file: BinaryIO) -> None:
     file.write(bytes(_PREFIX.size))
     file.write(directory)
     for array in arrays.values():
-        data = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         padding = bytes(-len(data) % _ALIGN)
         checksum = zlib.crc32(padding, zlib.crc32(data, checksum))
         file.write(data)
