@@ -3,7 +3,7 @@
 The vectors themselves lie in a vector store; the ledger has every one that was ever made, by the hash of its text.
 
 If few rows are allowed, the store is given their points, and the search is exact. If many are, in a space of up to
-65,536 passages, the store is asked for more than needed without a filter, and what is not allowed is skipped; if too
+131,072 passages, the store is asked for more than needed without a filter, and what is not allowed is skipped; if too
 little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors tell which points may be
 the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses recall;
 a filter evaluated for each point costs more than the scan.)
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_FILTERED_ROWS = 4_000
 _BATCH = 4_096
-_CODES_USED_FROM = 65_536
+_CODES_USED_FROM = 131_072
 """In a smaller space, scanning all vectors takes no longer than comparing their codes."""
 _SCANNED_FOR_ONE_SCORED = 8
 """How many vectors the store scans in the time in which one is scored by its code."""
