@@ -1,15 +1,22 @@
 """What the REST server adds to a recall, how it answers many clients, and whether a slow request holds others up.
 
-    python benchmarks/rest.py [--memories 2000] [--questions 200] [--clients 32]
+    python benchmarks/rest.py [--memories 2000] [--questions 200] [--clients 32] [--chroma PATH]
 
-The server runs in a process of its own. The same questions are asked of the folder directly and over HTTP, in turn, so
-that a busy machine slows both; the difference of the medians is what HTTP costs.
+The server runs in a process of its own and notes how long the engine took for each recall, in time and in processor
+time. What a client waits beyond that is what HTTP costs, its own part included; on a busy machine the processor time
+says more. With `--chroma`, the path of the `chroma` program (pip install chromadb, best in an environment of its own),
+Chroma's server answers as many clients with the same memories and the same vectors; it is given the vectors of the
+questions, where Remanence embeds them itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
+import json
 import os
+import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -17,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,19 +34,37 @@ import httpx
 import remanence
 
 RECALL = "/v1/spaces/default/recall"
-NAMES = ("Ana", "Bob", "Carla", "Dmitri", "Eva", "Farid", "Grace", "Hugo")
+CHROMA = "/api/v2/tenants/default_tenant/databases/default_database/collections"
+FIRST = ("Ana", "Bob", "Carla", "Dmitri", "Eva", "Farid", "Grace", "Hugo")
+LAST = ("Abreu", "Berg", "Costa", "Duarte", "Evans", "Fischer", "Gomes", "Haas", "Ibarra", "Jansen", "Keller", "Lopez")
+NAMES = [f"{first} {last}" for last in LAST for first in FIRST]
 PLACES = ("Porto", "Lisbon", "Rome", "Oslo", "Kyoto", "Lima", "Accra", "Vienna")
-SLOW_READER = """
-import time
+WARM_UP = 20
+SERVER = """
+import json, sys, time
 import remanence
 from remanence_server import ServerSettings, serve
+
+folder, port, log = sys.argv[1:]
+spent = []
+recall = remanence.View.recall
+
+def timed(*args, **options):
+    began = time.perf_counter(), time.process_time()
+    try:
+        return recall(*args, **options)
+    finally:
+        spent.append((time.perf_counter() - began[0], time.process_time() - began[1]))
 
 def reader(question, texts):
     if "slowly" in question:
         time.sleep(3)
     return [0.5] * len(texts)
 
-serve(remanence.open({folder!r}, reader=reader), ServerSettings(port={port}))
+remanence.View.recall = timed
+serve(remanence.open(folder, reader=reader), ServerSettings(port=int(port)))
+with open(log, "w") as file:
+    json.dump(spent, file)
 """
 
 
@@ -48,76 +73,106 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=2_000)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--chroma", default=shutil.which("chroma"), help="the chroma program")
     args = parser.parse_args()
     os.environ["REMANENCE_READER"] = "none"
+    questions = [f"Where did {NAMES[n % len(NAMES)]} go in {1990 + n % 30}?" for n in range(args.questions)]
+    texts = [_memory(number) for number in range(args.memories)]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name, "memory")
+        folder, log = Path(name, "memory"), Path(name, "engine.json")
         with remanence.open(folder) as space:
-            space.add_many([_memory(number) for number in range(args.memories)])
-        questions = [f"Where did {NAMES[n % 8]} go in year {1990 + n % 30}?" for n in range(args.questions)]
-        with serving(folder) as url:
-            _overhead(folder, url, questions)
-            _many_clients(url, questions, args.clients)
+            space.add_many(texts)
+            vectors = space._embed([*texts, *questions]) if args.chroma else []
+        with _process([sys.executable, "-c", SERVER, str(folder), "{port}", str(log)], "/readyz") as (url, process):
+            _overhead(url, process, log, questions)
+        with _process([sys.executable, "-c", SERVER, str(folder), "{port}", str(log)], "/readyz") as (url, _):
+            bodies = [{"query": question} for question in questions]
+            _many_clients("Remanence", f"{url}{RECALL}", bodies, args.clients)
             _slow_request(url)
+        if args.chroma:
+            _chroma(args.chroma, Path(name), texts, vectors, args.clients)
 
 
 def _memory(number: int) -> str:
-    name, place = NAMES[number % 8], PLACES[(number // 8) % 8]
+    name, place = NAMES[number % len(NAMES)], PLACES[(number // 8) % 8]
     return f"{name} went to {place} in {1990 + number % 30} and wrote note {number} there."
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """A server in a process of its own, whose reader is slow when a question says so."""
+def _process(command: Sequence[str], ready: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A server in a process of its own; `{port}` in its command is a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, "-c", SLOW_READER.format(folder=str(folder), port=port)])
+    process = subprocess.Popen([part.replace("{port}", str(port)) for part in command], stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        while True:
+        while process.poll() is None:
             try:
-                if httpx.get(f"{url}/readyz").status_code == 200:
+                if httpx.get(f"{url}{ready}").status_code == 200:
                     break
             except httpx.TransportError:
                 time.sleep(0.1)
-        yield url
+        else:
+            raise SystemExit(f"{command[0]} ended with status {process.returncode}")
+        yield url, process
     finally:
         process.terminate()
         process.wait(60)
 
 
-def _overhead(folder: Path, url: str, questions: list[str]) -> None:
-    def reader(question: str, texts: object) -> list[float]:
-        return [0.5] * len(texts)  # type: ignore[arg-type]
+def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: list[str]) -> None:
+    """What two clients wait beyond the engine: the plain one of the standard library, and httpx, which takes longer."""
+    waited: dict[str, list[float]] = {"http.client": [], "httpx": []}
+    plain = http.client.HTTPConnection(url.removeprefix("http://"))
+    with httpx.Client(base_url=url) as client:
 
-    direct, over_http = [], []
-    with remanence.open(folder, reader=reader, worker=False) as space, httpx.Client(base_url=url) as client:
-        for warm in questions[:20]:
-            space.recall(warm)
-            client.post(RECALL, json={"query": warm})
+        def ask_plainly(question: str) -> None:
+            plain.request("POST", RECALL, json.dumps({"query": question}), {"content-type": "application/json"})
+            plain.getresponse().read()
+
+        def ask_httpx(question: str) -> None:
+            client.post(RECALL, json={"query": question})
+
+        for warm in questions[:WARM_UP]:
+            ask_plainly(warm)
+            ask_httpx(warm)
+        used = _processor_seconds(process.pid)
         for question in questions:
-            direct.append(_seconds(lambda q=question: space.recall(q)))  # type: ignore[misc]
-            over_http.append(_seconds(lambda q=question: client.post(RECALL, json={"query": q}).content))  # type: ignore[misc]
-    here, there = (1_000 * statistics.median(times) for times in (direct, over_http))
-    print(
-        f"recall, median of {len(questions)}: {here:.2f} ms directly, {there:.2f} ms over HTTP: +{there - here:.2f} ms"
-    )
+            waited["http.client"].append(_seconds(lambda q=question: ask_plainly(q)))  # type: ignore[misc]
+            waited["httpx"].append(_seconds(lambda q=question: ask_httpx(q)))  # type: ignore[misc]
+        used = _processor_seconds(process.pid) - used
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    engine = json.loads(log.read_text())[2 * WARM_UP :]
+    print(f"the engine alone, {len(engine)} recalls: median {_ms(statistics.median(own for own, _ in engine))}")
+    for place, (name, times) in enumerate(waited.items()):
+        extra = sorted(whole - own for whole, (own, _) in zip(times, engine[place::2], strict=True))
+        median, fastest = statistics.median(extra), extra[len(extra) // 10]
+        print(f"beyond that over HTTP, by {name}: median {_ms(median)}, fastest tenth {_ms(fastest)}")
+    beyond = used - sum(processor for _, processor in engine)
+    print(f"processor time of the server beyond the engine: {_ms(beyond / len(engine))} a recall")
 
 
-def _many_clients(url: str, questions: list[str], clients: int) -> None:
-    def ask(number: int) -> list[int]:
-        with httpx.Client(base_url=url, timeout=60) as client:
-            own = questions[number % 10 :: 10]
-            return [client.post(RECALL, json={"query": question}).status_code for question in own]
+def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int) -> None:
+    def ask(number: int) -> list[tuple[int, float]]:
+        found = []
+        with httpx.Client(timeout=60) as client:
+            for body in bodies[number % 10 :: 10]:
+                began = time.perf_counter()
+                status = client.post(url, json=body).status_code
+                found.append((status, time.perf_counter() - began))
+        return found
 
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        statuses = [status for found in pool.map(ask, range(clients)) for status in found]
+        answers = [answer for found in pool.map(ask, range(clients)) for answer in found]
     seconds = time.perf_counter() - began
-    errors = sum(status != 200 for status in statuses)
+    errors = sum(status != 200 for status, _ in answers)
+    median, slowest = statistics.median(each for _, each in answers), max(each for _, each in answers)
     print(
-        f"{clients} clients at once: {len(statuses)} recalls, {errors} errors, {len(statuses) / seconds:.0f} a second"
+        f"{name}, {clients} clients at once: {len(answers)} searches, {errors} errors, {len(answers) / seconds:.0f} a "
+        f"second, median {_ms(median)}, slowest {_ms(slowest)}"
     )
 
 
@@ -135,14 +190,40 @@ def _slow_request(url: str) -> None:
         slow.join()
     print(
         f"while one recall waits 3 s for its reader ({'still waiting' if still else 'done'} afterwards): recall "
-        f"{1_000 * statistics.median(times):.2f} ms, add {1_000 * statistics.median(writes):.2f} ms (medians)"
+        f"{_ms(statistics.median(times))}, add {_ms(statistics.median(writes))} (medians)"
     )
+
+
+def _chroma(program: str, folder: Path, texts: list[str], vectors: list[list[float]], clients: int) -> None:
+    command = [program, "run", "--path", str(folder / "chroma"), "--port", "{port}"]
+    with _process(command, "/api/v2/heartbeat") as (url, _), httpx.Client(base_url=url, timeout=60) as client:
+        collection = client.post(CHROMA, json={"name": "memories"}).raise_for_status().json()["id"]
+        for start in range(0, len(texts), 500):
+            part = slice(start, min(start + 500, len(texts)))
+            body = {"ids": [str(number) for number in range(part.start, part.stop)]}
+            rows = body | {"documents": texts[part], "embeddings": vectors[part]}
+            client.post(f"{CHROMA}/{collection}/add", json=rows).raise_for_status()
+        bodies = [{"query_embeddings": [vector], "n_results": 10} for vector in vectors[len(texts) :]]
+        query = f"{url}{CHROMA}/{collection}/query"
+        times = [_seconds(lambda b=body: client.post(query, json=b).raise_for_status()) for body in bodies]  # type: ignore[misc]
+        print(f"Chroma's server, one client: median {_ms(statistics.median(times))} (vectors given)")
+        _many_clients("Chroma", query, bodies, clients)
+
+
+def _processor_seconds(pid: int) -> float:
+    """How much processor time a process has used, all its threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def _ms(seconds: float) -> str:
+    return f"{1_000 * seconds:.2f} ms"
 
 
 if __name__ == "__main__":

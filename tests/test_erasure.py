@@ -247,6 +247,31 @@ class TestWhatGoes:
         space.remember("I live in Porto.")
         assert list(space.memories()) == []
 
+    def test_what_another_process_erases_during_an_erasure_goes_too(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The index is read again after the first erasure, and meets the other memory without its text."""
+        with open_folder(home) as mine, open_folder(home) as theirs:
+            first, second = mine.add_many([f"{SECRET}.", "The bakery is open."])
+            kept = mine.add("The museum is full.")
+            mine.recall("bakery", limit=3)
+            with mine._engine.open_index(mine.name) as index:
+                read = mine._engine.ledger.read
+                pending = [second]
+
+                def late(space: str, *, after: int = 0) -> Any:
+                    if after == 0 and pending:
+                        theirs.erase(pending.pop())
+                    return read(space, after=after)
+
+                monkeypatch.setattr(mine._engine.ledger, "read", late)
+                mine.erase(first)
+                assert not pending
+                assert mine.admin.check() == {}
+                assert len(index.vectors) == 1
+                assert "bakery" not in str([index._memories, index.recently_recalled])
+            assert [hit.memory for hit in mine.recall("bakery", signals=["vectors"])] == [kept]
+
     def test_the_note_in_a_vault_goes_too(self, home: Path, tmp_path: Path) -> None:
         """One that a person has edited stays, and the certificate says so."""
         vault = tmp_path / "vault"

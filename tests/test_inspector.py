@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 import remanence
@@ -175,6 +176,49 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) 
     for place, (_, x, y, width) in enumerate(boxes):
         for _, other_x, other_y, other_width in boxes[place + 1 :]:
             assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
+
+
+def test_a_map_of_five_thousand_nodes_begins_in_groups(page: Page, address: str) -> None:
+    """Those that belong together are in a disc of their own, the most important in its middle, no disc on another."""
+    page.goto(address)
+    found = page.evaluate(
+        """async () => {
+          const { placeGroups } = await import("/inspector/js/layout_groups.js");
+          const [count, groups] = [5000, 50];
+          const [xs, ys, edges] = [new Float64Array(count), new Float64Array(count), []];
+          for (let node = 0; node < count; node += 1) {
+            for (const step of [1, 3, 7, 12, 20, 33]) edges.push(node, (node + step * groups) % count, 2);
+            if (node % 40 === 0) edges.push(node, (node * 31 + 1) % count, 1);
+          }
+          placeGroups(xs, ys, Float64Array.from(edges));
+          return [[...xs], [...ys]];
+        }"""
+    )
+    xs, ys = (np.array(each).reshape(-1, 50) for each in found)
+    middle_x, middle_y = xs[0], ys[0]
+    own = np.hypot(xs - middle_x, ys - middle_y).max(axis=0)
+    between = np.hypot(middle_x[:, None] - middle_x, middle_y[:, None] - middle_y)
+    whole = own < 150
+    assert np.isfinite(own).all()
+    assert whole.mean() > 0.9
+    assert (between + np.eye(50) * 1_000 > own[:, None] + own - 1)[np.ix_(whole, whole)].all()
+
+
+def test_a_new_map_settles_and_a_large_one_opens_with_a_neighbourhood(page: Page) -> None:
+    """The whole map is a click away; it comes to rest although it has more nodes than forces can order at once."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        names = [f"{first}{last}" for first in ("Al", "Be", "Ca", "Do", "El") for last in map(str, range(180))]
+        rows = [f"n{number}" for number in range(len(names))]
+        space.add_many(
+            {"text": f"Note {row}.", "entities": [(name, "thing"), (names[place // 30], "thing")], "triples": ()}
+            for place, (row, name) in enumerate(zip(rows, names, strict=True))
+        )
+        with served(space) as address:
+            page.goto(f"{address}#/graph")
+            expect(page.locator(".graph-caption")).to_contain_text("around it")
+            page.get_by_role("link", name="Whole map").click()
+            expect(page.locator(".graph-caption")).to_contain_text("900 entities")
+            expect(page.locator("canvas[data-settled]")).to_be_visible()
 
 
 def test_a_conflict_is_resolved_after_a_preview_and_undone(page: Page, address: str, story: remanence.Space) -> None:

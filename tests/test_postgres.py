@@ -26,6 +26,7 @@ from remanence.ledger import open_ledger, postgres_ledger, shown_location
 from remanence.ledger.postgres import parse_address
 from remanence.ledger.postgres_ledger import PostgresLedger
 from remanence.ports import Ledger
+from remanence.service.tokens import TokenStore
 from remanence.testing import HashingEmbedder
 from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
 
@@ -259,6 +260,93 @@ class TestManyWriters:
         quick.close()
 
 
+class TestExchanges:
+    """How often one waits for the server: each time costs as much as the way there and back."""
+
+    @pytest.fixture
+    def exchanges(self, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+        """What this thread sent, each time that it waits for the answer."""
+        sent: list[object] = []
+        this = threading.current_thread()
+        execute, synchronize = psycopg.RawCursor.execute, psycopg.Pipeline.__exit__
+
+        def executed(cursor: psycopg.RawCursor, query: object, *args: object, **options: object) -> object:
+            if cursor.connection._pipeline is None and threading.current_thread() is this:
+                sent.append(query)
+            return execute(cursor, query, *args, **options)
+
+        def synchronized(pipeline: psycopg.Pipeline, *error: object) -> None:
+            if threading.current_thread() is this:
+                sent.append("pipeline")
+            synchronize(pipeline, *error)
+
+        monkeypatch.setattr(psycopg.RawCursor, "execute", executed)
+        monkeypatch.setattr(psycopg.Pipeline, "__exit__", synchronized)
+        return sent
+
+    def test_an_add_takes_three(self, database: str, exchanges: list[object]) -> None:
+        """One asks for known vectors, one begins, one writes and commits."""
+        with opened(database) as space:
+            space.add("Ana lives in Porto.")
+            exchanges.clear()
+            space.add("Ana likes tea.")
+            assert len(exchanges) == 3, exchanges
+
+    def test_a_transaction_takes_two_whatever_it_appends(self, ledger: PostgresLedger, exchanges: list[object]) -> None:
+        """A value that cannot be stored fails with the commit, and nothing of the others is stored."""
+        moment = remanence.testing.FakeClock("2026-05-04")()
+        append_events(ledger, remembered_event("before"))
+        exchanges.clear()
+        with ledger.transaction() as transaction:
+            transaction.append("home", [remembered_event("a"), remembered_event("b")], at=moment)
+            transaction.append("home", [remembered_event("c")], at=moment)
+        assert len(exchanges) == 2, exchanges
+
+        def write() -> None:
+            with ledger.transaction() as transaction:
+                for space in ("home", "home\0", "home"):
+                    transaction.append(space, [remembered_event("d")], at=moment)
+
+        with pytest.raises(errors.InvalidInput, match="cannot be stored"):
+            write()
+        append_events(ledger, remembered_event("g"))
+        assert texts(ledger) == ["before", "a", "b", "c", "g"]
+        assert ledger.verify()[0] == 5
+
+    def test_with_the_default_embedder_it_takes_two(self, database: str, exchanges: list[object]) -> None:
+        """Known vectors are not asked for: it is faster to make them."""
+        with remanence.open(database) as space:
+            space.add("Ana lives in Porto.")
+            exchanges.clear()
+            space.add("Ana likes tea.")
+            assert len(exchanges) == 2, exchanges
+
+    def test_entries_of_others_take_two_more(self, database: str, tmp_path: Path, exchanges: list[object]) -> None:
+        """Which read them and their vectors. When they were recorded is known with the lock."""
+        with opened(database, cache=tmp_path / "a") as space, opened(database, cache=tmp_path / "b") as other:
+            space.add("The harbour is closed.")
+            other.add("The bakery is open.")
+            exchanges.clear()
+            space.add("The museum is full.")
+            assert len(exchanges) == 5, exchanges
+
+    def test_a_clock_that_is_behind_that_of_others(self, database: str, tmp_path: Path) -> None:
+        """What others have written meanwhile, in this and in another space, counts as before."""
+        later, sooner = (remanence.testing.FakeClock(day) for day in ("2026-05-05", "2026-05-04"))
+        with (
+            opened(database, cache=tmp_path / "a", clock=later) as ahead,
+            opened(database, cache=tmp_path / "b", clock=sooner) as behind,
+        ):
+            behind.add("The harbour is closed.")
+            ahead.add("The bakery is open.")
+            ahead.child("x").add("The museum is full.")
+            moments = [behind.add("The library is new."), behind.child("x").add("The bridge is old.")]
+            assert [memory.recorded_at > later() for memory in moments] == [True, True]
+            assert behind.child("y").add("Nobody was here.").recorded_at == sooner()
+            known = [memory.text for memory in behind.as_of(later()).memories()]
+            assert known == ["The harbour is closed.", "The bakery is open."]
+
+
 class TestCuts:
     def test_the_next_call_connects_again(self, ledger: PostgresLedger, database: str) -> None:
         """Connections that were cut while nobody used them are not noticed, in reading and in writing."""
@@ -270,7 +358,8 @@ class TestCuts:
         cut_connections(database)
         assert ledger.verify()[0] == 2
 
-    def test_a_cut_in_a_transaction_leaves_nothing(self, ledger: PostgresLedger, database: str) -> None:
+    @pytest.mark.parametrize("noticed", ["by the next statement", "by the commit"])
+    def test_a_cut_in_a_transaction_leaves_nothing(self, ledger: PostgresLedger, database: str, noticed: str) -> None:
         """The error says so, and the next transaction works."""
         moment = remanence.testing.FakeClock("2026-05-04")()
 
@@ -279,8 +368,10 @@ class TestCuts:
                 transaction.append("home", [remembered_event("lost")], at=moment)
                 cut_connections(database)
                 transaction.append("home", [remembered_event("lost too")], at=moment)
+                if noticed == "by the next statement":
+                    transaction.put_meta("name", "lost")
 
-        with pytest.raises(errors.LedgerUnavailable, match="nothing of this call") as caught:
+        with pytest.raises(errors.LedgerUnavailable, match=r"nothing of (this call|it) was stored") as caught:
             write()
         assert caught.value.written is False
         append_events(ledger, remembered_event("kept"))
@@ -518,3 +609,15 @@ class TestAdapters:
             memory = RemanenceMemory(space, session_id="one")
             memory.put(ChatMessage(role="user", content="I keep bees."))
             assert [message.content for message in memory.get_all()] == ["I keep bees."]
+
+
+def test_tokens_are_checked_again_after_a_restart_of_the_database(database: str) -> None:
+    """The server connects again by itself."""
+    with opened(database):
+        tokens = TokenStore(database)
+        secret, token = tokens.create("a", spaces=["default"], access="read")
+        cut_connections(database)
+        assert tokens.check(secret) == token
+        tokens.close()
+        with pytest.raises(errors.Closed, match="is closed"):
+            tokens.list()

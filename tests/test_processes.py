@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import remanence
+from remanence.core.engine import Engine
 from remanence.ledger import ledger_exists
 from remanence.schema import Entry
 from remanence.testing import HashingEmbedder
@@ -234,6 +236,51 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
 
             monkeypatch.setattr(ledger, "entries_at", late)
             assert not look(mine)
+
+
+@pytest.mark.usefixtures("with_files")
+def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The description of an entity is embedded after its entry was written; a kill can come in between. An index file
+    from before that is as good as a new one."""
+    monkeypatch.setattr("remanence.core.housekeeping.POLL_SECONDS", 0.05)
+    with monkeypatch.context() as killed:
+        killed.setattr(Engine, "embed_descriptions", lambda *_: None)
+        with remanence.open(home, embedder=HashingEmbedder()) as space:
+            space.add("AlphaOne makes bread.")
+            space.entities.register("AlphaOne", aliases=["AO"])
+    [file] = (home / "index").glob("*/*.idx")
+    early = file.read_bytes()
+    with remanence.open(home, embedder=HashingEmbedder()) as space, space._engine.open_index(space.name) as index:
+        deadline = time.monotonic() + 30
+        while index.missing_descriptions and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not index.graph.lacks_vectors
+        assert space.admin.check() == {}
+    file.write_bytes(early)
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert space.admin.check() == {}
+
+
+def test_what_another_process_embeds_later_is_noticed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This one has read the entry before its description was embedded."""
+    monkeypatch.setattr("remanence.core.housekeeping.POLL_SECONDS", 0.05)
+    with (
+        remanence.open(home, embedder=HashingEmbedder()) as mine,
+        remanence.open(home, embedder=HashingEmbedder()) as theirs,
+        mine._engine.open_index(mine.name) as index,
+    ):
+        embed = theirs._engine.embed_descriptions
+
+        def late(space: str) -> None:
+            index.catch_up()
+            embed(space)
+
+        monkeypatch.setattr(theirs._engine, "embed_descriptions", late)
+        theirs.entities.register("AlphaOne", aliases=["AO"])
+        deadline = time.monotonic() + 30
+        while index.missing_descriptions and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert mine.admin.check() == {}
 
 
 IDS = """

@@ -11,6 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +21,15 @@ import httpx
 import hypothesis
 import pytest
 import schemathesis
+import uvicorn
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 import remanence
 from remanence import InvalidInput, Space
 from remanence.cli import main
+from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.ports import ExtractionResult, Utterance
 from remanence.service.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
@@ -34,6 +40,25 @@ BASE = "/v1/spaces/default"
 def client_of(space: Space, tokens: TokenStore | None = None, **settings: Any) -> TestClient:
     app = create_app(space, settings=ServerSettings(**{"sweep_seconds": 0, **settings}), tokens=tokens)
     return TestClient(app, base_url="http://127.0.0.1")
+
+
+@contextmanager
+def connected_server(space: Space, **settings: Any) -> Iterator[str]:
+    """The address of a server on a port of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = create_app(space, settings=ServerSettings(sweep_seconds=0, port=port, **settings))
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture
@@ -126,6 +151,32 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert answer.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "media_type", "detail"),
+    [
+        ("memories", b"", "application/json", "body: Field required"),
+        ("recall", b'{"query": "x"', "application/json", "body: Invalid JSON"),
+        ("recall", b"null", "application/json", "body: "),
+        ("recall", b'{"query": "x"}', "text/plain", "body: Send the body as application/json (given: 'text/plain')"),
+        ("recall", b'{"query": "x", "limit": 0}', "application/json", "body.limit: "),
+        (f"memories/{'x' * 3_000}/touch", b"", "application/json", "path.id: "),
+    ],
+)
+def test_a_body_that_cannot_be_read(
+    client: TestClient, path: str, content: bytes, media_type: str, detail: str
+) -> None:
+    """The answer says where the mistake is, and what was given."""
+    answer = client.post(f"{BASE}/{path}", content=content, headers={"content-type": media_type})
+
+    assert (answer.status_code, answer.json()["error"]) == (422, "InvalidInput")
+    assert answer.json()["detail"].startswith(detail)
+
+
+def test_a_body_may_be_left_out_where_nothing_is_required(client: TestClient, porto: remanence.Memory) -> None:
+    """Then the defaults hold, whatever the media type of nothing is."""
+    assert client.post(f"{BASE}/memories/{porto.id}/touch").status_code == 200
+
+
 def test_files_become_memories_and_exports_come_back(client: TestClient, space: Space) -> None:
     """A dropped file, and an export that is dropped into another space."""
     added = client.post(f"{BASE}/files", params={"name": "../notes.txt"}, content=b"Ana lives in Porto.\n\nBob runs.")
@@ -138,12 +189,18 @@ def test_files_become_memories_and_exports_come_back(client: TestClient, space: 
 
 
 def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
-    """If the caller can read that."""
-    space.add_many([f"Fact number {number}." for number in range(20)])
-    answer = client.get(f"{BASE}/memories", headers={"accept-encoding": "gzip"})
+    """If the caller can read that. For a short one it would take longer than it saves."""
+    space.add_many([f"Fact number {number}." for number in range(50)])
+    answer, short, plain = (
+        client.get(f"{BASE}/memories", params={"limit": limit}, headers={"accept-encoding": encoding})
+        for limit, encoding in ((50, "gzip"), (2, "gzip"), (50, "identity"))
+    )
 
     assert answer.headers["content-encoding"] == "gzip"
-    assert len(answer.json()["items"]) == 20
+    assert answer.json() == plain.json()
+    assert len(plain.json()["items"]) == 50
+    assert "content-encoding" not in short.headers
+    assert "content-encoding" not in plain.headers
 
 
 def test_limits_on_bodies_and_rates(space: Space) -> None:
@@ -232,6 +289,36 @@ class TestAccess:
         assert secret.rpartition("_")[2].encode() not in stored
         assert (tmp_path / "server.db").stat().st_mode & 0o077 == 0
 
+    def test_tokens_are_kept_where_the_ledger_is(
+        self, location: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In the folder or in the database: made by the command, taken by a server, refused when revoked."""
+        monkeypatch.setenv("REMANENCE_MEMORY", location)
+        with remanence.open(location, embedder=HashingEmbedder()) as space:
+            assert main(["tokens", "create", "laptop", "default", "--access", "write"]) == 0
+            headers = {"authorization": f"Bearer {capsys.readouterr().out.strip()}", "Idempotency-Key": "k1"}
+            with client_of(space, require_token=True) as client:
+                answers = [client.post(f"{BASE}/memories", json={"text": "Ana runs."}, headers=headers) for _ in "ab"]
+                assert [each.status_code for each in answers] == [201, 201]
+                assert answers[1].headers["idempotency-replayed"] == "true"
+            assert main(["tokens", "list"]) == 0
+            token_id, name, *_ = capsys.readouterr().out.split("\t")
+            assert (name, main(["tokens", "revoke", token_id])) == ("laptop", 0)
+            with client_of(space, require_token=True) as client:
+                assert client.get(f"{BASE}/count", headers=headers).status_code == 401
+
+    def test_a_revocation_by_another_process_is_seen_after_a_second(self, tmp_path: Path) -> None:
+        """Until then the answer of the last look is used."""
+        now = [0.0]
+        here, there = TokenStore(tmp_path, clock=lambda: now[0]), TokenStore(tmp_path)
+        secret, token = here.create("a", spaces=["default"], access="read")
+        assert here.known(secret) is None
+        assert here.check(secret) == here.known(secret) == token
+        there.revoke(token.id)
+        now[0] = 1.0
+        assert here.known(secret) is None
+        assert here.check(secret) is None
+
 
 def test_expired_memories_are_swept_while_it_runs(space: Space, clock: FakeClock) -> None:
     """At once, and then at intervals."""
@@ -275,28 +362,60 @@ def test_one_slow_request_holds_nobody_up() -> None:
             release.wait(30)
         return [0.5] * len(texts)
 
-    with remanence.open(None, embedder=HashingEmbedder(), reader=reader) as space, client_of(space) as client:
+    class SlowExtractor(RuleExtractor):
+        def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
+            started.release()
+            release.wait(30)
+            return super().facts(utterances, now=now)
+
+    opened = remanence.open(None, embedder=HashingEmbedder(), reader=reader, extractor=SlowExtractor())
+    with opened as space, client_of(space) as client:
         space.add("Ana lives in Porto.")
+        requests: list[tuple[str, dict[str, Any]]] = [("recall", {"query": "slow Ana"})] * 3
+        requests += [("remember/now", {"text": "I live in Braga."}), ("remember", {"text": "I drink tea."})]
         slow = [
-            threading.Thread(target=client.post, args=(f"{BASE}/recall",), kwargs={"json": {"query": "slow Ana"}})
-            for _ in range(3)
+            threading.Thread(target=client.post, args=(f"{BASE}/{route}",), kwargs={"json": body})
+            for route, body in requests
         ]
         for thread in slow:
             thread.start()
-        for _ in slow:
+        for _ in slow:  # the last of them in the thread that works on queued jobs
             assert started.acquire(timeout=20)
         answers = [
             client.post(f"{BASE}/recall", json={"query": "Where does Ana live?"}),
             client.post(f"{BASE}/memories", json={"text": "Ana drinks tea."}),
             client.get(f"{BASE}/memories"),
         ]
-        held_up = all(thread.is_alive() for thread in slow)
+        held_up = all(thread.is_alive() for thread in slow[:-1])
         release.set()
         for thread in slow:
             thread.join(20)
 
     assert [answer.status_code for answer in answers] == [200, 201, 200]
     assert held_up
+
+
+def test_many_clients_are_answered_without_error(space: Space) -> None:
+    """32 at once, each on a connection of its own, while they also write; each finds what it has written."""
+    with connected_server(space) as address:
+
+        def ask(number: int) -> list[tuple[int, bool]]:
+            own = f"Client {number} keeps its key in drawer {number}."
+            found = []
+            with httpx.Client(base_url=address, timeout=60) as client:
+                for turn in range(4):
+                    if turn == 0:
+                        client.post(f"{BASE}/memories", json={"text": own}).raise_for_status()
+                    answer = client.post(f"{BASE}/recall", json={"query": own, "limit": 40})
+                    texts = [hit["memory"]["text"] for hit in answer.json()["hits"]]
+                    found.append((answer.status_code, own in texts))
+            return found
+
+        with ThreadPoolExecutor(32) as pool:
+            answers = [each for found in pool.map(ask, range(32)) for each in found]
+
+    assert answers == [(200, True)] * 128
+    assert space.count() == 32
 
 
 def test_the_description_is_exact(space: Space) -> None:

@@ -16,7 +16,7 @@ from remanence import InvalidInput, NotFound, Space
 from remanence.api.graph_facet import Graph
 from remanence.service import decision_operations, map_operations, operations
 from remanence.service import requests as ask
-from remanence.service.answers import HistoryEventAnswer, RecallAnswer
+from remanence.service.answers import HistoryEventAnswer, HitAnswer, RecallAnswer
 from remanence.service.files import FileAnswer
 from remanence.service.operations import OPERATIONS
 from remanence.service.spaces import Spaces, from_segment, to_segment
@@ -64,6 +64,27 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     assert [hit.superseded_by for hit in read] == [hit.superseded_by for hit in found]
     texts = [HistoryEventAnswer.of(event).model_dump_json() for event in events]
     assert [HistoryEventAnswer.model_validate_json(text).to_event() for text in texts] == list(events)
+
+
+def test_a_recall_is_written_as_its_answer_says(space: Space, clock: FakeClock) -> None:
+    """The JSON that the server writes without models has the fields and types of the model, and no others."""
+    space.add_turns([{"speaker": "Ana", "content": "I live in Porto.", "time": "2026-05-01", "conversation": "c"}])
+    clock.advance(days=1)
+    space.add("Ana lives in Lisbon.", tags=["home"], meta={"page": 3}, source="diary", valid_from="2026-05-03")
+    first, second = space.add_many(["The launch is in June.", "The launch is in July."])
+    space.graph.link(first, "contradicts", second)
+    space.touch(first.id)
+
+    class Exact(RecallAnswer, extra="forbid", strict=True): ...
+
+    for query in ("Where does Ana live?", "When is the launch?"):
+        request = ask.RecallRequest(query=query, history=True, explain=True)
+        written = operations.recall.json(space, request)
+        hits = json.loads(written)["hits"]
+        assert json.loads(written) == json.loads(operations.recall(space, request).model_dump_json())
+        assert Exact.model_validate_json(written)
+        assert set(hits[0]) == set(HitAnswer.model_fields)
+    assert any(hit["disagreements"] for hit in hits)
 
 
 def test_pages_have_every_memory_once(space: Space) -> None:

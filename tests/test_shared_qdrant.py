@@ -39,7 +39,7 @@ def server(shared_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Ite
     shared_server.fail()
 
 
-def opened(home: Path, server: RunningServer | str, **options: Any) -> remanence.Space:
+def opened(home: Path | str, server: RunningServer | str, **options: Any) -> remanence.Space:
     url = server if isinstance(server, str) else server.url
     return remanence.open(home, embedder=HashingEmbedder(), qdrant=url, **options)
 
@@ -384,12 +384,13 @@ with remanence.open(folder, embedder=HashingEmbedder(), qdrant=url, qdrant_setti
 """
 
 
-def test_four_processes_with_kills_agree_with_the_ledger(home: Path, server: RunningServer) -> None:
+@pytest.mark.slow
+def test_four_processes_with_kills_agree_with_the_ledger(location: str, server: RunningServer) -> None:
     """Each adds, recalls and erases on one ledger and one collection and is killed and started again; a fifth compares
     the collection with the ledger meanwhile and at the end."""
 
     def start(name: str) -> subprocess.Popen[str]:
-        arguments = [sys.executable, "-c", PROGRAM, str(home), server.url, name]
+        arguments = [sys.executable, "-c", PROGRAM, location, server.url, name]
         return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     names = ["Ada", "Bo", "Cy", "Di"]
@@ -400,7 +401,7 @@ def test_four_processes_with_kills_agree_with_the_ledger(home: Path, server: Run
                 assert process.stdout is not None
                 lines = [process.stdout.readline() for _ in range(2)]
                 assert all(lines), process.stderr and process.stderr.read()
-            with opened(home, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as fifth:
+            with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as fifth:
                 answer = fifth.recall("Who wrote the log?", limit=50, signals=["vectors"])
                 assert answer.missing == {}
                 assert answer
@@ -413,7 +414,7 @@ def test_four_processes_with_kills_agree_with_the_ledger(home: Path, server: Run
         for process in processes.values():
             process.kill()
             process.communicate()
-    with opened(home, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as space:
+    with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as space:
         assert space.admin.check() == {}
         assert space.verify().entries > 50
         assert points(server) == space.count()

@@ -17,6 +17,8 @@ MATTERS = Path(__file__).resolve().parent / "matters"
 RELATIONS = ("none", "replaces", "extends", "ends")
 WRONG = 30
 """How many wrong candidates of a written world are kept for a question: those that share most words with it."""
+TELLING = {"state", "change", "add", "long", "passing", "chat"}
+"""The kinds of lines that tell how a matter stands."""
 MONTHS = "January February March April May June July August September October November December".split()
 PEOPLE = (
     "Ana Ben Carla Deniz Elif Farid Greta Hugo Ines Jonas Kavya Leo Marta Nils Olga Pavel Quinn Rosa Samir Tess "
@@ -228,6 +230,7 @@ class World:
         return {
             "set": "matters",
             "q": asked,
+            "pairs": self._pairs_for(asked, told, close),
             "kind": kind,
             "matter": told.key[0],
             "unseen": matter.get("unseen"),
@@ -238,13 +241,29 @@ class World:
             ],
         }
 
+    def _pairs_for(self, asked: str, told: Told, close: list[Line]) -> list[dict[str, Any]]:
+        """For a question, pairs of a statement that answers it and a later one, with what that does to the answer: of
+        the later ones on another matter or of someone else, nothing."""
+        rng = self.rng
+        stated = [line for line in told.lines if line.kind in TELLING]
+        if not stated:
+            return []
+        earlier = rng.choice(stated)
+        own = [(line, _relation(told.matter, earlier, line)) for line in told.lines if line is not earlier]
+        own = [(line, relation) for line, relation in own if relation is not None]
+        others = [(line, "none") for line in close if told.key not in line.about]
+        chosen = rng.sample(own, min(len(own), 2)) + rng.sample(others, min(len(others), 2))
+        return [
+            {"q": asked, "earlier": _side(earlier), "later": _side(line), "relation": relation}
+            for line, relation in chosen
+        ]
+
     def pairs(self) -> list[dict[str, Any]]:
         """Pairs of statements with what the later does to the earlier."""
         rng = self.rng
         out = []
-        telling = {"state", "change", "add", "long", "passing", "chat"}
         for told in self.told:
-            stated = [line for line in told.lines if line.kind in telling]
+            stated = [line for line in told.lines if line.kind in TELLING]
             for earlier in stated:
                 for later in told.lines:
                     relation = _relation(told.matter, earlier, later)
@@ -297,7 +316,8 @@ def shared_words(question: str, text: str) -> int:
 
 
 def read_written() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The questions and pairs of whole worlds and talks that were written by hand."""
+    """The questions and pairs of whole worlds and talks that were written by hand. A question has its own pairs, of a
+    statement that answers it and one that may change the answer."""
     home = MATTERS.parent
     worlds, talks = (_read_worlds(home / name, name) for name in ("worlds", "talks"))
     return worlds[0] + talks[0], worlds[1] + talks[1]
@@ -330,11 +350,35 @@ def _read_worlds(folder: Path, name: str, files: str = "*.jsonl") -> tuple[list[
                 right = [cand for cand in cands if cand["y"]]
                 cands = right + [cand for cand in cands if not cand["y"]][:WRONG]
                 known = asked["kind"] != "none"
-                questions.append({"set": name, "q": asked["q"], "answerable": known, "cands": cands})
+                later = _pairs_for(asked, world["memories"], side_of)
+                questions.append({"set": name, "q": asked["q"], "answerable": known, "cands": cands, "pairs": later})
             for pair in world["pairs"]:
                 earlier, later = side_of[pair["earlier"]], side_of[pair["later"]]
                 pairs.append({"earlier": earlier, "later": later, "relation": pair["relation"]})
     return questions, pairs
+
+
+def _pairs_for(
+    asked: dict[str, Any], memories: list[dict[str, Any]], side_of: dict[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """For a question about now or another time, each statement that answers it with all later ones: those that answer
+    it otherwise replace the answer, those that do not answer it leave it."""
+    right, stale = set(asked["right"]), set(asked["stale"])
+    if asked["kind"] not in ("now", "at") or not right:
+        return []
+    out = []
+    for place, earlier in enumerate(memories):
+        if earlier["id"] in right | stale:
+            for later in memories[place + 1 :]:
+                if (earlier["id"] in right) != (later["id"] in right) and later["id"] in right | stale:
+                    relation = "replaces"
+                elif later["id"] not in right | stale:
+                    relation = "none"
+                else:
+                    continue  # two that hold at one time, or two at other times
+                sides = {"earlier": side_of[earlier["id"]], "later": side_of[later["id"]]}
+                out.append({"q": asked["q"], **sides, "relation": relation})
+    return out
 
 
 def make_questions(matters: list[dict[str, Any]], count: int, seed: int) -> tuple[list[dict], list[dict]]:

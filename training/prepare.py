@@ -25,12 +25,14 @@ from chats import in_chats, read_chats
 from generate import RELATIONS, make_questions, read_matters, read_strangers, read_written, shared_words, split_matters
 from tokenizers import Tokenizer
 
-from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question
+from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question, with_question
 
 Packs = list[dict[str, Any]]
 VOCABULARY = 21_000
 """How many word pieces are kept. They are in the order of how common they are, so rare words become several pieces."""
 MAX_QUESTION, MAX_PASSAGE = 88, 150
+MAX_EARLIER, MAX_LATER = 117, 117
+"""The same of two statements that are compared for a question, which stands before the earlier one."""
 IN_CHATS = 6_000
 """How many questions are also asked at the end of a chat."""
 TRAINED_SETS = ("longmemeval_pool", "hotpotqa_1000", "2wiki_1000", "musique_300", "timeqa_human")
@@ -48,7 +50,7 @@ def main() -> None:
     ours, others, pairs = read_sources(options)
     packs = [*ours, *others, *in_chats(ours, IN_CHATS), *read_chats()]
     random.Random(1).shuffle(pairs["train"])
-    made = pairs | {"train": pairs["train"][:250_000], "beside": list(beside(packs))}
+    made = pairs | {"train": pairs["train"][:250_000], "beside": list(beside(packs))} | pairs_for_questions(packs)
     arrays = encode(packs)
     arrays |= encode_pairs(made, arrays.pop("store"), tokenizer)
     np.savez_compressed(options.out / "data.npz", kept=np.array(kept, np.int32), **arrays)
@@ -107,6 +109,15 @@ def beside(packs: Iterable[dict[str, Any]], count: int = 2) -> Iterator[dict[str
             pairs = [(a, b) for a in near for b in near if a is not b and not (a["y"] and b["y"])]
             for earlier, later in rng.sample(pairs, min(len(pairs), count)):
                 yield {"earlier": earlier, "later": later, "relation": "none"}
+
+
+def pairs_for_questions(packs: Packs) -> dict[str, Packs]:
+    """The pairs of statements that questions have, by what they are for."""
+    kinds = {"asked": ("matters",), "asked_written": ("worlds", "talks"), "asked_strangers": ("strangers",)}
+    return {
+        name: [pair for pack in packs if pack["set"] in sets for pair in pack.get("pairs", ())]
+        for name, sets in kinds.items()
+    }
 
 
 def read_dump(name: str, data: Path, dumps: Path) -> list[dict[str, Any]]:
@@ -194,8 +205,8 @@ def encode_pairs(pairs: dict[str, list[dict[str, Any]]], store: Store, tokenizer
     for name, made in pairs.items():
         rows = [
             (
-                store(passage_of("", pair["earlier"]), MAX_QUESTION),
-                store(passage_of("", pair["later"]), MAX_PASSAGE),
+                store(*_earlier(pair)),
+                store(passage_of(pair.get("q", ""), pair["later"]), MAX_PASSAGE if "q" not in pair else MAX_LATER),
                 RELATIONS.index(pair["relation"]),
             )
             for pair in made
@@ -211,6 +222,13 @@ def encode_pairs(pairs: dict[str, list[dict[str, Any]]], store: Store, tokenizer
             tokens.append(np.array(ids, np.uint16))
             lengths.append(len(ids))
     return out | {"tokens": np.concatenate(tokens), "lengths": np.array(lengths, np.int32)}
+
+
+def _earlier(pair: dict[str, Any]) -> tuple[str, int]:
+    """The earlier statement of a pair, with the question before it if there is one; and how many tokens it may have."""
+    if "q" not in pair:
+        return passage_of("", pair["earlier"]), MAX_QUESTION
+    return with_question(pair["q"], passage_of(pair["q"], pair["earlier"])), MAX_EARLIER
 
 
 def passage_of(question: str, cand: dict[str, Any]) -> str:

@@ -52,10 +52,11 @@ KEEP = {3: [0, 5, 11], 4: [0, 4, 8, 11], 6: [0, 2, 4, 6, 8, 11]}
 """Which layers of the large reader a student begins with; student layer n follows large layer FOLLOW[n]."""
 FOLLOW = {3: [3, 7, 11], 4: [2, 5, 8, 11], 6: [1, 3, 5, 7, 9, 11]}
 RATE = {"teacher": 2.5e-5, "large": 6e-5, 3: 2.5e-4, 4: 2e-4, 6: 1.5e-4}
-QUESTIONS, CANDIDATES, PAIRS = 64, 14, 112
+QUESTIONS, CANDIDATES, PAIRS = 64, 14, 160
 PAIR_SHARE = (0.38, 0.34, 0.14, 0.14)
-PAIR_SOURCE = {"train": 0.5, "written": 0.35, "beside": 0.15}
-"""How often pairs of each source are drawn: made of matters, written, and texts that stand beside each other."""
+PAIR_SOURCE = {"train": 0.3, "written": 0.2, "beside": 0.1, "asked": 0.15, "asked_written": 0.25}
+"""How often pairs of each source are drawn: made of matters, written, texts that stand beside each other, and those of a
+question."""
 
 
 class Data:

@@ -28,6 +28,7 @@ from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
     from remanence_mcp.access import Grant as Grant
+    from remanence_mcp.access import StoredTokens as StoredTokens
     from remanence_mcp.access import TokenFile as TokenFile
     from remanence_mcp.knowledge_graph import KnowledgeGraph as KnowledgeGraph
     from remanence_mcp.running import run_http as run_http
@@ -40,6 +41,7 @@ _MODULES = {
     "Grant": ("access", "mcp"),
     "KnowledgeGraph": ("knowledge_graph", "mcp"),
     "MemoryServer": ("server", "mcp"),
+    "StoredTokens": ("access", "mcp"),
     "TokenFile": ("access", "mcp"),
     "make_server": ("server", "mcp"),
     "run_http": ("running", "mcp"),

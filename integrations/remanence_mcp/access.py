@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -9,25 +10,32 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from remanence import InvalidInput, Space
+from remanence.service.operation import Access
+from remanence.service.server_database import location_of
 from remanence.service.spaces import Spaces
+from remanence.service.tokens import ACCESSES, TokenStore
 
-Right = Literal["read", "write"]
-RIGHTS: tuple[Right, ...] = ("read", "write")
+Right = Access
+RIGHTS = ACCESSES
 _MIN_TOKEN_LENGTH = 16
 _SPACE_CLAIM, _RIGHT_CLAIM = "remanence_space", "remanence_right"
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The space that a caller may use, and whether to read it only or also to write to it."""
+    """The space that a caller may use, and what for: to read, also to write, or ("admin") also to apply upkeep."""
 
     space: Space
-    right: Right = "write"
+    right: Right = "admin"
+
+    def allows(self, right: Right) -> bool:
+        """Whether it allows as much."""
+        return RIGHTS.index(right) <= RIGHTS.index(self.right)
 
 
 _current: ContextVar[Grant | None] = ContextVar("remanence_mcp_grant", default=None)
@@ -39,6 +47,17 @@ def current_space() -> Space:
     if grant is None:
         raise RuntimeError("no call of an MCP client is running")
     return grant.space
+
+
+def require_admin(what: str) -> None:
+    """Refuse the call that is running unless its caller may apply upkeep.
+
+    Raises:
+        InvalidInput: The caller may not.
+    """
+    grant = _current.get()
+    if grant is not None and not grant.allows("admin"):
+        raise InvalidInput(f"{what} needs a token with the access 'admin', and this client has {grant.right!r}.")
 
 
 class using_grant:
@@ -94,31 +113,74 @@ class TokenFile(TokenVerifier):
         return AccessToken(token=token, client_id=f"token:{digest[:16]}", scopes=[right], claims=claims)
 
 
+class StoredTokens(TokenVerifier):
+    """The tokens that `remanence tokens` makes, which the REST server takes, too.
+
+    A token uses the space of the server if it opens that one, and otherwise the first space that it is bound to.
+
+    Args:
+        space: The space of the server. Its folder or database has the tokens.
+
+    Raises:
+        InvalidInput: There is no token.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     StoredTokens(space)
+        Traceback (most recent call last):
+        remanence.errors.InvalidInput: there are no tokens. Make one: remanence tokens create NAME SPACE --access write.
+    """
+
+    def __init__(self, space: Space, store: TokenStore | None = None) -> None:
+        self._space = space.name
+        self._store = store or TokenStore(location_of(space))
+        if not self._store.list():
+            self._store.close()
+            raise InvalidInput("there are no tokens. Make one: remanence tokens create NAME SPACE --access write.")
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The grant of a token; None if it is unknown, expired or revoked."""
+        found = self._store.known(token) or await asyncio.to_thread(self._store.check, token)
+        if found is None:
+            return None
+        space = self._space if found.opens(self._space) else found.spaces[0]
+        claims = {_SPACE_CLAIM: space, _RIGHT_CLAIM: found.access}
+        expires_at = None if found.expires_at is None else int(found.expires_at.timestamp())
+        return AccessToken(
+            token=token, client_id=f"token:{found.id}", scopes=[found.access], expires_at=expires_at, claims=claims
+        )
+
+    def close(self) -> None:
+        """Close the store of the tokens."""
+        self._store.close()
+
+
 GrantOf = Callable[[AccessToken | None], Grant | None]
 """From the token of a call, if it has one, to what it may do; None refuses the call."""
 
 
-def one_space(space: Space, right: Right = "write") -> GrantOf:
+def one_space(space: Space, right: Right = "admin") -> GrantOf:
     """Every caller uses the same space."""
     grant = Grant(space, right)
     return lambda token: grant
 
 
-def space_of_token(root: Space, right: Right = "write") -> GrantOf:
-    """Each token uses the space that `TokenFile` names for it."""
+def space_of_token(root: Space, right: Right = "admin") -> GrantOf:
+    """Each token uses the space that `TokenFile` or `StoredTokens` names for it."""
     spaces = Spaces(root)
 
     def grant_of(token: AccessToken | None) -> Grant | None:
         claims = (token.claims if token is not None else None) or {}
         if _SPACE_CLAIM not in claims:
             return None
-        allowed: Right = "write" if "write" == right == claims.get(_RIGHT_CLAIM) else "read"
+        allowed = min(right, claims[_RIGHT_CLAIM], key=RIGHTS.index)
         return Grant(spaces.get(claims[_SPACE_CLAIM]), allowed)
 
     return grant_of
 
 
-def space_of_user(root: Space, right: Right = "write") -> GrantOf:
+def space_of_user(root: Space, right: Right = "admin") -> GrantOf:
     """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
 
     The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -26,6 +28,7 @@ _KINDS = {
     "consolidated_from": "derived_from",
 }
 _TYPES = {"related_to": "related", "derived_from": "consolidated_from"}
+_REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
 _MARK = "cortex:"
 """What the reason of a link begins with if it holds a type and metadata as JSON."""
 Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
@@ -132,11 +135,13 @@ def touch_memory(
 @TOOLS.tool("Record the use of memories", writes=True, next_step=_IDS)
 def observe_memory_usage(
     memory_ids: Ids,
-    context_tags: Annotated[list[str] | None, Field(description="Tags of what they were used for")] = None,
+    context_tags: Annotated[Sequence[str] | None, Field(description="Tags of what they were used for")] = (),
 ) -> dict[str, Any]:
     """Record that memories were used in an answer, not only found. A memory that was used for another matter than its
     own tags say becomes stronger."""
     space, ids = current_space(), _several(memory_ids)
+    if os.environ.get(_REINFORCE_VARIABLE, "").strip().lower() in ("false", "0", "no", "off"):
+        return {"reinforced": False, "reason": f"{_REINFORCE_VARIABLE} is off", "count": 0}
     known = {each.id for each in space.get_many(ids)} if ids else set()
     wanted = [each for each in dict.fromkeys(ids) if each in known]
     reports = {each.memory: each for each in space.upkeep.observe_usage(wanted, context_tags or ())} if wanted else {}
@@ -265,7 +270,9 @@ def create_relation(
         Field(description="How the first is related to the second"),
     ],
     strength: Annotated[float, Field(ge=0, le=1, description="How strong the relation is")] = 1.0,
-    metadata: Annotated[dict[str, Any] | None, Field(description="Other metadata")] = None,
+    metadata: Annotated[
+        dict[str, Any] | None, Field(description="Other metadata", json_schema_extra={"default": {}})
+    ] = None,
 ) -> dict[str, Any]:
     """Relate one memory to another."""
     kept: dict[str, Any] = {"type": relation_type} | ({"metadata": metadata} if metadata else {})

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
-from remanence_mcp.access import current_space
+from remanence_mcp.access import current_space, require_admin
 from remanence_mcp.budget import MaxTokens, fitting, preview
 from remanence_mcp.tool_sets import ToolSet
 
@@ -27,6 +27,8 @@ def gc(
     limit: Annotated[int | None, Field(ge=1, description="The most memories to process")] = None,
 ) -> dict[str, Any]:
     """Remove memories that have faded: their decay score is below the threshold. They can be restored."""
+    if not dry_run:
+        require_admin("gc with dry_run=false")
     plan = current_space().upkeep.gc(dry_run=dry_run, how="archive" if archive_instead else "forget", limit=limit)
     count, verb = len(plan), "archive" if archive_instead else "remove"
     did = f"Would {verb}" if dry_run else f"{verb.capitalize()}d"
@@ -54,6 +56,8 @@ def promote_memory(
 ) -> dict[str, Any]:
     """Promote memories that were used often or score high to long-term memory: they are not removed when they fade."""
     upkeep = current_space().upkeep
+    if not dry_run:
+        require_admin("promote_memory without dry_run=true")
     if memory_id is None and not auto_detect:
         raise InvalidInput("promote_memory takes a memory_id, or auto_detect=true.")
     if memory_id is None:
@@ -150,6 +154,8 @@ def consolidate_memories(
     """Merge memories that say nearly the same into one (apply), relate them (link), or show what would happen
     (preview). The originals are replaced and stay in the history."""
     space = current_space()
+    if mode != "preview":
+        require_admin(f"consolidate_memories with mode={mode!r}")
     chosen = _chosen(space, cluster_id, auto_detect, cohesion_threshold)
     upkeep = space.upkeep.using(merge_cohesion=cohesion_threshold)
     ids = [cluster.id for cluster in chosen]

@@ -37,9 +37,9 @@ def remember(
     sentence that can be understood alone, with names in place of "he" or "there". If it changes something that is
     known, say how it is now: the older version is replaced and stays in the history."""
     space = current_space()
-    if tags is None and valid_from is None and importance is None:
-        stored = remember_text(space, text, source=SOURCE)
-    else:
+    if valid_from is None:
+        stored = remember_text(space, text, source=SOURCE, tags=tags or (), importance=importance)
+    else:  # facts that are drawn from it would be valid from now on, not from `valid_from`
         stored = space.add(text, tags=tags or (), valid_from=valid_from, importance=importance, source=SOURCE)
     return {"id": stored.id, "text": stored.text, "entities": [mention.name for mention in stored.mentions]}
 

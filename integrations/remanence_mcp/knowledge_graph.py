@@ -2,6 +2,9 @@
 
 Each of them is a memory with a key, so that every deletion is a forgetting that can be undone, `recall` finds them, and
 a relation is one of the graph of the space. The exact names and texts are in the meta of the memory.
+
+Other memories of the space are part of the graph, too: whom a memory mentions is an entity, its text an observation of
+each of these, and a relation that holds now is a relation.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ TAG = "knowledge-graph"
 _META = "graph"
 _SOURCE = "mcp"
 _RECALLED = 10
+_ALL = 1 << 30
 
 EntityFields = dict[str, Any]
 """`name`, `entityType` and `observations`."""
@@ -28,11 +32,18 @@ RelationFields = dict[str, str]
 
 @dataclass(slots=True)
 class _Graph:
-    """All that is stored: entities by name with their memory, observations of each, relations with their memory."""
+    """All that is stored: entities by name with their memory, observations of each, relations with their memory.
 
-    entities: dict[str, tuple[str, str]] = field(default_factory=dict)
+    An entity or a relation that other memories tell of has no memory of its own: None.
+    """
+
+    entities: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     observations: dict[str, dict[str, str]] = field(default_factory=dict)
-    relations: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    relations: dict[tuple[str, str, str], str | None] = field(default_factory=dict)
+
+    def is_created(self, name: str) -> bool:
+        """Whether `create_entities` made an entity with this name."""
+        return self.entities.get(name, ("", None))[1] is not None
 
     def entity(self, name: str) -> EntityFields:
         return {
@@ -62,7 +73,7 @@ class KnowledgeGraph:
         graph, rows, new = self._read(), list[dict[str, Any]](), list[EntityFields]()
         for entity in entities:
             name, kind = _name(entity["name"]), str(entity["entityType"])
-            if name in graph.entities:
+            if graph.is_created(name):
                 continue
             graph.entities[name] = kind, ""
             observations = list(dict.fromkeys(entity.get("observations") or []))
@@ -115,7 +126,7 @@ class KnowledgeGraph:
         ids = [graph.entities[name][1] for name in found]
         ids += [memory for name in found for memory in graph.observations.get(name, {}).values()]
         ids += [memory for (a, b, _), memory in graph.relations.items() if a in found or b in found]
-        self._space.forget_many(ids, why="the entity was deleted")
+        self._space.forget_many(list(dict.fromkeys(filter(None, ids))), why="the entity was deleted")
         return found, [name for name in dict.fromkeys(names) if name not in graph.entities]
 
     def delete_observations(self, deletions: Iterable[Mapping[str, Any]]) -> tuple[int, list[str]]:
@@ -131,12 +142,15 @@ class KnowledgeGraph:
         return len(ids), missing
 
     def delete_relations(self, relations: Iterable[Mapping[str, str]]) -> int:
-        """Forget relations. Returns how many were there."""
+        """Forget relations; those that other memories tell of end now. Returns how many were there."""
         graph = self._read()
-        keys = dict.fromkeys((each["from"], each["to"], each["relationType"]) for each in relations)
-        ids = [graph.relations[key] for key in keys if key in graph.relations]
+        given = dict.fromkeys((each["from"], each["to"], each["relationType"]) for each in relations)
+        keys = [key for key in given if key in graph.relations]
+        ids = [memory for key in keys if (memory := graph.relations[key]) is not None]
         self._space.forget_many(ids, why="the relation was deleted")
-        return len(ids)
+        for subject, object_, predicate in (key for key in keys if graph.relations[key] is None):
+            self._space.graph.invalidate(subject, predicate, object_, observed_by=_SOURCE)
+        return len(keys)
 
     def read(self) -> tuple[list[EntityFields], list[RelationFields]]:
         """All entities and relations, in the order in which they were created."""
@@ -155,8 +169,8 @@ class KnowledgeGraph:
             if any(wanted in text.lower() for text in (name, kind, *graph.observations.get(name, {})))
         ]
         if not names and query.strip():
-            hits = self._space.recall(query, limit=_RECALLED, tags=TAG).relevant
-            found = (_entity_of(hit.memory) for hit in hits)
+            hits = self._space.recall(query, limit=_RECALLED).relevant
+            found = (name for hit in hits for name in _entities_of(hit.memory))
             names = [name for name in dict.fromkeys(found) if name in graph.entities]
         return self._part(graph, names)
 
@@ -201,23 +215,44 @@ class KnowledgeGraph:
             raise NotFound(f"Entity with name {name} not found. Create it first, or give a name as it was created.")
 
     def _read(self) -> _Graph:
-        graph = _Graph()
-        for memory in self._space.memories(tags=TAG):
-            fields = memory.meta.get(_META)
+        graph, others = _Graph(), list[Memory]()
+        for memory in self._space.memories():
+            fields = memory.meta.get(_META) if TAG in memory.tags else None
             if not isinstance(fields, dict):
-                continue
-            if "relation" in fields:
+                others.append(memory)
+            elif "relation" in fields:
                 graph.relations[tuple(fields["relation"])] = memory.id
             elif "observation" in fields:
                 graph.observations.setdefault(fields["entity"], {})[fields["observation"]] = memory.id
             elif "entity" in fields:
                 graph.entities[fields["entity"]] = fields["type"], memory.id
+        if others:
+            self._add_memories(graph, others)
         return graph
 
+    def _add_memories(self, graph: _Graph, memories: Iterable[Memory]) -> None:
+        """Add what memories tell that were not stored by these operations."""
+        # An alias counts as the main name, so that one entity is one node.
+        names = {name: entity.name for entity in self._space.entities._slice(None, 0, _ALL)[0] for name in entity.names}
+        created = set(graph.relations.values())
+        for memory in memories:
+            for mention in memory.mentions:
+                name = names.get(mention.name, mention.name)
+                graph.entities.setdefault(name, (mention.kind, None))
+                graph.observations.setdefault(name, {}).setdefault(memory.text, memory.id)
+        now = self._space._now()
+        for relation in self._space.graph._all_relations():
+            ended = relation.valid.end is not None and relation.valid.end <= now
+            ends = relation.subject, relation.object
+            if not ended and created.isdisjoint(relation.evidence) and graph.entities.keys() >= set(ends):
+                graph.relations.setdefault((*ends, relation.predicate), None)
 
-def _entity_of(memory: Memory) -> str | None:
-    fields = memory.meta.get(_META) or {}
-    return fields.get("entity") or (fields["relation"][0] if "relation" in fields else None)
+
+def _entities_of(memory: Memory) -> list[str]:
+    fields = memory.meta.get(_META)
+    if not isinstance(fields, dict):
+        return [mention.name for mention in memory.mentions]
+    return [fields["entity"]] if "entity" in fields else fields["relation"][:1]
 
 
 def _relation(key: tuple[str, str, str]) -> RelationFields:

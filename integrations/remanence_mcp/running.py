@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server.transport_security import TransportSecuritySettings
 
 from remanence import InvalidInput
+from remanence.service.network import is_loopback
 
 if TYPE_CHECKING:
     from remanence_mcp.server import MemoryServer
@@ -42,22 +42,8 @@ def http_options(server: MemoryServer, host: str) -> dict[str, Any]:
     if not server.asks_for_token:
         raise InvalidInput(
             f"host={host!r} can be reached from other machines, and everybody there could read and write all memories. "
-            "Give tokens (--token or --tokens FILE), or serve at 127.0.0.1."
+            "Give tokens (`remanence tokens create`, --token or --tokens FILE), or serve at 127.0.0.1."
         )
     # Tokens protect it, and behind a proxy the name of the host is not known here.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return {"streamable_http_path": PATH, "transport_security": security}
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.org")
-    (True, True, False, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -17,7 +17,17 @@ from pydantic import AnyHttpUrl, ValidationError
 
 from remanence import InvalidInput, NotFound, RemanenceError, Space, __version__
 from remanence.adapters import require_space
-from remanence_mcp.access import Grant, GrantOf, Right, TokenFile, one_space, space_of_token, space_of_user, using_grant
+from remanence_mcp.access import (
+    Grant,
+    GrantOf,
+    Right,
+    StoredTokens,
+    TokenFile,
+    one_space,
+    space_of_token,
+    space_of_user,
+    using_grant,
+)
 from remanence_mcp.resources import add_prompts, add_resources
 from remanence_mcp.tool_sets import DEFAULT, ToolSet, ToolSpec, load_tools
 
@@ -75,7 +85,7 @@ class MemoryServer(MCPServer[Any]):
             return _error(f"there is no tool {name!r}. The tools are {', '.join(self._specs)}.", {})
         tool_set, spec = self._specs[name]
         grant = self._grant(context)
-        if spec.writes and grant.right == "read":
+        if spec.writes and not grant.allows("write"):
             message = f"{name} writes, and this client may only read. Continue without it, or ask the user for access."
             return _error(message, tool_set.error_shape(message))
         try:
@@ -110,7 +120,7 @@ def make_server(
     tools: str | Sequence[str] = (),
     default_tools: bool = True,
     read_only: bool = False,
-    tokens: TokenFile | None = None,
+    tokens: TokenFile | StoredTokens | None = None,
     verifier: TokenVerifier | None = None,
     url: str = "http://127.0.0.1:8765/mcp",
     issuer: str | None = None,
@@ -122,10 +132,12 @@ def make_server(
     Args:
         space: The space that every client uses; with `tokens`, any space of the folder; with `verifier`, the parent
             space of all users.
-        tools: More sets of tools: "cortex", "kg", "graph", "files"; several as a list or with commas.
+        tools: More sets of tools: "cortex", "kg", "graph", "files"; several as a list or with commas. "cortex" and
+            "graph" both have a `read_graph`: that of the set that is named second is `graph_read_graph` or
+            `cortex_read_graph`.
         default_tools: Whether to have the default tools too.
         read_only: Whether to leave out the tools that write.
-        tokens: Bearer tokens, each for a space of its own.
+        tokens: Bearer tokens, each for its space: `StoredTokens(space)`, those of `remanence tokens`, or a `TokenFile`.
         verifier: Checks the tokens of an identity provider; each user has a space of their own,
             `space.child("users", subject)`.
         url: Where clients reach the server, for `tokens` and `verifier`.
@@ -134,7 +146,7 @@ def make_server(
         instructions: What a client tells its model about the server.
 
     Raises:
-        InvalidInput: There is no such set of tools, two have a tool of the same name, or `space` is not a space.
+        InvalidInput: There is no such set of tools, or `space` is not a space.
 
     Example:
         >>> import anyio, remanence
@@ -172,7 +184,7 @@ def make_server(
 
 
 def _right(read_only: bool) -> Right:
-    return "read" if read_only else "write"
+    return "read" if read_only else "admin"
 
 
 def _auth(url: str, issuer: str | None) -> AuthSettings:

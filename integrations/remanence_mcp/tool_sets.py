@@ -6,11 +6,12 @@ A tool is a function. Its docstring and the descriptions of its parameters are w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
 from remanence import InvalidInput
+from remanence.adapters import tool_name
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,10 +36,11 @@ class ToolSpec:
     writes: bool = False
     destructive: bool = False
     next_step: str = ""
+    prefix: str = ""
 
     @property
     def name(self) -> str:
-        return self.function.__name__
+        return tool_name(self.prefix, self.function.__name__)
 
     @property
     def description(self) -> str:
@@ -66,10 +68,13 @@ class ToolSet:
 
 
 def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
-    """The tools of these sets, in order.
+    """The tools of these sets, in order. One whose name an earlier set has already is named with its set before it.
+
+    >>> [spec.name for _, spec in load_tools("graph,cortex") if "read_graph" in spec.name]
+    ['read_graph', 'cortex_read_graph']
 
     Raises:
-        InvalidInput: There is no such set, or two of them have a tool of the same name.
+        InvalidInput: There is no such set.
     """
     wanted = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
     found: dict[str, tuple[ToolSet, ToolSpec]] = {}
@@ -80,9 +85,6 @@ def load_tools(names: str | Sequence[str]) -> list[tuple[ToolSet, ToolSpec]]:
             tool_set: ToolSet = import_module(f"remanence_mcp.{module}").TOOLS
             for spec in tool_set.tools:
                 if spec.name in found:
-                    raise InvalidInput(
-                        f"tools={names!r} has the tool {spec.name!r} twice, once in {name!r}. Leave one of the sets "
-                        "out, or run a second server for it."
-                    )
+                    spec = replace(spec, title=f"{spec.title} ({name})", prefix=f"{name}_")
                 found[spec.name] = tool_set, spec
     return list(found.values())

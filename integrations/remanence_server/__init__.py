@@ -2,6 +2,7 @@
 
 app.py           the application: routes, start and end
 routes.py        a route for each operation of `remanence.service`
+body_route.py    reading the path and the body of a request
 other_routes.py  files, exports, events, health, metrics
 access.py        who asks, and what they may do
 problems.py      errors as application/problem+json

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from remanence.service.network import is_loopback
 from remanence.service.operation import Access
 from remanence.service.tokens import Token, TokenStore
 from remanence_server.problems import Refused, problem
-from remanence_server.settings import ServerSettings, is_loopback
+from remanence_server.settings import ServerSettings
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class AccessControl:
         self._settings = settings
         self._tokens = tokens
 
-    def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Caller:
         """Who sent a request.
 
         Raises:
@@ -52,7 +54,7 @@ class AccessControl:
         """
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if given:
-            token = self._tokens.check(given.strip()) if scheme.lower() == "bearer" else None
+            token = await self._token(given.strip()) if scheme.lower() == "bearer" else None
             if token is None:
                 raise Refused(
                     problem(401, "this token is unknown, expired or revoked. Make one: remanence tokens create.")
@@ -62,6 +64,10 @@ class AccessControl:
             raise Refused(problem(401, "a token is needed, as in: Authorization: Bearer rem_... Ask for one."))
         self._refuse_other_sites(request)
         return Caller(None)
+
+    async def _token(self, given: str) -> Token | None:
+        # Looking it up may wait for a database, and must not hold up the event loop.
+        return self._tokens.known(given) or await asyncio.to_thread(self._tokens.check, given)
 
     def _refuse_other_sites(self, request: Request) -> None:
         """A web page must not use the server of whoever looks at it, by whichever name it calls this machine."""

@@ -17,8 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remanence import RemanenceError, Space, __version__
+from remanence.service.server_database import location_of
 from remanence.service.spaces import Spaces
-from remanence.service.tokens import TokenStore, server_folder
+from remanence.service.tokens import TokenStore
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
@@ -27,39 +28,40 @@ from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
 from remanence_server.problems import Problem, Refused, problem, problem_of
-from remanence_server.routes import operation_router
+from remanence_server.routes import add_operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
 log = logging.getLogger(__name__)
 
-_MIN_COMPRESSED = 1_000
-"""Shorter answers are not compressed."""
-_COMPRESSION = 4
+_MIN_COMPRESSED = 16_384
+"""Shorter answers are not compressed: they fit into the first packets of a connection, and compressing one takes longer
+than sending it."""
+_COMPRESSION = 1
 _MAX_SHOWN = 200
 
 
 def create_app(
     space: Space, *, settings: ServerSettings | None = None, tokens: TokenStore | None = None, close: bool = False
 ) -> FastAPI:
-    """Make the ASGI application for the spaces of an opened folder.
+    """Make the ASGI application for the spaces of an opened folder or database.
 
     Args:
-        space: Any space that `remanence.open` returned; all spaces of its folder are served.
+        space: Any space that `remanence.open` returned; all spaces of its folder or database are served.
         settings: The settings. Where a server other than `serve` runs the application, `host` must say where it
             listens: on a loopback address no token is asked for.
-        tokens: The tokens; by default those of the folder.
+        tokens: The tokens; by default those of the folder or database.
         close: Whether the space is closed when the application ends.
     """
     chosen = settings or ServerSettings()
-    folder = server_folder(space.admin.location)
-    known = tokens or TokenStore(folder)
+    location = location_of(space)
+    known = tokens or TokenStore(location)
     state = ServerState(
         settings=chosen,
         spaces=Spaces(space),
         pools=Pools(chosen),
         access=AccessControl(chosen, known),
-        keys=IdempotencyKeys(folder),
+        keys=IdempotencyKeys(location),
         metrics=Metrics(),
     )
 
@@ -79,8 +81,8 @@ def create_app(
         title="Remanence", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, summary=_SUMMARY
     )
     app.state.server = state
+    add_operation_routes(app.router)
     app.include_router(other_routes.router)
-    app.include_router(operation_router())
     add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
     app.add_middleware(Limits, settings=chosen, metrics=state.metrics)

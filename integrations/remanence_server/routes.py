@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import re
 from collections.abc import Awaitable, Callable
 from inspect import Parameter, Signature
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Body, Path, Query
-from pydantic import TypeAdapter, create_model
+from fastapi.routing import APIRoute
+from pydantic import create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,6 +22,7 @@ from remanence.service.operation import Access
 from remanence.service.operations import OPERATIONS, Operation
 from remanence.service.spaces import from_segment
 from remanence_server.access import Caller
+from remanence_server.body_route import BodyRoute
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer
 from remanence_server.pools import PoolName
 from remanence_server.problems import MEDIA_TYPE, Refused, problem
@@ -60,14 +63,15 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "What If-None-Match names is still the answer"}}
 
 
-def operation_router() -> APIRouter:
-    """The routes of all operations."""
-    router = APIRouter(prefix=PREFIX)
-    # Paths without a name in braces come first: /memories/find is no id of a memory.
-    for operation in sorted(OPERATIONS.values(), key=lambda each: "{" in each.path):
+def add_operation_routes(router: APIRouter) -> None:
+    """Add the routes of all operations."""
+    # What is asked for most comes first, as routes are tried in this order. Paths without a name in braces come before
+    # the others: /memories/find is no id of a memory.
+    for operation in sorted(OPERATIONS.values(), key=lambda each: (each.name not in _RECALLS, "{" in each.path)):
         router.add_api_route(
-            operation.path,
+            PREFIX + operation.path,
             _endpoint(operation),
+            route_class_override=APIRoute if operation.method == "GET" else BodyRoute,
             methods=[operation.method],
             name=operation.name,
             summary=operation.summary,
@@ -78,7 +82,6 @@ def operation_router() -> APIRouter:
             tags=[_tag(operation)],
             openapi_extra=None if operation.method == "GET" else {"parameters": [_KEY_PARAMETER]},
         )
-    return router
 
 
 _KEY_PARAMETER = {
@@ -94,25 +97,29 @@ def _tag(operation: Operation[Any, Any]) -> str:
     return operation.function.__module__.rpartition(".")[2].removesuffix("_operations")
 
 
-def _endpoint(operation: Operation[Any, Any]) -> Callable[..., Awaitable[Response]]:
+class Endpoint(Protocol):
+    """What answers the requests for one operation."""
+
+    async def __call__(self, *, request: Request, space: str, **given: Any) -> Response: ...
+
+
+def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
     """A function for FastAPI, with the parameters of the operation in its signature."""
     in_path = re.findall(r"{(\w+)}", operation.path)
     arguments = _arguments_model(operation, in_path)
-    adapter: TypeAdapter[Any] = TypeAdapter(operation.answer)
     pool: PoolName = "slow" if operation.slow else "recall" if operation.name in _RECALLS else "quick"
 
     async def endpoint(
-        request: Request, space: str, arguments: requests.Request | None = None, **path: str
+        *, request: Request, space: str, arguments: requests.Request | None = None, **path: str
     ) -> Response:
         state = state_of(request)
         name = from_segment(space)
-        caller = state.access.caller(request)
+        caller = await state.access.caller(request)
         caller.require(name, operation.access)
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:
-            opened = state.spaces.get(name)
-            return adapter.dump_json(operation(opened, asked))
+            return operation.json(state.spaces.get(name), asked)
 
         if operation.method == "GET":
             return conditional(request, await state.pools.run(pool, work))
@@ -195,7 +202,7 @@ async def once(
         raise Refused(problem(422, f"Idempotency-Key has {len(key)} characters. Use 1 to {MAX_KEY_LENGTH}."))
     sent = await request.body() if sent is None else sent
     route = f"{request.method} {request.url.path}?{request.url.query}"
-    name, known = state.keys.begin(caller.name, route, key, sent)
+    name, known = await asyncio.to_thread(state.keys.begin, caller.name, route, key, sent)
     if known is not None:
         headers = {"idempotency-replayed": "true"}
         return Response(known.body, known.status, headers, media_type="application/json")
@@ -203,13 +210,13 @@ async def once(
     try:
         answer = StoredAnswer(status, await work())
     finally:
-        state.keys.end(name, sent, answer)
+        await asyncio.to_thread(state.keys.end, name, sent, answer)
     return Response(answer.body, status, media_type="application/json")
 
 
-def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
+async def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
     """The space that a path names and the caller, who may do this there."""
     state, name = state_of(request), from_segment(segment)
-    caller = state.access.caller(request)
+    caller = await state.access.caller(request)
     caller.require(name, access)
     return state, caller, state.spaces.get(name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from pathlib import Path
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
 from remanence import InvalidInput, Space
+from remanence.service.server_database import location_of
 from remanence.service.tokens import TokenStore
 from remanence_server.app import create_app
 from remanence_server.settings import ServerSettings
@@ -30,7 +30,9 @@ class _Server(uvicorn.Server):
 
 
 def serve(space: Space, settings: ServerSettings | None = None, *, log_level: str = "warning") -> None:
-    """Serve the spaces of an opened folder until SIGTERM or Ctrl-C. Requests that run are finished, then it is closed.
+    """Serve the spaces of an opened folder or database until SIGTERM or Ctrl-C.
+
+    Requests that run are finished, then the space is closed.
 
     Args:
         space: Any space that `remanence.open` returned.
@@ -41,8 +43,7 @@ def serve(space: Space, settings: ServerSettings | None = None, *, log_level: st
         InvalidInput: The address is no loopback address, and there are no tokens.
     """
     chosen = settings or ServerSettings()
-    location = space.admin.location
-    tokens = TokenStore(None if location is None else Path(location))
+    tokens = TokenStore(location_of(space))
     try:
         if chosen.needs_token and not tokens.list():
             where = "A token is required" if chosen.is_loopback else f"{chosen.host} can be reached from other machines"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, fields
 
 from remanence import InvalidInput
+from remanence.service.network import is_loopback
 
 MEBIBYTE = 1 << 20
 
@@ -62,15 +62,3 @@ class ServerSettings:
     def needs_token(self) -> bool:
         """Whether every request needs a token."""
         return self.require_token or not self.is_loopback
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or an address is that of this machine alone.
-
-    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

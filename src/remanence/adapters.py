@@ -293,11 +293,13 @@ def require_space(view: object, argument: str = "space") -> Space:
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
 
 
-def remember_text(space: Space, text: str, *, source: str) -> Memory:
-    """Remember a text as `space.remember` does, and return its memory: it is stored verbatim, and its facts too."""
-    stored = space.add(text, source=source)
-    space.remember(text, source=source)  # the same text is the same memory
-    return space.get(stored.id) or stored
+def remember_text(space: Space, text: str, *, source: str, **fields: Any) -> Memory:
+    """Remember a text as `space.remember` does, and return its memory: it is stored verbatim, and its facts too.
+
+    `fields` are more arguments of `space.add`, for the memory of the text.
+    """
+    space.remember(text, source=source)
+    return space.add(text, source=source, **fields)  # the same text is the same memory
 
 
 def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Memory:

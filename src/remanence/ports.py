@@ -366,9 +366,10 @@ class Reader(Protocol):
 class RelationReader(Protocol):
     """What a reader may also do: say what a later statement does to an earlier one."""
 
-    def compare(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Mapping[Relation, float]]:
+    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> Sequence[Mapping[Relation, float]]:
         """For each (earlier, later), the probability of each relation: the later one replaces the earlier, extends
-        it, ends it, or does not touch it ("none")."""
+        it, ends it, or does not touch it ("none"). With a question, what the later one does to the earlier one's
+        answer to it."""
         ...
 
 

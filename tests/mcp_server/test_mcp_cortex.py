@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "search_unified": {"query": None, "tags": None, "limit": 10, "stm_weight": 1.0, "ltm_weight": 0.7}
     | {"window_days": None, "min_score": None, "verbose": False},
     "touch_memory": {"memory_id": None, "boost_strength": False},
-    "observe_memory_usage": {"memory_ids": None, "context_tags": None},
+    "observe_memory_usage": {"memory_ids": None, "context_tags": []},
     "analyze_message": {"message": None},
     "analyze_for_recall": {"message": None},
     "gc": {"dry_run": True, "archive_instead": False, "limit": None},
@@ -35,22 +36,170 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "page_size": 10,
     },
     "create_relation": {"from_memory_id": None, "to_memory_id": None, "relation_type": None, "strength": 1.0}
-    | {"metadata": None},
+    | {"metadata": {}},
     "memory_entity_register": dict.fromkeys("canonical_name namespace aliases kind".split()),
     "memory_entity_get_by_alias": {"alias": None, "namespace": None},
     "memory_kg_query": {"start_id": None, "relations": None, "depth": 3, "as_of": None},
     "memory_kg_timeline": dict.fromkeys("node_id since until relations".split()),
     "memory_kg_invalidate": dict.fromkeys("source_id target_id relation".split()),
 }
+REQUIRED = {
+    "save_memory": {"content"},
+    "touch_memory": {"memory_id"},
+    "observe_memory_usage": {"memory_ids"},
+    "analyze_message": {"message"},
+    "analyze_for_recall": {"message"},
+    "open_memories": {"memory_ids"},
+    "create_relation": {"from_memory_id", "to_memory_id", "relation_type"},
+    "memory_entity_register": {"canonical_name"},
+    "memory_entity_get_by_alias": {"alias"},
+    "memory_kg_query": {"start_id"},
+    "memory_kg_timeline": {"node_id"},
+    "memory_kg_invalidate": {"source_id", "target_id", "relation"},
+}
+"""Of the others, every parameter may be left out."""
+# A call of each tool, and the fields that its answer is documented to have; "a/b" is the field b of the first in a.
+ANSWERS: list[tuple[str, dict[str, Any], str]] = [
+    ("save_memory", {"content": "Tea is at five."}, "success memory_id message has_embedding enrichment_applied"),
+    ("search_memory", {"query": "printer"}, "success count results"),
+    (
+        *("search_memory", {"query": "printer"}),
+        (
+            "results/id results/content results/tags results/score results/similarity results/use_count "
+            "results/last_used results/age_days"
+        ),
+    ),
+    ("touch_memory", {"memory_id": "$a"}, "success memory_id old_score new_score use_count strength message"),
+    ("observe_memory_usage", {"memory_ids": ["$a"]}, "reinforced count cross_domain_count results/strength"),
+    (
+        *("observe_memory_usage", {"memory_ids": ["$a"]}),
+        "results/id results/status results/cross_domain results/new_use_count results/new_review_count",
+    ),
+    (
+        *("analyze_message", {"message": "Remember: I prefer tea."}),
+        "should_save confidence suggested_entities suggested_tags suggested_strength reasoning",
+    ),
+    (
+        *("analyze_for_recall", {"message": "What did I say about tea?"}),
+        "should_search confidence suggested_query suggested_tags suggested_entities reasoning",
+    ),
+    (
+        *("create_relation", {"from_memory_id": "$a", "to_memory_id": "$b", "relation_type": "supports"}),
+        "success relation_id from to type strength message",
+    ),
+    ("read_graph", {}, "success memories relations stats pagination"),
+    (
+        *("read_graph", {}),
+        (
+            "memories/id memories/content memories/entities memories/tags memories/created_at memories/last_used "
+            "memories/use_count memories/strength memories/status memories/score memories/age_days relations/id "
+            "relations/from relations/to relations/type relations/strength relations/created_at stats/total_memories "
+            "stats/total_relations stats/avg_score stats/avg_use_count stats/status_filter pagination/page "
+            "pagination/page_size pagination/total_count pagination/total_pages pagination/has_more"
+        ),
+    ),
+    ("open_memories", {"memory_ids": "$a"}, "success count memories not_found"),
+    (
+        *("open_memories", {"memory_ids": ["$a"]}),
+        (
+            "memories/id memories/content memories/entities memories/tags memories/source memories/context "
+            "memories/created_at memories/last_used memories/use_count memories/strength memories/status "
+            "memories/promoted_at memories/promoted_to memories/score memories/age_days memories/relations/outgoing/to "
+            "memories/relations/outgoing/type memories/relations/outgoing/strength memories/relations/incoming"
+        ),
+    ),
+    (*("gc", {}), "success dry_run removed_count archived_count freed_score_sum memory_ids total_affected message"),
+    (
+        *("promote_memory", {"memory_id": "$a", "force": True}),
+        (
+            "success dry_run candidates_found promoted_count promoted_ids candidates/id candidates/content_preview "
+            "candidates/reason candidates/score candidates/use_count candidates/age_days message"
+        ),
+    ),
+    (
+        *("cluster_memories", {}),
+        (
+            "success mode clusters_found strategy threshold clusters/id clusters/size clusters/cohesion "
+            "clusters/suggested_action clusters/memory_ids clusters/content_previews message"
+        ),
+    ),
+    (
+        *("cluster_memories", {"find_duplicates": True}),
+        (
+            "success mode duplicates_found duplicates/id1 duplicates/id2 duplicates/content1_preview "
+            "duplicates/content2_preview duplicates/similarity message"
+        ),
+    ),
+    (
+        *("consolidate_memories", {"auto_detect": True}),
+        (
+            "success mode auto_detect candidates_found previews/cluster_id previews/cohesion previews/memory_count "
+            "previews/merged_content_preview previews/merged_tags previews/merged_entities previews/calculated_strength"
+        ),
+    ),
+    (
+        *("consolidate_memories", {"auto_detect": True, "mode": "link"}),
+        "success mode relations_created cluster_id message",
+    ),
+    (
+        *("consolidate_memories", {"auto_detect": True, "mode": "apply"}),
+        "success mode new_memory_id source_ids relation_ids archived_count message",
+    ),
+    (
+        *("memory_entity_register", {"canonical_name": "AlphaOne LLC", "aliases": ["AO"], "kind": "organization"}),
+        "entity_id created aliases_added",
+    ),
+    ("memory_entity_get_by_alias", {"alias": "AO"}, "entity_id canonical_name all_aliases"),
+    (
+        *("memory_kg_query", {"start_id": "$a"}),
+        (
+            "nodes edges/source_id edges/target_id edges/relation edges/created_at edges/valid_from edges/valid_until "
+            "edges/observed_by edges/signature depth_reached edges_walked"
+        ),
+    ),
+    ("memory_kg_timeline", {"node_id": "$a"}, "events/at events/type events/relation events/target_id"),
+    (
+        *("memory_kg_invalidate", {"source_id": "$a", "target_id": "$b", "relation": "supports"}),
+        "invalidated valid_until",
+    ),
+]
 MEMORY_FIELDS = set("id content entities tags created_at last_used use_count strength status score age_days".split())
 
 
 async def test_every_documented_parameter_has_its_default(space: remanence.Space) -> None:
     async with connected(space, tools="cortex,kg", default_tools=False) as mcp:
-        tools = {tool.name: tool.input_schema["properties"] for tool in (await mcp.client.list_tools()).tools}
+        listed = (await mcp.client.list_tools()).tools
+    tools = {tool.name: tool.input_schema["properties"] for tool in listed}
+    required = {tool.name: set(tool.input_schema.get("required", ())) for tool in listed}
     assert tools.keys() == PARAMETERS.keys()
     for name, expected in PARAMETERS.items():
         assert {each: tools[name][each].get("default") for each in expected} == expected, name
+        assert required[name] == REQUIRED.get(name, set()), name
+
+
+async def test_every_documented_field_is_returned(space: remanence.Space) -> None:
+    """Each tool is called as its documentation shows, and its answer has every field that is documented."""
+    first, second = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+    async with connected(space, tools="cortex,kg", default_tools=False) as mcp:
+        for tool, arguments, fields in ANSWERS:
+            given = json.loads(json.dumps(arguments).replace("$a", first.id).replace("$b", second.id))
+            answer = await mcp.call(tool, **given)
+            for path in fields.split():
+                found = answer
+                for part in path.split("/"):
+                    found = found[0] if isinstance(found, list) else found
+                    assert part in found, (tool, path)
+                    found = found[part]
+    assert {tool for tool, _, _ in ANSWERS} == PARAMETERS.keys() - {"search_unified"}, "which returns text"
+
+
+async def test_reinforcement_can_be_switched_off(space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CORTEXGRAPH_AUTO_REINFORCE", "false")
+    memory = space.add("The printer is on floor two.")
+    async with connected(space, tools="cortex") as mcp:
+        used = await mcp.call("observe_memory_usage", memory_ids=memory.id)
+        assert (used["reinforced"], used["count"], set(used)) == (False, 0, {"reinforced", "reason", "count"})
+        assert (await mcp.call("open_memories", memory_ids=memory.id))["memories"][0]["use_count"] == 0
 
 
 async def test_memories_are_saved_searched_and_reinforced(space: remanence.Space, clock: FakeClock) -> None:

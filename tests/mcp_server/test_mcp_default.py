@@ -143,9 +143,28 @@ async def test_the_tools_are_described_and_few(space: remanence.Space) -> None:
     assert sum(len(str(tool.model_dump(exclude_none=True))) for tool in tools) < 12_000
 
 
-def test_sets_that_share_a_name_are_refused(space: remanence.Space) -> None:
-    with pytest.raises(InvalidInput, match="'read_graph' twice"):
-        make_server(space, tools="cortex,graph")
+async def test_sets_that_share_a_name_are_served_together(space: remanence.Space) -> None:
+    """The tool of the set that is named second has its set before its name."""
+    space.add("Ana lives in Porto.")
+    async with connected(space, tools="graph,cortex") as mcp:
+        tools = {tool.name: tool for tool in (await mcp.client.list_tools()).tools}
+        assert (tools["cortex_read_graph"].title or "").endswith(" (cortex)")
+        assert (await mcp.call("read_graph"))["entities"][0]["name"] == "Ana"
+        assert (await mcp.call("cortex_read_graph"))["stats"]["total_memories"] == 1
+    async with connected(space, tools="cortex,graph") as mcp:
+        assert (await mcp.call("graph_read_graph"))["entities"][0]["name"] == "Ana"
+
+
+async def test_a_text_with_tags_has_its_facts_drawn_too(space: remanence.Space) -> None:
+    """Tags, a date and an importance are those of the text; its facts are memories of their own."""
+    async with connected(space) as mcp:
+        stored = await mcp.call("remember", text="I live in Porto.", tags=["home"], importance=0.9)
+        assert space.get(stored["id"]).tags == ("home",)  # type: ignore[union-attr]
+        assert space.get(stored["id"]).importance == 0.9  # type: ignore[union-attr]
+    assert {memory.text for memory in space.memories()} == {"I live in Porto.", "The user lives in Porto."}
+
+
+def test_wrong_sets_of_tools_are_refused(space: remanence.Space) -> None:
     with pytest.raises(InvalidInput, match="The sets of tools are default, cortex, kg, graph, files"):
         make_server(space, tools="cortexx")
     with pytest.raises(InvalidInput, match="no tool is left"):

@@ -12,6 +12,7 @@ from mcp_calls import connected
 
 import remanence
 from remanence import InvalidInput
+from remanence.testing import FakeClock
 from remanence_mcp import KnowledgeGraph
 
 NAMES = ["Ana", "Bo", "Acme", "Porto"]
@@ -191,6 +192,37 @@ async def test_what_the_tools_store_is_part_of_the_space(space: remanence.Space)
     assert graph.read() == ([{"name": "Bo", "entityType": "person", "observations": []}], [])
     [forgotten] = [each for each in space.memories("forgotten") if each.text == "Drinks green tea"]
     assert space.history(forgotten)[-1].why == "the entity was deleted"
+
+
+async def test_what_memories_tell_is_part_of_the_graph(space: remanence.Space, clock: FakeClock) -> None:
+    """Entities, observations and relations of other memories are read, extended and deleted by the same tools."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    space.add("Alice moved to Lisbon.")
+    space.entities.register("Alice", aliases=["Ali"])
+    space.add("Ali runs every day.")
+    async with connected(space, tools="graph", default_tools=False) as mcp:
+        whole = await mcp.call("read_graph")
+        alice = whole["entities"][0]
+        assert (alice["name"], alice["entityType"]) == ("Alice", "person")
+        assert alice["observations"] == ["Alice lives in Porto.", "Alice moved to Lisbon.", "Ali runs every day."]
+        lives = [each for each in whole["relations"] if each["relationType"] == "lives_in"]
+        assert lives == [{"from": "Alice", "to": "Lisbon", "relationType": "lives_in"}]
+        assert (await mcp.call("search_nodes", query="runs"))["entities"] == [alice]
+
+        await mcp.call("add_observations", observations=[{"entityName": "Alice", "contents": ["Drinks tea"]}])
+        rows = [{"name": "Alice", "entityType": "runner", "observations": ["Has a dog"]}]
+        assert (await mcp.call("create_entities", entities=rows)) == {"entities": rows}
+        alice = (await mcp.call("open_nodes", names=["Alice"]))["entities"][0]
+        assert alice["entityType"] == "runner"
+        assert {"Drinks tea", "Has a dog", "Ali runs every day."} <= set(alice["observations"])
+
+        await mcp.call("delete_relations", relations=lives)
+        assert lives[0] not in (await mcp.call("read_graph"))["relations"]
+        assert space.count() == 6
+        await mcp.call("delete_entities", entityNames=["Alice"])
+        assert [each["name"] for each in (await mcp.call("read_graph"))["entities"]] == []
+    assert any(memory.text == "Alice lives in Porto." for memory in space.memories("forgotten"))
 
 
 async def test_wrong_shapes_are_refused_and_write_nothing(space: remanence.Space) -> None:

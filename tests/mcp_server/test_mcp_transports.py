@@ -20,8 +20,10 @@ from mcp_calls import connected
 import remanence
 from remanence import InvalidInput
 from remanence.cli import main
-from remanence_mcp import TokenFile, make_server, run_http
-from remanence_mcp.running import http_options, is_loopback
+from remanence.service.network import is_loopback
+from remanence.service.tokens import TokenStore
+from remanence_mcp import StoredTokens, TokenFile, make_server, run_http
+from remanence_mcp.running import http_options
 
 ANA, BOB, READER = "token-of-ana-0123456789", "token-of-bob-0123456789", "token-of-reader-0123456789"
 ENVIRONMENT = {**os.environ, "REMANENCE_READER": "none", "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -168,6 +170,35 @@ async def test_two_tokens_never_see_each_other(space: remanence.Space) -> None:
     assert space.count() == 0
 
 
+async def test_the_tokens_of_the_rest_server_are_valid_here(space: remanence.Space) -> None:
+    """Each in its own space, to read, to write, or also to apply upkeep; a revoked one is refused."""
+    store = TokenStore(None)
+    ana, _ = store.create("ana", spaces=["default/users/ana", "team"], access="write")
+    reader, _ = store.create("reader", spaces=["default/users"], access="read")
+    admin, admin_token = store.create("admin", spaces=["*"], access="admin")
+    with serving(make_server(space, tools="cortex", tokens=StoredTokens(space, store))) as url:
+        async with client_of(url, ana) as client, client_of(url, reader) as below, client_of(url, admin) as whole:
+            await client.call_tool("remember", {"text": "Ana's door code is 4711."})
+            await whole.call_tool("remember", {"text": "The office opens at nine."})
+            refused = [
+                await below.call_tool("remember", {"text": "x"}),
+                await client.call_tool("gc", {"dry_run": False}),
+                await client.call_tool("promote_memory", {"auto_detect": True}),
+                await client.call_tool("consolidate_memories", {"auto_detect": True, "mode": "apply"}),
+            ]
+            assert [each.is_error for each in refused] == [True] * 4
+            assert "needs a token with the access 'admin'" in str(refused[1])
+            assert not (await client.call_tool("gc", {})).is_error
+            assert not (await whole.call_tool("gc", {"dry_run": False})).is_error
+        store.revoke(admin_token.id)
+        with pytest.raises(BaseException, match=r".") as caught:
+            async with client_of(url, admin) as nobody:
+                await nobody.list_tools()
+        assert not isinstance(caught.value, AssertionError)
+    assert [each.text for each in space.memories()] == ["The office opens at nine."]
+    assert space.child("users", "ana").count() == 1
+
+
 async def test_each_user_of_a_provider_has_a_space(space: remanence.Space) -> None:
     from mcp.server.auth.provider import AccessToken
 
@@ -232,8 +263,10 @@ def test_a_file_of_tokens_is_read(tmp_path: Path) -> None:
     [
         (["--token", ANA], "are for --http"),
         (["--http", "--token", ANA, "--tokens", "x"], "Give one of them"),
-        (["--http", "--host", "0.0.0.0"], "can be reached from other machines"),
-        (["--tools", "cortex,graph"], "'read_graph' twice"),
+        (["--http", "--host", "0.0.0.0"], "there are no tokens. Make one: remanence tokens create"),
+        (["--http", "--require-token"], "there are no tokens"),
+        (["--require-token"], "are for --http"),
+        (["--tools", "cortexx"], "The sets of tools are"),
     ],
 )
 def test_the_command_says_what_is_wrong(home: Path, capsys: Any, options: list[str], message: str) -> None:

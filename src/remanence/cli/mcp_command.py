@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from contextlib import ExitStack, closing
 from importlib import import_module
 
 from remanence.cli.locations import open_space
 from remanence.cli.parser import command
 from remanence.errors import InvalidInput
 
-_OPTIONS = "--tools --no-default-tools --read-only --http --host --port --token --tokens"
+_OPTIONS = "folder --tools --no-default-tools --read-only --http --host --port --require-token --token --tokens"
 _TOKEN_VARIABLE = "REMANENCE_MCP_TOKEN"
 _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
 
@@ -19,16 +20,20 @@ _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
 @command("mcp", "mcp --tools graph", _OPTIONS)
 def mcp(args: Namespace) -> None:
     """Serve a space to MCP clients."""
+    from remanence.service.network import is_loopback
+
     server_package = import_module("remanence_mcp")  # by name: the core imports no framework
     token = args.token or os.environ.get(_TOKEN_VARIABLE)
-    if not args.http and (args.token or args.tokens):
-        raise InvalidInput("--token and --tokens are for --http: over standard input there is one client, the caller.")
+    if not args.http and (args.token or args.tokens or args.require_token):
+        raise InvalidInput("tokens are for --http: over standard input there is one client, the caller.")
     if token and args.tokens:
         raise InvalidInput(f"both --tokens and --token (or {_TOKEN_VARIABLE}) are given. Give one of them.")
-    with open_space(args, create=True) as space:
+    with open_space(args, create=True) as space, ExitStack() as opened:
         tokens = None
         if args.http and (token or args.tokens):
-            tokens = server_package.TokenFile(args.tokens or {token: space.name})
+            tokens = server_package.TokenFile(args.tokens or {token: {"space": space.name, "right": "admin"}})
+        elif args.http and (args.require_token or not is_loopback(args.host)):
+            tokens = opened.enter_context(closing(server_package.StoredTokens(space)))
         server = server_package.make_server(
             space,
             tools=args.tools,

@@ -80,9 +80,9 @@ def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
     if as_json:
-        from remanence.service.answers import hit_answers
+        from remanence.service.answers import hit_fields
 
-        print_json([hit.model_dump() for hit in hit_answers(recall)])
+        print_json(hit_fields(recall))
     elif explain:
         print(recall.explain())
         return

@@ -82,9 +82,9 @@ def revoke(args: Namespace) -> None:
 
 @contextmanager
 def _tokens(args: Namespace) -> Iterator[TokenStore]:
-    from remanence.service.tokens import TokenStore, server_folder
+    from remanence.service.tokens import TokenStore
 
-    tokens = TokenStore(server_folder(memory_location(args)))
+    tokens = TokenStore(memory_location(args))
     try:
         yield tokens
     finally:

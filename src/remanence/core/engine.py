@@ -305,8 +305,10 @@ class Engine:
             if self._stores is not None:
                 self._stores.close()
         finally:
-            self.locks.close()
-            self.ledger.close()
+            try:
+                self.locks.close()
+            finally:
+                self.ledger.close()
 
     @property
     def has_server(self) -> bool:
@@ -344,9 +346,8 @@ class Engine:
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
-        found = well_formed(
-            self.ledger.vectors(space, self.embedder.fingerprint, list(wanted)), self.embedder.dimension
-        )
+        known = {} if self.embedder.is_fast else self.ledger.vectors(space, self.embedder.fingerprint, list(wanted))
+        found = well_formed(known, self.embedder.dimension)
         missing = [(key, text) for key, text in wanted.items() if key not in found]
         if not missing:
             return found, {}
@@ -378,16 +379,16 @@ class Engine:
     def embed_descriptions(self, space: str) -> None:
         """Embed the descriptions of entities that have no vector yet."""
         with self.open_index(space) as index:
-            if self._make_vectors(space, list(index.missing_descriptions)):
-                index.fill_missing_vectors()
+            if index.missing_descriptions:
+                self._make_vectors(space, list(index.missing_descriptions))
+                index.fill_missing_vectors()  # also with those that another process has stored
 
-    def _make_vectors(self, space: str, texts: Sequence[str]) -> bool:
-        """Embed those of these texts that the space has no vector for, and store the vectors; False for none."""
+    def _make_vectors(self, space: str, texts: Sequence[str]) -> None:
+        """Embed those of these texts that the space has no vector for, and store the vectors."""
         _, made = self.embed(space, texts)
         if made:
             with self.transaction() as transaction:
                 self.store_vectors(transaction, space, made, made)
-        return bool(made)
 
     def _is_outdated(self, index: Index) -> bool:
         # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.

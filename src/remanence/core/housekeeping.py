@@ -4,7 +4,8 @@ What was erased may stay for a while in four places: in the write-ahead log, if 
 erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
 that does not answer; and in the index of another process, until that process looks at the ledger again. One thread of
 each process looks after all four. Each process tells the others up to which erasure its indexes are up to date, for
-`pending`. The same thread writes to a vector server what it missed or has lost.
+`pending`. The same thread writes to a vector server what it missed or has lost, and embeds descriptions of entities
+whose writer was killed before it did.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _QUIET_SECONDS = 1.0
 """An index is rebuilt when nothing was erased for so long, so that a series of erasures causes one rebuild."""
 _MAX_WAIT_SECONDS = 30.0
 """But it does not wait longer than this for such a pause."""
+_MAX_EMBEDDING_PAUSE = 300.0
+"""The longest pause before an embedder that does not answer is asked again for what is missing."""
 _MAX_REFRESH_SHARE = 0.25
 """The share of the time that a space may be rebuilt in, if something is erased in it again and again."""
 
@@ -47,6 +50,8 @@ class Housekeeper:
         self._cleaned = 0  # the last erasure of which the ledger has no trace any more
         self._quiet_since = 0.0
         self._next_refresh: dict[str, float] = {}
+        self._next_embedding = 0.0
+        self._embedding_pause = POLL_SECONDS
 
     def watch(self) -> None:
         """Look after the erasures of other processes from now on, for a ledger that other processes may open."""
@@ -85,6 +90,7 @@ class Housekeeper:
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
+        self._embed_descriptions(engine)
         unmended = [space for space, index in engine.open_indexes() if index.vectors.needs_mending]
         for space in unmended:
             with engine.open_index(space) as index:
@@ -131,6 +137,17 @@ class Housekeeper:
             index.refresh()
             ended = time.monotonic()
             self._next_refresh[space] = ended + (ended - began) / _MAX_REFRESH_SHARE
+
+    def _embed_descriptions(self, engine: Engine) -> None:
+        """Embed descriptions that were left without a vector. After each try that leaves some, the pause is doubled."""
+        spaces = [space for space, index in engine.open_indexes() if index.missing_descriptions]
+        if not spaces or time.monotonic() < self._next_embedding:
+            return
+        for space in spaces:
+            engine.embed_descriptions(space)
+        left = any(index.missing_descriptions for _, index in engine.open_indexes())
+        self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if left else POLL_SECONDS
+        self._next_embedding = time.monotonic() + self._embedding_pause
 
     def _start(self) -> None:
         with self._lock:

@@ -389,7 +389,9 @@ class Index:
         with self.lock:
             self.vectors.fill_missing_vectors()
             self.graph.fill_missing_vectors()
+            missing = self._without_vector(self.missing_descriptions)
             self.missing_descriptions.clear()
+            self.missing_descriptions.update(missing)
             self._applied = max(self._applied, self._saved + _UNSAVED) + 1  # the index file lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
@@ -560,17 +562,19 @@ class Index:
             if not self.load_vectors([text_hash(text)]):
                 self.missing_descriptions[text] = None
 
+    def _without_vector(self, texts: Iterable[str]) -> dict[str, None]:
+        """Those of these texts that the ledger has no vector for."""
+        hashes = {text: text_hash(text) for text in texts}
+        found = self.load_vectors(list(hashes.values()))
+        return {text: None for text, key in hashes.items() if key not in found}
+
     def _remove_erased(self, memories: Sequence[int]) -> None:
         """Remove what this index has of memories that were just erased."""
         memories = [memory for memory in memories if self.catalog.has_text(memory)]
         if not memories:
             return
         rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
-        for position in self.catalog.positions_of_rows(rows):
-            self._memories.pop(position, None)
-        ids = {self.catalog.ids[memory] for memory in memories}
-        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in ids]:
-            del self.recently_recalled[text]
+        self._forget_erased_texts()
         if self._index_file is not None:
             self._index_file.remove()
         if self._is_emptied and not self._is_copy:
@@ -590,7 +594,19 @@ class Index:
         else:
             self._reset(self.vectors)
             self._applied = self._saved = 0
+            # Others may have erased more since: those memories are met here without their text.
             self.apply_entries(self._ledger.read(self.space))
+            self._forget_erased_texts()
+
+    def _forget_erased_texts(self) -> None:
+        """Drop the texts of erased memories that were kept because they were read or recalled before."""
+        kept = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
+        numbers = {memory_id: self.catalog.number(memory_id) for memory_id in kept}
+        erased = {each for each, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
+        for position in [position for position, memory in self._memories.items() if memory.id in erased]:
+            del self._memories[position]
+        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in erased]:
+            del self.recently_recalled[text]
 
     def _read(self, positions: Sequence[int]) -> None:
         for position, entry in self.entries_at(positions).items():
@@ -650,6 +666,10 @@ class Index:
         """Load what the index file contains; False leaves everything empty."""
         if self._index_file is not None and self._index_file.load(saved, self._parts):
             self._applied = self._saved = len(self)
+            if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
+                self.graph.fill_missing_vectors()
+                described = self.registry.descriptions(self.catalog.position)
+                self.missing_descriptions.update(self._without_vector(described))
             return True
         self._reset()
         return False

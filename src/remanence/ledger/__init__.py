@@ -20,7 +20,7 @@ from remanence.errors import InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from remanence.ports import Ledger
 
-__all__ = ["is_address", "ledger_exists", "open_ledger", "shown_location"]
+__all__ = ["is_address", "ledger_exists", "open_ledger", "require_psycopg", "shown_location"]
 
 _SCHEMES = ("postgresql", "postgres")
 
@@ -36,7 +36,7 @@ def open_ledger(location: str | Path | None) -> Ledger:
 
         return InMemoryLedger()
     if is_address(location):
-        _require_psycopg()
+        require_psycopg()
         from remanence.ledger.postgres_ledger import PostgresLedger
 
         return PostgresLedger(str(location))
@@ -48,7 +48,7 @@ def open_ledger(location: str | Path | None) -> Ledger:
 def ledger_exists(location: str | Path) -> bool:
     """Whether there is a ledger in this folder or database. Nothing is created."""
     if is_address(location):
-        _require_psycopg()
+        require_psycopg()
         from remanence.ledger.postgres_ledger import exists
 
         return exists(str(location))
@@ -74,13 +74,14 @@ def shown_location(location: str | Path) -> str:
     """A location for messages: an address without its password."""
     if not is_address(location):
         return str(location)
-    _require_psycopg()
+    require_psycopg()
     from remanence.ledger.postgres import parse_address
 
     return parse_address(str(location)).shown
 
 
-def _require_psycopg() -> None:
+def require_psycopg() -> None:
+    """MissingExtra if the package for PostgreSQL is not installed."""
     try:
         import psycopg  # noqa: F401
     except ImportError as missing:

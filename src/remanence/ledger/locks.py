@@ -119,7 +119,8 @@ class FolderLocks:
         self._closed = True
         own, self._own = self._own, None
         if own is not None:
-            Path(own.name).unlink(missing_ok=True)
+            with suppress(OSError):  # the folder is read-only now; others see that nobody holds it
+                Path(own.name).unlink(missing_ok=True)
             own.close()
             for folder in sorted(self._made_folders, reverse=True):
                 with suppress(OSError):  # another process has a file there

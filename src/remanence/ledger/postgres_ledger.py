@@ -1,7 +1,9 @@
 """A ledger in a PostgreSQL database, for several machines: one connection writes, some others read.
 
 Writers take turns by a lock that each of them holds until its transaction has ended, so that positions are committed in
-their order: no reader ever meets a line at or below one that it has read.
+their order: no reader ever meets a line at or below one that it has read. A transaction that only appends takes two
+exchanges with the server: one begins, waits for the lock and reads the end of the chain, the other sends all that is
+written together with the commit.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import psycopg
 from remanence.errors import LedgerError, LedgerUnavailable
 from remanence.ledger import postgres, postgres_tables, tables
 from remanence.ledger.chain import ChainHead
-from remanence.ledger.postgres import Connection, is_idle, is_lost, numbered
+from remanence.ledger.postgres import Address, Connection, is_idle, is_lost, numbered
 from remanence.ledger.postgres_locks import PostgresLocks, lock_key
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
 
@@ -30,6 +32,9 @@ MAX_READERS = 8
 RECONNECT_SECONDS = 10.0
 """How long a server that was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
+_MAX_KNOWN_TIMES = 10_000
+_MAX_ENTRIES_OF_OTHERS = 200
+"""Up to so many entries of others are looked through for when they were recorded, when a transaction begins."""
 
 
 class PostgresLedger(SqlLedger):
@@ -42,8 +47,11 @@ class PostgresLedger(SqlLedger):
         self._key = lock_key(self._address.schema, "writer")
         self._begin_sql = (
             f"BEGIN; SELECT pg_advisory_xact_lock({self._key}); {tables.LAST_ENTRY}; "
-            f"{tables.GET_META.replace('?', _literal(tables.HEAD_KEY))}"
+            f"{tables.GET_META.replace('?', _literal(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
         )
+        self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
+        self._last_times: dict[str, int] = {}  # of spaces, as of this position
+        self._last_times_at = 0
         self._readers: deque[Connection] = deque()
         self._free_readers = threading.BoundedSemaphore(MAX_READERS)
         self._writer = postgres.connect_to_write(self._address)
@@ -54,14 +62,20 @@ class PostgresLedger(SqlLedger):
             self._writer.close()
             raise
 
+    @property
+    def address(self) -> Address:
+        """Where it is, for further connections."""
+        return self._address
+
     def locks(self) -> PostgresLocks:
         return PostgresLocks(self._address)
 
     # Writing
 
     def _begin(self) -> ChainHead:
+        self._unsent = []
         if is_lost(self._writer):
-            self._writer = postgres.connect_to_write(self._address)
+            self._connect_writer()
         try:
             with self._errors:
                 return self._lock_and_find_head()
@@ -72,25 +86,39 @@ class PostgresLedger(SqlLedger):
         except BaseException:
             self._roll_back()
             raise
-        self._writer = postgres.connect_to_write(self._address)  # the server was restarted since the last write
+        self._connect_writer()  # the server was restarted since the last write
         with self._errors:
             return self._lock_and_find_head()
 
+    def _connect_writer(self) -> None:
+        self._writer = postgres.connect_to_write(self._address)
+        self._last_times.clear()  # the server may have been restored from a backup
+
     def _lock_and_find_head(self) -> ChainHead:
         """Begin, wait for the other writers, and read the end of the chain: in one exchange with the server."""
-        cursor = self._writer.execute(self._begin_sql)
+        cursor = self._writer.execute(self._begin_sql.format(self._last_times_at, _MAX_ENTRIES_OF_OTHERS))
         results: list[list[Any]] = [[]]
         while cursor.nextset():
             results.append(cursor.fetchall())
-        _, _, last_entry, recorded = results
-        return self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
+        _, _, last_entry, recorded, of_others = results
+        head = self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
+        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > _MAX_KNOWN_TIMES:
+            self._last_times.clear()
+        self._last_times.update(reversed(of_others))
+        self._last_times_at = head.position
+        return head
+
+    def _last_time(self, space: str) -> int | None:
+        known = self._last_times.get(space)
+        return super()._last_time(space) if known is None else known
 
     def _commit(self, transaction: SqlTransaction) -> None:
         with self._errors:
             if transaction.erased:
-                self._writer.execute(postgres_tables.PUT_ERASING_TRANSACTION, (postgres_tables.ERASING_TRANSACTION,))
+                name = postgres_tables.ERASING_TRANSACTION
+                self._unsent.append((postgres_tables.PUT_ERASING_TRANSACTION, [(name,)]))
             try:
-                status = self._writer.execute("COMMIT").statusmessage
+                status = self._send_all(commit=True)
             except psycopg.OperationalError as error:
                 if not is_lost(self._writer):
                     raise
@@ -98,6 +126,21 @@ class PostgresLedger(SqlLedger):
                 return
         if status != "COMMIT":  # PostgreSQL rolls back, without an error, what has failed before
             raise LedgerError(f"{self.name}: nothing was stored, since a statement of this transaction has failed.")
+        self._last_times.update(transaction.last_times)
+        self._last_times_at = transaction.chain_head.position
+
+    def _send_all(self, *, commit: bool = False) -> str | None:
+        """Send what was to be written, in one exchange with the server. Returns what it says of the last statement."""
+        unsent, self._unsent = self._unsent, []
+        if not unsent and not commit:
+            return None
+        with self._writer.pipeline(), self._writer.cursor() as cursor:
+            for statement, rows in unsent:
+                for values in rows:
+                    cursor.execute(statement, values)
+            if commit:
+                cursor.execute("COMMIT", prepare=False)  # a failed statement before it prevents it
+        return cursor.statusmessage
 
     def _check_committed(self, transaction: SqlTransaction, error: Exception) -> None:
         """The connection was lost during a commit: find out whether it has reached the server."""
@@ -125,7 +168,7 @@ class PostgresLedger(SqlLedger):
         deadline = time.monotonic() + RECONNECT_SECONDS
         while True:
             try:
-                self._writer = postgres.connect_to_write(self._address)
+                self._connect_writer()
                 break
             except LedgerUnavailable:
                 if time.monotonic() > deadline:
@@ -145,14 +188,16 @@ class PostgresLedger(SqlLedger):
 
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         with self._errors, self._writer.cursor() as cursor:
-            values = list(rows)
-            if len(values) == 1:
-                return cursor.execute(numbered(sql), values[0]).rowcount
-            cursor.executemany(numbered(sql), values)
+            self._send_all()
+            cursor.executemany(numbered(sql), list(rows))
             return cursor.rowcount
+
+    def _write_later(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._unsent.append((numbered(sql), list(rows)))
 
     def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:
+            self._send_all()
             return self._writer.execute(numbered(sql), values).fetchall()
 
     # Cleaning up

@@ -90,6 +90,7 @@ def _check_version(connection: Connection, address: Address) -> None:
         )
 
 
+RECORDED_AFTER = "SELECT space, at FROM entry WHERE position > {} ORDER BY position DESC LIMIT {}"
 TABLES = "entry, space_embedding, meta"
 ERASING_TRANSACTION = f"{tables.RESERVED_PREFIX}erasing transaction"
 """The name in `meta` for the number of the transaction that erased something last."""

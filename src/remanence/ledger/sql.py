@@ -76,6 +76,15 @@ class SqlLedger(ABC):
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         """Run a statement in the transaction, once with each of these rows. Returns how many rows it changed."""
 
+    def _write_later(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same, at the latest with the commit."""
+        self._write(sql, rows)
+
+    def _last_time(self, space: str) -> int | None:
+        """When the last entry of a space was recorded, of those before this transaction."""
+        rows = self._read_own(tables.LAST_TIME, (space,))
+        return int(rows[0][0]) if rows else None
+
     @abstractmethod
     def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
         """Read in the transaction."""
@@ -228,6 +237,8 @@ class SqlTransaction(ChainedTransaction):
         super().__init__(head)
         self._ledger, self._first_head = ledger, head
         self.erased = False
+        self.last_times: dict[str, int] = {}
+        """When the last entry of each space was recorded, of those of this transaction."""
 
     @property
     def has_entries(self) -> bool:
@@ -235,7 +246,7 @@ class SqlTransaction(ChainedTransaction):
 
     def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         rows = ((space, bytearray(h), model, bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
-        self._write(tables.INSERT_VECTOR, rows)
+        self._write_later(tables.INSERT_VECTOR, rows)
 
     def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
         self._check_open()
@@ -254,27 +265,32 @@ class SqlTransaction(ChainedTransaction):
         """Record the end of the chain, so that `verify` finds it if the last entries are removed later."""
         if self.has_entries:
             value = f"{self.chain_head.position} {self.chain_head.digest.hex()}"
-            self._write(tables.PUT_META, [(tables.HEAD_KEY, value)])
+            self._write_later(tables.PUT_META, [(tables.HEAD_KEY, value)])
         if self.erased:
-            self._write(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
+            self._write_later(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._write(tables.INSERT_ENTRY, map(_bound_values, entries))
+        self._write_later(tables.INSERT_ENTRY, map(_bound_values, entries))
+        self.last_times.update((entry.space, entry.at) for entry in entries)
 
     def _blank_space(self, space: str) -> None:
         self.erased = True
         self._write(tables.ERASE_SPACE, [(space,)])
 
     def _mark_emptied(self, entry: Entry) -> None:
-        self._write(tables.PUT_META, [(tables.EMPTIED_KEY + entry.space, str(entry.position))])
+        self._write_later(tables.PUT_META, [(tables.EMPTIED_KEY + entry.space, str(entry.position))])
 
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         self._check_open()
         return self._ledger._write(sql, rows)
 
+    def _write_later(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._check_open()
+        self._ledger._write_later(sql, rows)
+
     def _last_time(self, space: str) -> int | None:
-        rows = self._ledger._read_own(tables.LAST_TIME, (space,))
-        return int(rows[0][0]) if rows else None
+        own = self.last_times.get(space)
+        return self._ledger._last_time(space) if own is None else own
 
 
 def parse_head(rows: Sequence[Any]) -> ChainHead | None:

@@ -58,6 +58,11 @@ def shorten_question(question: str) -> str:
     return question if len(words) <= QUESTION_WORDS else " ".join(words[-QUESTION_WORDS:])
 
 
+def with_question(question: str, earlier: str) -> str:
+    """The earlier of two statements that are compared for a question: does the later one change the answer?"""
+    return f"{shorten_question(question)} {earlier}"
+
+
 def excerpt(question: str, text: str, most: int = PASSAGE_WORDS) -> str:
     """At most so many words of a text: the first part of those that share most with the question."""
     words = text.split()

@@ -21,7 +21,7 @@ from remanence.errors import InvalidInput
 from remanence.models import catalogue
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.onnx_models import OnnxSession, cpu_threads, find_files, open_session
-from remanence.models.reader_input import shorten_question
+from remanence.models.reader_input import shorten_question, with_question
 from remanence.ports import RELATIONS, Reader, Relation, Vector
 
 READER_VARIABLE = "REMANENCE_READER"
@@ -56,10 +56,12 @@ class OnnxReader:
         logits = self._answer([(question, text) for text in texts], self.session.outputs[0])
         return [0.5 * (1 + float(np.tanh(each.ravel()[-1] / (2 * scale)))) for each in logits]
 
-    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Relation, float]]:
+    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[Relation, float]]:
         """For each earlier and later text, the probability of each relation; "none" if the model cannot tell."""
         if "relation" not in self.session.outputs:
             return [{"none": 1.0} for _ in pairs]
+        if question:
+            pairs = [(with_question(question, earlier), later) for earlier, later in pairs]
         out = []
         for logits in self._answer(pairs, "relation"):
             odds = np.exp(logits - logits.max())

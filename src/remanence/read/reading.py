@@ -1,15 +1,15 @@
 """Step of the read path: a reader reads the first hits together with the question, then time decides.
 
 The reader says which hits answer the question, of that person or thing, whenever that was. Hits are ordered by its
-probability and the score of the signals together. Then one of those that answer is put first, by the time that the
-question asks about: for now the one that nothing told later replaces, for a past moment the same of what was told by
-then, and "first", "before" and "previously" accordingly.
+probability and the score of the signals together. Then one is put first by the time that the question asks about: for
+now the one that most probably answers and was not replaced by anything told later, for a past moment the same of what
+was told by then, and "first", "before" and "previously" accordingly.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -26,7 +26,7 @@ from remanence.schema import SELF, Evidence, Hit, Memory
 
 log = logging.getLogger(__name__)
 
-READ_HITS = 14
+READ_HITS = 20
 """How many hits are read at most."""
 READ_WORDS = 640
 """How many words they may have together: of long texts fewer are read."""
@@ -34,16 +34,18 @@ _READER_SHARE = 0.5
 """How much of a score is the reader's; the rest is that of the signals, which know speakers, times and relations."""
 _MIN_PROBABILITY, _PART_OF_BEST = 0.2, 0.2
 """A hit counts as an answer if its probability is at least this, and at least this part of the best."""
-_MIN_LATER = 0.02
+_MIN_LATER = 0.01
 """The least probability that a later statement answers the question, for it to be compared with an earlier one: what
 replaces an answer is often put in words that do not sound like one ("scrapped the Corolla")."""
-_COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.37, 0.27, 0.63, -3.25
-"""The weights of the log odds that a later statement replaces an earlier one: what the reader says of the two texts,
-how probable an answer the later one is beside the earlier, and the days between them, for most things last a while.
-Fitted on the development halves of `benchmarks/unseen.py` and of chats in which little changes."""
+_MOST_COMPARED = 5
+"""How many of the hits that answer are compared with what was told later."""
+_COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.6
+"""The weights of the log odds that a later statement replaces an earlier answer: what the reader says of the two for
+this question, how probable an answer the later one is beside the earlier, and the days between them, for most things
+last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`."""
+_SIGNALS_OF_VALID = 0.15
+"""How much the signals count in what is valid at a time; the rest is the reader's probability."""
 _MAX_QUOTE = 80
-_PLAIN = 0.9
-"""From this probability on, what replaces an answer need not name whom the question names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,19 +166,20 @@ def _first_by_time(
     best = max(each.probability for each in read)
     answering = [each for each in read if each.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * best)]
     answering.sort(key=lambda each: -each.score)
-    focus = parsed.focus
+    question, focus = parsed.reading_text, parsed.focus
     if not answering or focus == "any":
         return None, ""
     if focus == "now":
-        return _latest(answering, read, now, parsed.names, reader), "nothing told later replaces it"
+        return _valid_at(now, answering, read, question, reader), "nothing told later replaces it"
     if focus == "at":
         ended = [window.end for window in parsed.times if window.end is not None and window.end <= now]
-        return _latest(answering, read, ended[0], parsed.names, reader), "valid at the time asked about"
+        return _valid_at(ended[0], answering, read, question, reader), "valid at the time asked about"
     oldest = sorted(answering, key=lambda each: each.time)
     if focus == "first":
         return oldest[0], f"the first of {len(answering)} that answer"
     if focus == "previous":
-        past = [each for each in answering if not each.hit.current or _replacing(each, oldest, reader)]
+        replaced = {each.hit.memory.id for each in answering if _replaced_by(each, oldest, question, reader, 0.5)}
+        past = [each for each in answering if not each.hit.current or each.hit.memory.id in replaced]
         return max(past, key=lambda each: each.time, default=None), "replaced by what was told later"
     anchors = [each for each in oldest if _mentions(each.hit.memory, parsed.time_relation.anchor_words)]
     if not anchors:
@@ -188,50 +191,49 @@ def _first_by_time(
     return (earlier[-1] if earlier else None), f"what was valid {focus} it"
 
 
-def _latest(
-    answering: Sequence[ReadHit], read: Sequence[ReadHit], until: datetime, names: Sequence[str], reader: Reader
+def _valid_at(
+    moment: datetime, answering: Sequence[ReadHit], read: Sequence[ReadHit], question: str, reader: Reader
 ) -> ReadHit | None:
-    """The best hit that was told before a moment; or what was told later and replaces or ends it, as long as there is
-    such a hit. It has to name whom the question names, if the best hit does, unless it is quite plain."""
-    told = [each for each in answering if each.time <= until]
-    if not told:
+    """Of what was told by a moment, the hit that most probably answers the question and was not replaced by then. What
+    replaces an answer is an answer itself, though it may not sound like one."""
+    told = sorted((each for each in read if each.time <= moment), key=lambda each: each.time)
+    compared = [each for each in answering if each.time <= moment][:_MOST_COMPARED]
+    if not compared:
         return None
-    first = told[0]
-    named = [name for name in names if _names(first, name)]
-    others = [each for each in read if each.time <= until]
-    unnamed = {each.hit.memory.id for each in others if not all(_names(each, name) for name in named)}
-    while later := _replacing(first, others, reader, unnamed):
-        first = max(later, key=lambda each: each.time)
-    return first
+    share = _SIGNALS_OF_VALID
+    answers = {each.hit.memory.id: (1 - share) * each.probability + share * each.hit.score for each in told}
+    valid = dict.fromkeys(answers, 1.0)
+    for each in sorted(compared, key=lambda each: each.time):
+        own = each.hit.memory.id
+        for later, probability in _replaced_by(each, told, question, reader):
+            answers[later] = max(answers[later], probability * answers[own])
+            valid[own] *= 1 - probability
+    return max(told, key=lambda each: answers[each.hit.memory.id] * valid[each.hit.memory.id])
 
 
-def _names(each: ReadHit, name: str) -> bool:
-    """Whether a hit contains a name, or one by that name says it."""
-    return set(tokens(name)) <= set(tokens(each.passage))
-
-
-def _replacing(
-    earlier: ReadHit, others: Sequence[ReadHit], reader: Reader, unnamed: Container[str] = ()
-) -> list[ReadHit]:
-    """The later statements that replace or end an earlier one; those of the `unnamed` memories only if it is quite
-    plain. Where both make claims, the rules have compared these already. For a reader that cannot compare, every later
-    one does."""
+def _replaced_by(
+    earlier: ReadHit, others: Sequence[ReadHit], question: str, reader: Reader, least: float = 0.0
+) -> list[tuple[str, float]]:
+    """The ids of the later hits that may replace or end an answer, each with the probability that it does, if that is at
+    least so much. Where both make claims, the rules have compared these already. For a reader that cannot compare,
+    every later answer replaces an earlier one."""
     claims, p = earlier.hit.memory.triples, earlier.probability
     later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
     later = [other for other in later if other.hit.memory.trust >= earlier.hit.memory.trust]
     if not isinstance(reader, RelationReader):
-        least = max(_MIN_PROBABILITY, _PART_OF_BEST * p)
-        return [other for other in later if other.probability >= least and other.hit.memory.id not in unnamed]
+        enough = max(_MIN_PROBABILITY, _PART_OF_BEST * p)
+        return [(other.hit.memory.id, 1.0) for other in later if other.probability >= enough]
     later = [other for other in later if other.probability >= _MIN_LATER]
-    compared = reader.compare([(earlier.passage, other.passage) for other in later]) if later else []
+    if not later:
+        return []
+    compared = reader.compare([(earlier.passage, other.passage) for other in later], question)
     replaced = np.array([odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in compared])
     answers = np.array([min(1.0, other.probability / p) for other in later])
     days = np.array([(other.time - earlier.time).total_seconds() / 86_400 for other in later])
     log_odds = _COMPARED * np.log((replaced + 1e-3) / (1 - replaced + 1e-3)) + _ANSWERS * np.log(answers)
     log_odds += _TIME_PASSED * np.log1p(days) + _NOTHING_CHANGES
-    is_unnamed = np.array([other.hit.memory.id in unnamed for other in later], np.bool_)
-    log_odds[is_unnamed & (replaced < _PLAIN)] = -np.inf
-    return [other for other, odds in zip(later, log_odds.tolist(), strict=True) if odds >= 0]
+    odds = zip(later, (1 / (1 + np.exp(-log_odds))).tolist(), strict=True)
+    return [(other.hit.memory.id, probability) for other, probability in odds if probability >= least]
 
 
 def _after_successors(ordered: list[ReadHit]) -> list[ReadHit]:

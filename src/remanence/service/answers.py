@@ -11,7 +11,7 @@ from remanence.api.entity_facet import Candidate, Page, Registration, Revision
 from remanence.events import Extracted
 from remanence.graph.history import EventKind, HistoryEvent
 from remanence.graph.traversal import Edge, Node, Path, Subgraph
-from remanence.read.answer import Recall
+from remanence.read.answer import Recall, iso, memory_dict
 from remanence.read.profile import Profile, Statement
 from remanence.read.receipts import Receipt
 from remanence.schema import (
@@ -36,7 +36,6 @@ from remanence.service.nouns import (
     Time,
     UsageAnswer,
     WindowAnswer,
-    iso,
     moment_of,
     window_of,
 )
@@ -96,20 +95,38 @@ class HitAnswer(Answer):
         )
 
 
-def hit_answers(recall: Recall) -> list[HitAnswer]:
-    """The hits of a recall, with all that `Recall.to_dicts` has."""
+def hit_fields(recall: Recall) -> list[dict[str, Any]]:
+    """The fields of a `HitAnswer` for each hit: all that `Recall.to_dicts` has, and more."""
     return [
-        HitAnswer.model_validate(
-            fields
-            | {
-                "because": hit.because,
-                "answers": hit.answers,
-                "replacement": None if hit.superseded_by is None else MemoryAnswer.of(hit.superseded_by),
-                "disagreements": [DisagreementAnswer.of(each) for each in hit.disagreements],
-            }
-        )
+        fields
+        | {
+            "because": hit.because,
+            "answers": hit.answers,
+            "replacement": None if hit.superseded_by is None else memory_dict(hit.superseded_by),
+            "disagreements": [
+                {"kind": each.kind, "topic": each.topic, "other": memory_dict(each.other)} for each in hit.disagreements
+            ],
+        }
         for hit, fields in zip(recall.hits, recall.to_dicts(), strict=True)
     ]
+
+
+def recall_fields(recall: Recall, *, explain: bool = False) -> dict[str, Any]:
+    """The fields of a `RecallAnswer`, in JSON types."""
+    return {
+        "question": recall.question,
+        "hits": hit_fields(recall),
+        "abstained": dict(recall.abstained),
+        "missing": dict(recall.missing),
+        "times": [{"start": iso(window.start), "end": iso(window.end)} for window in recall.times],
+        "history": recall.history,
+        "position": recall.position,
+        "confidence": recall.confidence,
+        "confident": recall.confident,
+        "as_of": iso(recall.as_of),
+        "receipt": None if recall.receipt is None else recall.receipt.to_dict(),
+        "explanation": recall.explain() if explain else None,
+    }
 
 
 class RecallAnswer(Answer):
@@ -131,20 +148,7 @@ class RecallAnswer(Answer):
 
     @classmethod
     def of(cls, recall: Recall, *, explain: bool = False) -> RecallAnswer:
-        return cls(
-            question=recall.question,
-            hits=hit_answers(recall),
-            abstained=recall.abstained,
-            missing=recall.missing,
-            times=[WindowAnswer.of(window) for window in recall.times],
-            history=recall.history,
-            position=recall.position,
-            confidence=recall.confidence,
-            confident=recall.confident,
-            as_of=iso(recall.as_of),
-            receipt=None if recall.receipt is None else recall.receipt.to_dict(),
-            explanation=recall.explain() if explain else None,
-        )
+        return cls.model_validate(recall_fields(recall, explain=explain))
 
     def to_recall(self) -> Recall:
         return Recall(

@@ -21,6 +21,7 @@ from remanence.service.answers import (
     MemoryPage,
     ProfileAnswer,
     RecallAnswer,
+    recall_fields,
 )
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.nouns import Answer, MemoryAnswer, Time
@@ -176,11 +177,15 @@ def observe_usage(space: Space, request: requests.UsageRequest) -> TouchesAnswer
 # Reading
 
 
-@operation("POST", "/recall")
+def _recall_fields(space: Space, request: requests.RecallRequest) -> dict[str, Any]:
+    found = view_of(space, request).recall(request.query, **request.given("query", "as_of", "explain"))
+    return recall_fields(found, explain=request.explain)
+
+
+@operation("POST", "/recall", fields=_recall_fields)
 def recall(space: Space, request: requests.RecallRequest) -> RecallAnswer:
     """Answer a question with memories, best first, each with its reasons."""
-    found = view_of(space, request).recall(request.query, **request.given("query", "as_of", "explain"))
-    return RecallAnswer.of(found, explain=request.explain)
+    return RecallAnswer.model_validate(_recall_fields(space, request))
 
 
 @operation("POST", "/replay")

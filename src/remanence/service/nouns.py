@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
-from remanence.read.answer import memory_dict, usage_dict
+from remanence.read.answer import iso, memory_dict, usage_dict
 from remanence.schema import (
     Alias,
     Entity,
@@ -35,11 +35,6 @@ class Answer(BaseModel):
     """What an operation returns. Fields that a later release adds are ignored when an answer is read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null")
-
-
-def iso(moment: datetime | None) -> str | None:
-    """A moment as text."""
-    return None if moment is None else moment.isoformat()
 
 
 def moment_of(text: str | None) -> datetime | None:

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from remanence.api.space import Space
 from remanence.api.view import View
@@ -34,6 +38,8 @@ class Operation(Generic[AnyRequest, AnswerT]):
         status: The HTTP status of success.
         request: The class of the request.
         answer: The type of the answer.
+        fields: What gives the fields of the answer as plain JSON types, for an answer that is large and often asked
+            for: making models of all its parts takes longer than writing it.
     """
 
     function: Callable[[Space, AnyRequest], AnswerT]
@@ -44,9 +50,20 @@ class Operation(Generic[AnyRequest, AnswerT]):
     status: int
     request: type[AnyRequest]
     answer: Any
+    fields: Callable[[Space, AnyRequest], dict[str, Any]] | None = None
 
     def __call__(self, space: Space, request: AnyRequest) -> AnswerT:
         return self.function(space, request)
+
+    def json(self, space: Space, request: AnyRequest) -> bytes:
+        """The answer as JSON."""
+        if self.fields is not None:
+            return to_json(self.fields(space, request), inf_nan_mode="null")
+        return self._adapter.dump_json(self.function(space, request))
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.answer)
 
     @property
     def name(self) -> str:
@@ -59,13 +76,19 @@ class Operation(Generic[AnyRequest, AnswerT]):
 
 
 def operation(
-    method: str, path: str, access: Access = "read", *, slow: bool = False, status: int = 200
+    method: str,
+    path: str,
+    access: Access = "read",
+    *,
+    slow: bool = False,
+    status: int = 200,
+    fields: Callable[[Space, Any], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[Space, AnyRequest], AnswerT]], Operation[AnyRequest, AnswerT]]:
     """Declare a function as an operation; its request and answer are those of its annotations."""
 
     def declare(function: Callable[[Space, AnyRequest], AnswerT]) -> Operation[AnyRequest, AnswerT]:
         types = get_type_hints(function)
-        made = Operation(function, method, path, access, slow, status, types["request"], types["return"])
+        made = Operation(function, method, path, access, slow, status, types["request"], types["return"], fields)
         if made.name in OPERATIONS:
             raise TypeError(f"there are two operations {made.name!r}.")
         OPERATIONS[made.name] = made

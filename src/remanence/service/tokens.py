@@ -1,4 +1,4 @@
-"""Tokens: who may use which spaces over the network. Only hashes of them are stored, in server.db beside the ledger.
+"""Tokens: who may use which spaces over the network. Only hashes of them are stored, beside the ledger.
 
 A token is `rem_`, its id and a secret of 256 random bits. It is bound to spaces, and opens those below them, too.
 What it allows is one of "read", "write" (also reads) and "admin" (also erases, applies upkeep, and rebuilds).
@@ -10,25 +10,27 @@ import hashlib
 import hmac
 import json
 import secrets
-import sqlite3
 import threading
-from collections.abc import Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
-from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
-from remanence.ledger import is_address, shown_location
+from remanence.errors import InvalidInput, NotFound
 from remanence.schema import UTC
 from remanence.service.operation import Access
+from remanence.service.server_database import Location, Row, open_database
 
-SERVER_FILE = "server.db"
 ACCESSES: tuple[Access, ...] = ("read", "write", "admin")
 ALL_SPACES = "*"
 _PREFIX = "rem"
+_KNOWN_SECONDS = 1.0
+"""How long a token that was found valid is not looked up again: so long another process's revocation may take."""
+_MAX_KNOWN = 1_000
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, hash BLOB NOT NULL, spaces TEXT NOT NULL, access TEXT NOT NULL,
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, hash {bytes} NOT NULL, spaces TEXT NOT NULL, access TEXT NOT NULL,
     created_at TEXT NOT NULL, expires_at TEXT, revoked_at TEXT
 )"""
 
@@ -75,10 +77,10 @@ class Token:
 
 
 class TokenStore:
-    """The tokens of one folder.
+    """The tokens for the spaces of one ledger.
 
     Args:
-        folder: The folder of the ledger; None keeps the tokens in memory.
+        location: The folder of the ledger, or the address of its database; None keeps the tokens in memory.
 
     Example:
         >>> store = TokenStore(None)
@@ -90,11 +92,12 @@ class TokenStore:
         True
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, location: Location, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: OrderedDict[bytes, tuple[float, Token]] = OrderedDict()
         self._lock = threading.Lock()
-        self._connection = connect(folder)
-        with self._lock, self._connection:
-            self._connection.execute(_TABLE)
+        self._database = open_database(location)
+        self._database.create(_TABLE)
 
     def create(
         self,
@@ -133,88 +136,67 @@ class TokenStore:
         secret = secrets.token_urlsafe(32)
         row = (token.id, name, _hash(secret), json.dumps(list(spaces)), access)
         times = (token.created_at.isoformat(), None if expires_at is None else expires_at.isoformat())
-        with self._lock, self._connection:
-            self._connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", (*row, *times))
+        self._database.execute(_INSERT, (*row, *times))
         return f"{_PREFIX}_{token.id}_{secret}", token
 
     def check(self, given: str, now: datetime | None = None) -> Token | None:
         """The description of a token; None if it is unknown, revoked or expired."""
+        known = self.known(given, now)
+        if known is not None:
+            return known
         parts = given.split("_", 2)
-        if len(parts) != 3 or parts[0] != _PREFIX:
+        if len(parts) != 3 or parts[0] != _PREFIX or not parts[1].isalnum():
+            return None
+        rows = self._database.execute(f"{_SELECT} WHERE id = ?", (parts[1],))
+        if not rows or not hmac.compare_digest(rows[0][-1], _hash(parts[2])):
+            return None
+        token = _token(rows[0])
+        if not token.is_valid(now or datetime.now(UTC)):
             return None
         with self._lock:
-            row = self._connection.execute(f"{_SELECT} WHERE id = ?", (parts[1],)).fetchone()
-        if row is None or not hmac.compare_digest(row[-1], _hash(parts[2])):
-            return None
-        token = _token(row)
-        return token if token.is_valid(now or datetime.now(UTC)) else None
+            self._known[_hash(given)] = (self._clock() + _KNOWN_SECONDS, token)
+            if len(self._known) > _MAX_KNOWN:
+                self._known.popitem(last=False)
+        return token
+
+    def known(self, given: str, now: datetime | None = None) -> Token | None:
+        """As `check`, for a token that was found valid within the last second; None for any other. Never waits."""
+        with self._lock:
+            until, token = self._known.get(_hash(given), (0.0, None))
+        return (
+            token if token is not None and self._clock() < until and token.is_valid(now or datetime.now(UTC)) else None
+        )
 
     def list(self) -> list[Token]:
         """All tokens, oldest first, revoked ones too."""
-        with self._lock:
-            rows = self._connection.execute(f"{_SELECT} ORDER BY created_at, id").fetchall()
-        return [_token(row) for row in rows]
+        return [_token(row) for row in self._database.execute(f"{_SELECT} ORDER BY created_at, id")]
 
     def revoke(self, token_id: str, now: datetime | None = None) -> Token:
-        """Refuse a token from now on.
+        """Refuse a token from now on. Another process that has just used it refuses it after a second.
 
         Raises:
             NotFound: There is no token with this id.
         """
         moment = (now or datetime.now(UTC)).isoformat()
-        with self._lock, self._connection:
-            self._connection.execute(
-                "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (moment, token_id)
-            )
-            row = self._connection.execute(f"{_SELECT} WHERE id = ?", (token_id,)).fetchone()
-        if row is None:
+        self._database.execute(
+            "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (moment, token_id)
+        )
+        with self._lock:
+            self._known.clear()
+        rows = self._database.execute(f"{_SELECT} WHERE id = ?", (token_id,))
+        if not rows:
             raise NotFound(f"there is no token {token_id!r}. `remanence tokens list` shows their ids.")
-        return _token(row)
+        return _token(rows[0])
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        self._database.close()
 
 
-def server_folder(location: str | Path | None) -> Path | None:
-    """The folder for the files of a server, which is that of the ledger; None for a ledger in memory.
-
-    Raises:
-        InvalidInput: The ledger is in a database.
-    """
-    if location is not None and is_address(location):
-        raise InvalidInput(
-            f"{shown_location(location)} is a database, and a server keeps its tokens in the folder of the ledger. "
-            "Serve a folder; `remanence migrate` copies a database into one."
-        )
-    return None if location is None else Path(location)
-
-
-def connect(folder: Path | None) -> sqlite3.Connection:
-    """The database of a server, beside the ledger. Only its owner may read it.
-
-    Raises:
-        LedgerUnavailable: It cannot be opened.
-    """
-    if folder is None:
-        return sqlite3.connect(":memory:", check_same_thread=False)
-    path = folder / SERVER_FILE
-    try:
-        path.touch(mode=0o600)
-        connection = sqlite3.connect(path, check_same_thread=False, timeout=10)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-    except (OSError, sqlite3.Error) as error:
-        raise LedgerUnavailable(
-            f"{path} cannot be opened: {error}. Check that the folder can be written to."
-        ) from error
-    return connection
-
-
+_INSERT = "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL) ON CONFLICT (id) DO NOTHING"
 _SELECT = "SELECT id, name, spaces, access, created_at, expires_at, revoked_at, hash FROM tokens"
 
 
-def _token(row: tuple[str, str, str, Access, str, str | None, str | None, bytes]) -> Token:
+def _token(row: Row) -> Token:
     token_id, name, spaces, access, *times, _ = row
     created, expires, revoked = (None if each is None else datetime.fromisoformat(str(each)) for each in times)
     assert created is not None, "the column is NOT NULL"
@@ -223,4 +205,4 @@ def _token(row: tuple[str, str, str, Access, str, str | None, str | None, bytes]
 
 def _hash(secret: str) -> bytes:
     # The secret has 256 random bits, so that a slow hash would add nothing.
-    return hashlib.sha256(secret.encode()).digest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()

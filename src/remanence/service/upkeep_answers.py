@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from remanence.service.nouns import Answer, MemoryAnswer, Time, iso, moment_of
+from remanence.read.answer import iso
+from remanence.service.nouns import Answer, MemoryAnswer, Time, moment_of
 from remanence.upkeep.decay import DecayReport, MemoryAtRisk
 from remanence.upkeep.memory_clusters import Cluster
 from remanence.upkeep.runs import Run

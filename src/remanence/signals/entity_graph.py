@@ -194,6 +194,11 @@ class EntityGraph:
                 kept.add(text_hash(self._names.spellings[number]))
         return kept
 
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether some name or description has no vector yet."""
+        return bool(self._vectors.places_without_vector(len(self._hashes)))
+
     def fill_missing_vectors(self) -> None:
         self._fill(self._vectors.places_without_vector(len(self._hashes)))
 

@@ -89,6 +89,9 @@ class VectorPoints:
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         points: list[int] = []
         hashes: list[bytes] = []
+        # The index is read again while the points stay: what has lost its text since then was erased.
+        if erased := [row for row, version in enumerate(versions, first) if version is None and row < self._rows]:
+            self.erase(erased)
         for row, version in enumerate(versions, first):
             if row < self._rows:
                 continue

@@ -183,7 +183,9 @@ class ReaderContract(Contract[Reader]):
         """If it compares statements at all."""
         reader = self.make()
         if isinstance(reader, RelationReader):
-            (relation,) = reader.compare([("Alice lives in Porto.", "Alice moved to Lisbon.")])
+            pair = ("Alice lives in Porto.", "Alice moved to Lisbon.")
+            (relation,) = reader.compare([pair])
+            assert len(reader.compare([pair], "Where does Alice live?")) == 1
             assert set(relation) <= set(RELATIONS)
             assert sum(relation.values()) == pytest.approx(1.0, abs=1e-4)
 

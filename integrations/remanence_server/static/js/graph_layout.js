@@ -2,6 +2,8 @@
 
 const places = new Map(); // of each entity, where it was on the last map
 const RING = 190;
+const LARGE = 800;
+const MILLISECONDS = 1500; // that forces may take, whatever the machine
 const WORKER = new URL("./layout_worker.js", import.meta.url).href;
 // The content security policy lets no other script become a worker.
 const policy = globalThis.trustedTypes?.createPolicy("layout", { createScriptURL: (url) => (url === WORKER ? url : "") });
@@ -35,9 +37,11 @@ export function layoutMap(nodes, edges, moved) {
     });
     moved(data.done);
   };
-  const steps = known > nodes.length * 0.9 ? 60 : nodes.length > 1500 ? 180 : 400;
+  const isKnown = known > nodes.length * 0.9;
+  const isLarge = nodes.length > LARGE;
+  const steps = isKnown ? 60 : isLarge ? 40 : 400;
   worker.postMessage({
-    id: turn, steps, looseness: nodes.length > 1500 ? 0.3 : 0.55, weights: degrees.map((degree) => 1 + degree ** 0.7), xs: Float64Array.from(nodes, (node) => node.x), ys: Float64Array.from(nodes, (node) => node.y),
+    id: turn, steps, milliseconds: MILLISECONDS, fresh: isLarge && !isKnown, looseness: isLarge ? 0.3 : 0.55, weights: degrees.map((degree) => 1 + degree ** 0.7), xs: Float64Array.from(nodes, (node) => node.x), ys: Float64Array.from(nodes, (node) => node.y),
     edges: Float64Array.from(edges.flatMap(({ source, target, weight }) => [source, target, weight])),
   });
 }

@@ -1,5 +1,8 @@
 // Force layout of the map, in a worker: repulsion by a quadtree, attraction along edges, a pull to the middle.
-// Nodes come with where they were before, so that a map of another day keeps its shape.
+// Nodes come with where they were before, so that a map of another day keeps its shape. A large map that is new begins
+// in groups. What is not at rest when `milliseconds` have passed stays where it is.
+
+import { placeGroups } from "./layout_groups.js";
 
 const THETA = 1.1;
 const REPULSION = 3;
@@ -7,9 +10,16 @@ const ATTRACTION = 1.6;
 const GRAVITY = 0.6;
 const TOLERANCE = 1;
 const MIN_SIZE = 1e-3;
+const SHOW_EVERY = 300;
 
 onmessage = ({ data }) => {
-  const { id, xs, ys, weights, edges, steps, looseness } = data;
+  const { id, xs, ys, weights, edges, steps, looseness, milliseconds, fresh } = data;
+  const began = performance.now();
+  let shown = began;
+  if (fresh) {
+    placeGroups(xs, ys, edges);
+    postMessage({ id, xs, ys, done: false });
+  }
   const forces = { dx: new Float64Array(xs.length), dy: new Float64Array(xs.length) };
   let before = { dx: new Float64Array(xs.length), dy: new Float64Array(xs.length) };
   let speed = 1;
@@ -20,7 +30,12 @@ onmessage = ({ data }) => {
     attract(xs, ys, weights, edges, forces.dx, forces.dy, looseness);
     speed = move(xs, ys, weights, forces, before, speed);
     before = { dx: forces.dx.slice(), dy: forces.dy.slice() };
-    if (step % 20 === 19 && step < steps - 1) postMessage({ id, xs, ys, done: false });
+    const now = performance.now();
+    if (now - began > milliseconds) break;
+    if (now - shown > SHOW_EVERY && step < steps - 1) {
+      postMessage({ id, xs, ys, done: false });
+      shown = now;
+    }
   }
   postMessage({ id, xs, ys, done: true });
 };

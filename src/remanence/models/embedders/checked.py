@@ -36,6 +36,8 @@ class CheckedEmbedder:
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
         self.similarity_floor = float(inner.similarity_floor)
+        self.is_fast = bool(getattr(inner, "is_fast", False))
+        """Whether embedding a text takes less time than asking the ledger whether it has its vector."""
         self._mismatch_error: Callable[[str], RemanenceError] | None = None
 
     def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:

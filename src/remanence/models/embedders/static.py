@@ -37,6 +37,7 @@ class StaticEmbedder:
     name = "remanence-256"
     dimension: int | None = 256
     similarity_floor = 0.0
+    is_fast = True
 
     def __init__(self, folder: Path = TABLE) -> None:
         self._folder = folder
