@@ -2,11 +2,18 @@
 
     python benchmarks/scale.py                                   10,000, 100,000 and 300,000 memories
     python benchmarks/scale.py --sizes 1000,10000 --json scale.json
-    python benchmarks/scale.py --sizes 10000,100000,300000,1000000    an hour, and 4 GB of memory
+    python benchmarks/scale.py --sizes 10000,100000,300000,1000000    an hour, and 8 GB of memory with the made-up world
+    python benchmarks/scale.py --sizes 1000000 --folder ./large       keep the space, for
+    python benchmarks/scale.py --sizes 1000000 --folder ./large --filled 1000000
+    python benchmarks/scale.py --peers                           the same vectors in Chroma, LanceDB and sqlite-vec, too
 
 One space is filled up to each size in turn and measured there. Times are CPU milliseconds of this process, medians over
 the questions, without a reader. Vectors are looked up (see `world.py`), so that the embedder costs nothing. A bare
 numpy product over the same vectors is timed beside: the ratio to it tells more than times on a busy machine do.
+
+"recall@50" is the share of the 50 nearest memories of an exact scan that are found. "After a kill" opens a copy of the
+folder that was made while the space was open. "Longest" is the longest recall, on the clock, of a thread that asks
+while another adds 2,000 memories and writes the index file. Other systems store and search vectors only, unfiltered.
 """
 
 from __future__ import annotations
@@ -14,17 +21,24 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import shutil
+import sqlite3
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import remanence
+from remanence.signals import vectors as vectors_signal
 from world import BEGAN, NOW, Clock, Lookup, Vectors, World, make_world
 
 DEPTH = 50
@@ -36,47 +50,63 @@ FILTERS: dict[str, dict[str, Any]] = {
     "during": {"during": ("2025-06-01", "2025-07-01")},
 }
 Figures = dict[str, float]
+Search = Callable[[Vectors], Any]
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--sizes", default="10000,100000,300000")
     arguments.add_argument("--questions", type=int, default=60)
+    arguments.add_argument("--folder", type=Path, help="where the space is kept; otherwise it is deleted at the end")
+    arguments.add_argument("--filled", type=int, default=0, help="how many memories of this world are in it already")
+    arguments.add_argument("--peers", action="store_true", help="also measure other vector stores that are installed")
     arguments.add_argument("--json", type=Path)
     given = arguments.parse_args()
     sizes = sorted(int(size) for size in given.sizes.split(","))
     console = Console()
     world = make_world(sizes[-1], asked=given.questions, extra=40 * len(sizes))
-    with tempfile.TemporaryDirectory() as folder:
-        figures = grow(world, sizes, Path(folder), console)
+    with tempfile.TemporaryDirectory() as temporary:
+        figures = grow(world, sizes, given.folder or Path(temporary), console, given.filled)
+    if given.peers:
+        for size in sizes:
+            figures[size] |= measure_peers(world.vectors[:size], world.asked)
     show(figures, console)
     if given.json is not None:
         given.json.write_text(json.dumps(figures, indent=1))
 
 
-def grow(world: World, sizes: list[int], folder: Path, console: Console) -> dict[int, Figures]:
+def grow(world: World, sizes: list[int], folder: Path, console: Console, filled: int = 0) -> dict[int, Figures]:
     """The figures of one space at each of these sizes."""
     embedder = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
     clock = Clock()
-    begin, out = 0, dict[int, Figures]()
+    begin, out = filled, dict[int, Figures]()
 
-    def opened() -> remanence.Space:
-        return remanence.open(folder / "space", embedder=embedder, reader=None, clock=clock)
+    def opened(name: str = "space") -> remanence.Space:
+        return remanence.open(folder / name, embedder=embedder, reader=None, clock=clock)
+
+    def first_recall(name: str) -> tuple[remanence.Space, float]:
+        started = time.perf_counter()
+        space = opened(name)
+        space.recall(world.questions[0])
+        return space, time.perf_counter() - started
 
     space = opened()
     for number, size in enumerate(sizes):
         clock.moment = BEGAN
         spent = fill(space, world, begin, size)
         clock.moment = NOW
-        found = out[size] = {"bulk add /s": (size - begin) / spent}
+        found = out[size] = {"bulk add /s": (size - begin) / spent if spent else 0.0}
         found |= recalls(space, world)
+        found |= vector_recall(space, world)
         found["numpy scan ms"] = scan(world.vectors[:size], world.asked)
         found["add ms"] = adds(space, world.extra[40 * number : 40 * number + 40])
+        found["longest ms"] = longest_recall(space, world)
+        shutil.copytree(folder / "space", folder / "killed")
         space.close()
-        started = time.perf_counter()
-        space = opened()
-        space.recall(world.questions[0])
-        found["open s"] = time.perf_counter() - started
+        killed, found["open after a kill s"] = first_recall("killed")
+        killed.close()
+        shutil.rmtree(folder / "killed")
+        space, found["open s"] = first_recall("space")
         found["memory MB"] = memory_mb()
         found["disk MB"] = sum(f.stat().st_blocks * 512 for f in (folder / "space").rglob("*") if f.is_file()) / 1e6
         begin = size
@@ -111,6 +141,53 @@ def ask(space: remanence.Space, world: World, **options: Any) -> float:
     return median_ms([cpu(lambda each=each: space.recall(each, **options)) for each in world.questions])
 
 
+def vector_recall(space: remanence.Space, world: World) -> Figures:
+    """The share of the 50 nearest memories of an exact scan that are found, under each filter."""
+
+    def nearest() -> dict[str, list[set[str]]]:
+        return {
+            name: [
+                {hit.memory.id for hit in space.recall(question, signals=["vectors"], limit=DEPTH, **options)}
+                for question in world.questions
+            ]
+            for name, options in FILTERS.items()
+        }
+
+    found = nearest()
+    with mock.patch.object(vectors_signal, "_CODES_USED_FROM", 10**12):
+        exact = nearest()
+
+    def share(name: str) -> float:
+        pairs = zip(found[name], exact[name], strict=True)
+        return float(np.mean([len(some & every) / max(len(every), 1) for some, every in pairs]))
+
+    return {f"recall@50 {name}": share(name) for name in FILTERS}
+
+
+def longest_recall(space: remanence.Space, world: World) -> float:
+    """The longest recall, in milliseconds on the clock, while others write."""
+    longest, done = 0.0, threading.Event()
+
+    def ask_on() -> None:
+        nonlocal longest
+        while not done.is_set():
+            for question in world.questions[:10]:
+                started = time.perf_counter()
+                space.recall(question)
+                longest = max(longest, time.perf_counter() - started)
+
+    reader = threading.Thread(target=ask_on)
+    reader.start()
+    texts = [{"text": f"{row.get('text') or row['content']} Again."} for row in world.rows[:BATCH]]
+    for begin in range(0, BATCH, 100):
+        space.add_many(texts[begin : begin + 100])
+    with space._engine.open_index(space.name) as index, index.lock:
+        index._save_in_background()
+    done.set()
+    reader.join()
+    return longest * 1e3
+
+
 def scan(vectors: Vectors, asked: Vectors) -> float:
     """A bare product of all vectors with each question, and the best of it: what an exact search costs at least."""
 
@@ -123,6 +200,66 @@ def scan(vectors: Vectors, asked: Vectors) -> float:
 
 def adds(space: remanence.Space, texts: list[str]) -> float:
     return median_ms([cpu(lambda each=each: space.add(each)) for each in texts])
+
+
+def measure_peers(vectors: Vectors, asked: Vectors) -> Figures:
+    """What a search of the 50 nearest takes in other vector stores, those that are installed, and adding to them."""
+    out = Figures()
+    for name, (module, fill_store) in PEERS.items():
+        if find_spec(module) is None or (module == "sqlite_vec" and not CAN_LOAD_EXTENSIONS):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.process_time()
+            search = fill_store(Path(folder), vectors)
+            out[f"{name} bulk add /s"] = len(vectors) / (time.process_time() - started)
+            out[f"{name} ms"] = median_ms([cpu(partial(search, each)) for each in asked[:20]])
+    return out
+
+
+def fill_sqlite_vec(folder: Path, vectors: Vectors) -> Search:
+    import sqlite_vec
+
+    connection = sqlite3.connect(folder / "vectors.db")
+    connection.enable_load_extension(True)
+    sqlite_vec.load(connection)
+    connection.execute(f"create virtual table points using vec0(vector float[{vectors.shape[1]}])")
+    with connection:
+        rows = ((number, vector.tobytes()) for number, vector in enumerate(vectors))
+        connection.executemany("insert into points(rowid, vector) values (?, ?)", rows)
+    nearest = "select rowid from points where vector match ? order by distance limit ?"
+    return lambda question: connection.execute(nearest, (question.tobytes(), DEPTH)).fetchall()
+
+
+def fill_chroma(folder: Path, vectors: Vectors) -> Search:
+    import chromadb
+
+    points = chromadb.PersistentClient(str(folder)).create_collection("points", metadata={"hnsw:space": "ip"})
+    for begin in range(0, len(vectors), BATCH):
+        batch = vectors[begin : begin + BATCH]
+        points.add(ids=[str(begin + place) for place in range(len(batch))], embeddings=batch)
+    return lambda question: points.query(query_embeddings=question[None], n_results=DEPTH, include=[])
+
+
+def fill_lancedb(folder: Path, vectors: Vectors) -> Search:
+    import lancedb
+    import pyarrow
+
+    rows = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), vectors.shape[1])
+    table = lancedb.connect(str(folder)).create_table("points", pyarrow.table({"vector": rows}))
+    if len(vectors) >= 100_000:
+        table.create_index(metric="dot", num_partitions=int(len(vectors) ** 0.5), num_sub_vectors=32)
+    return lambda question: table.search(question).metric("dot").limit(DEPTH).to_arrow()
+
+
+PEERS: dict[str, tuple[str, Callable[[Path, Vectors], Search]]] = {
+    "sqlite-vec": ("sqlite_vec", fill_sqlite_vec),
+    "Chroma": ("chromadb", fill_chroma),
+    "LanceDB": ("lancedb", fill_lancedb),
+}
+
+
+CAN_LOAD_EXTENSIONS = hasattr(sqlite3.Connection, "enable_load_extension")
+"""Python may be built without."""
 
 
 def cpu(work: Callable[[], Any]) -> float:
@@ -148,7 +285,7 @@ def memory_mb() -> float:
 def show(figures: dict[int, Figures], console: Console) -> None:
     table = Table("CPU time of one process", *(f"{size:,}" for size in figures), title="One space as it grows")
     for name in next(iter(figures.values())):
-        table.add_row(name, *(f"{found[name]:,.1f}" for found in figures.values()))
+        table.add_row(name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values()))
     console.print(table)
 
 

@@ -18,6 +18,10 @@ DIMENSION = 256
 NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
 BEGAN = NOW - timedelta(days=730)
 
+_MAX_QUESTIONS = 200
+_SAME_SHARE = 0.6
+"""The share of its words that a question has in common with the one that it was made of."""
+
 Vectors = NDArray[np.float32]
 
 
@@ -123,12 +127,15 @@ def _unit(rows: Vectors) -> Vectors:
 
 
 class Lookup:
-    """An embedder that costs a dict look-up. Texts it was not given, such as names, share a few vectors."""
+    """An embedder that costs a dict look-up. A question that was put into other words has the vector of the one that it
+    was made of; other texts it was not given, such as names, share a few vectors."""
 
     name, fingerprint, dimension, similarity_floor = "lookup", "lookup@256:1", DIMENSION, 0.0
 
     def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
         self._place = {text: place for place, text in enumerate(texts)}
+        self._questions = [(frozenset(text.split()), place) for text, place in self._place.items() if text[-1:] == "?"]
+        self._questions = self._questions[-_MAX_QUESTIONS:]  # those of the chat turns come first
         self._vectors = vectors
         self._others = _unit(np.random.default_rng(1).standard_normal((4_096, DIMENSION), np.float32))
 
@@ -137,7 +144,12 @@ class Lookup:
 
     def embed_query(self, text: str) -> Vectors:
         place = self._place.get(text)
-        return self._others[crc32(text.encode()) % 4_096] if place is None else self._vectors[place]
+        if place is None:
+            words = frozenset(text.split())
+            shared, place = max(((len(words & each), where) for each, where in self._questions), default=(0, 0))
+            if len(words) < 4 or shared < _SAME_SHARE * len(words):
+                return self._others[crc32(text.encode()) % 4_096]
+        return self._vectors[place]
 
 
 class Clock:

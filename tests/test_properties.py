@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from remanence.events import Remembered
 from remanence.language.text import tokens
 from remanence.schema import EPOCH, Query, Window
 from remanence.signals.times import Times
-from remanence.signals.words import K1, B, passage_tokens
+from remanence.signals.words import K1, B, Words, passage_tokens
 from remanence.testing import FakeClock, HashingEmbedder
 
 PEOPLE = ["Alice", "Bob", "Carol", "Dan"]
@@ -244,6 +245,31 @@ def test_a_short_list_of_times_is_the_head_of_the_long_one(
 
     assert short.rows == long.rows[:limit]
     assert short.scores == long.scores[:limit]
+
+
+@quick
+@given(
+    texts=st.lists(st.lists(st.sampled_from("red boat sail sea gull anchor".split()), max_size=6), max_size=40),
+    asked=st.lists(st.sampled_from("red boat sail sea gull anchor".split()), min_size=1, max_size=3),
+    hidden=st.sets(st.integers(0, 39)),
+    inside=st.none() | st.sets(st.integers(0, 39)),
+    limit=st.integers(1, 9),
+)
+def test_a_short_list_of_words_is_the_head_of_the_long_one(
+    texts: list[list[str]], asked: list[str], hidden: set[int], inside: set[int] | None, limit: int
+) -> None:
+    """Documents are passed over only where they could not come forward; what is from the time asked for never is."""
+    words, rows = Words(), np.arange(len(texts))
+    words.apply(0, [Remembered(f"m{n}", " ".join(text), f"m{n}") for n, text in enumerate(texts)])
+    allowed = ~np.isin(rows, list(hidden))
+    query = Query(" ".join(asked), np.ones(len(texts), np.bool_), allowed)
+    short, long = words.rank(query, limit), words.rank(query, 100)
+    assert short.rows == long.rows[:limit]
+    assert short.scores == long.scores[:limit]
+    if inside is not None:
+        timed = words.rank(replace(query, time_mask=np.isin(rows, list(inside)) & allowed), limit)
+        best = [row for row in long.rows if row in inside][: limit // 2]
+        assert set(timed.rows) == {*short.rows, *best}
 
 
 @quick

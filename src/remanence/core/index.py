@@ -45,9 +45,11 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "13"
+FORMAT = "14"
 _BATCH = 2_000
-_SAVE_AFTER = 25_000
+_SAVE_AFTER, _SAVED_SHARE = 25_000, 20
+"""The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
+killed leaves no more than that to be applied again."""
 _UNSAVED = 32
 """How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
 a space with fewer entries has none."""
@@ -190,8 +192,8 @@ class Index:
                 raise self._fault
             if erased:
                 self._remove_erased(erased)
-            elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // 2):
-                self.save()
+            elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
+                self._save_in_background()
             if not self._is_copy and self.vectors.name not in self.broken:
                 self._prepare_vectors(self.vectors.settle)
 
@@ -453,9 +455,18 @@ class Index:
                 self._index_file.write(self._header(self.catalog.position), self._parts)
             self._saved = self._applied
 
+    def _save_in_background(self) -> None:
+        """Write the index file while others read and write. Only collecting what it contains keeps them waiting."""
+        if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
+            return
+        if self._index_file.write_in_background(self._header(self.catalog.position), self._parts):
+            self._saved = self._applied
+
     def close(self) -> None:
         with self.lock:
             try:
+                if self._index_file is not None:
+                    self._index_file.wait()
                 if self._applied > self._saved + _UNSAVED:
                     self.catch_up()  # or the file would contain text that another process has erased
                     self.save()

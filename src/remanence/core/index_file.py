@@ -12,11 +12,12 @@ import json
 import logging
 import os
 import struct
+import threading
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ _UNREADABLE = (
 
 
 class IndexPart(Protocol):
+    """What an index file has arrays of. If the arrays of a part are never changed once they are saved, only replaced or
+    continued behind their end, it says so by `saves_stable_arrays = True`, and they are not copied."""
+
     def save(self) -> Mapping[str, NDArray[Any]]: ...
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 
@@ -47,17 +51,41 @@ class IndexFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock = threading.Lock()  # held while the file is replaced or removed
+        self._removals = 0
+        self._writer: threading.Thread | None = None
 
     def write(self, header: Mapping[str, Any], parts: Mapping[str, IndexPart]) -> None:
         """Write all parts, or none. If that fails, the next opening reads the ledger instead."""
-        arrays: Arrays = {"header": pack(header)}
-        for name, part in parts.items():
-            arrays |= {f"{name}.{key}": value for key, value in part.save().items()}
+        self.wait()
+        self._write(_collect(header, parts, copy=False), self._removals)
+
+    def write_in_background(self, header: Mapping[str, Any], parts: Mapping[str, IndexPart]) -> bool:
+        """Write all parts as they are now, while the caller goes on. False if an earlier state is being written."""
+        if self._writer is not None and self._writer.is_alive():
+            return False
+        arguments = (_collect(header, parts, copy=True), self._removals)
+        self._writer = threading.Thread(target=self._write, args=arguments, name="remanence-index-file", daemon=True)
+        self._writer.start()
+        return True
+
+    def wait(self) -> None:
+        """Wait until nothing is being written."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.join()
+
+    def _write(self, arrays: Arrays, removals: int) -> None:
         partial = self._path.with_suffix(f".{os.getpid()}.part")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(_encode(arrays))
-            partial.replace(self._path)
+            with partial.open("wb") as file:
+                _encode(arrays, file)
+            with self._lock:
+                if removals == self._removals:
+                    partial.replace(self._path)
+                else:  # something was erased meanwhile
+                    partial.unlink(missing_ok=True)
         except OSError as error:
             log.warning("the index file %s was not written: %s", self._path, error)
             with suppress(OSError):
@@ -66,7 +94,7 @@ class IndexFile:
     def read(self) -> tuple[dict[str, Any], Arrays] | None:
         """The header and the arrays; None if there is no file, or it is damaged."""
         try:
-            arrays = _decode(bytearray(self._path.read_bytes()))  # not bytes: arrays can be written to
+            arrays = _decode(_read(self._path))
             return unpack(arrays["header"]), arrays
         except FileNotFoundError:
             return None
@@ -94,8 +122,20 @@ class IndexFile:
 
     def remove(self) -> None:
         """Delete the file and the incomplete ones of killed writers, which may contain text erased since."""
-        for stale in self._path.parent.glob(f"{self._path.stem}.*"):
-            stale.unlink(missing_ok=True)
+        with self._lock:
+            self._removals += 1
+            for stale in self._path.parent.glob(f"{self._path.stem}.*"):
+                stale.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytearray:
+    """The content of a file. Not bytes: arrays in it can be written to."""
+    content = bytearray(path.stat().st_size)
+    with path.open("rb", buffering=0) as file:
+        rest = memoryview(content)
+        while rest and (count := file.readinto(rest)):
+            rest = rest[count:]
+    return content
 
 
 def index_path(folder: Path, space: str) -> Path:
@@ -117,22 +157,39 @@ def remove_files_of_older_releases(folder: Path) -> None:
                 Path(entry.path).unlink(missing_ok=True)
 
 
-def _encode(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _collect(header: Mapping[str, Any], parts: Mapping[str, IndexPart], *, copy: bool) -> Arrays:
+    """The arrays of all parts; with `copy`, they do not change when the parts do."""
+    arrays: Arrays = {"header": pack(header)}
+    for name, part in parts.items():
+        changes = copy and not getattr(part, "saves_stable_arrays", False)
+        for key, value in part.save().items():
+            array = np.array(value) if changes else np.asarray(value)
+            if array.dtype.kind not in _DTYPES:
+                raise TypeError(f"{name}.{key} is an array of {array.dtype}, which an index file cannot contain")
+            arrays[f"{name}.{key}"] = array
+    return arrays
+
+
+def _encode(arrays: Arrays, file: BinaryIO) -> None:
+    """Write the arrays to a file, one after another: a large index is not copied into one piece."""
     table: list[tuple[str, str, tuple[int, ...], int]] = []
-    pieces: list[bytes] = []
     place = 0
-    for name, given in arrays.items():
-        array = np.asarray(given)
-        if array.dtype.kind not in _DTYPES:
-            raise TypeError(f"{name} is an array of {array.dtype}, which an index file cannot contain")
-        data = array.tobytes()
+    for name, array in arrays.items():
         table.append((name, array.dtype.str, array.shape, place))
-        pieces += [data, bytes(-len(data) % _ALIGN)]
-        place += len(data) + -len(data) % _ALIGN
+        place += array.nbytes + -array.nbytes % _ALIGN
     directory = json.dumps(table, separators=(",", ":")).encode()
     directory += b" " * (-len(directory) % _ALIGN)
-    body = b"".join([directory, *pieces])
-    return _PREFIX.pack(_SIGNATURE, zlib.crc32(body), len(directory)) + body
+    checksum = zlib.crc32(directory)
+    file.write(bytes(_PREFIX.size))
+    file.write(directory)
+    for array in arrays.values():
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        padding = bytes(-len(data) % _ALIGN)
+        checksum = zlib.crc32(padding, zlib.crc32(data, checksum))
+        file.write(data)
+        file.write(padding)
+    file.seek(0)
+    file.write(_PREFIX.pack(_SIGNATURE, checksum, len(directory)))
 
 
 def _decode(content: bytearray) -> Arrays:

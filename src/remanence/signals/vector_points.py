@@ -21,6 +21,7 @@ from remanence.errors import ProjectionUnreachable
 from remanence.events import Remembered
 from remanence.language.text import text_hash
 from remanence.ports import SharedVectorStore
+from remanence.signals.vector_codes import VectorCodes
 from remanence.state.columns import Column
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _FAST_FAILURE = 0.5
 """A server that fails within so many seconds may be asked again by a caller; another only in the background."""
 AUDIT_SECONDS = 60.0
 """How often it is counted whether a shared store still has all points of a space that is in use."""
+_CODES_FROM = 8_192
+"""How many points a space has at least when their codes are made. Making them later would stop callers for longer."""
 _TOLERANCE = 2e-3  # of a product of unit vectors, one of them in half precision
 _INCOMPLETE = "the vector server lacks vectors of this space, which are being written again"
 
@@ -64,6 +67,8 @@ class VectorPoints:
         self._load_vectors = load_vectors
         self._points = Column(np.int64)
         self._hashes = Column(np.uint8, width=16)
+        self._codes: VectorCodes | None = None
+        self._code_for_each_row = False  # whether the number of each code is that of its row
         self._rows = 0
         self.unreachable: str | None = None
         """Why the store is not asked for now: its server does not answer."""
@@ -98,8 +103,13 @@ class VectorPoints:
             return
         self._points.extend(points)
         self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
+        if self._codes is not None:
+            self._code_for_each_row &= np.array_equal(points, _first_points(len(self._codes), len(points)))
+            self._codes.add(points)
         if self._shared is None or self.written_here:
             self._fill(points, hashes)
+            if self._codes is None and self._shared is None and len(self._points) >= _CODES_FROM:
+                self._make_codes()
         elif not self._must_compare:
             self._of_others.update(zip(points, hashes, strict=True))
             self._must_compare = len(self._of_others) > _MAX_WHILE_OTHERS_WAIT
@@ -110,7 +120,8 @@ class VectorPoints:
     @property
     def memory_bytes(self) -> int:
         """About how much memory the vectors take, if the store can tell."""
-        return int(getattr(self._store, "memory_bytes", 0))
+        codes = 0 if self._codes is None else self._codes.memory_bytes
+        return codes + int(getattr(self._store, "memory_bytes", 0))
 
     def start(self, *, loaded: bool) -> None:
         """Make the store ready for an index that was loaded from its file, or else is about to read the ledger."""
@@ -149,12 +160,12 @@ class VectorPoints:
             return
         with self._reachable():
             expected, hashes = self._points.values, self._hashes.values
-            stored = np.array(self._store.ids(), np.int64)
+            stored = np.sort(np.array(self._store.ids(), np.int64))
             if len(stored):  # a small space keeps none
-                surplus = np.setdiff1d(stored, expected)
+                surplus = stored[~_are_among(stored, expected)]
                 if len(surplus):
                     self._store.delete(surplus.tolist())
-                missing = np.flatnonzero(~np.isin(expected, stored))
+                missing = np.flatnonzero(~_are_among(expected, stored))
                 expected, hashes = expected[missing], hashes[missing]
             self.unreachable, self.has_undeleted = None, False
             self._fill(expected.tolist(), [key.tobytes() for key in hashes])
@@ -245,7 +256,10 @@ class VectorPoints:
         for begin, end in self._places(rows).tolist():
             chosen[begin:end] = True
         if chosen.any():
-            points = self._points.values[chosen].tolist()
+            erased = self._points.values[chosen]
+            if self._codes is not None:
+                self._codes.erase(erased)
+            points = erased.tolist()
             self._points = Column(np.int64, self._points.values[~chosen])
             self._hashes = Column(np.uint8, self._hashes.values[~chosen])
             for point in points:
@@ -280,12 +294,19 @@ class VectorPoints:
     def save(self) -> Mapping[str, NDArray[Any]]:
         with self._reachable():
             self._store.flush()
-        return {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
+        codes: Mapping[str, NDArray[Any]] = {}
+        if self._codes is not None:
+            self._use_codes(self._codes.without_erased())
+            codes = self._codes.save()
+        points = {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
+        return {**codes, **points}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._points = Column(np.int64, arrays["points"])
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
+        if "code_points" in arrays:
+            self._use_codes(VectorCodes.load(arrays))
 
     def differences(self) -> list[str]:
         """What is wrong with the store: points that are missing or do not belong there, except those without an
@@ -363,12 +384,35 @@ class VectorPoints:
             return
         rows = np.array([vectors[key] for _, key in found])
         ids = [point for point, _ in found]
+        if self._codes is not None:
+            self._codes.put(ids, rows)
         if self._shared is None:
             self._store.upsert(ids, rows)
         else:
             assert self._catalog is not None
             positions = self._catalog().positions_of_rows([point >> PASSAGE_BITS for point in ids])
             self._shared.write(ids, rows, positions, [key for _, key in found])
+
+    def _make_codes(self) -> None:
+        """Make the codes of all points from the vectors of the ledger."""
+        points = self._points.values
+        for begin in range(0, len(points), _BATCH):
+            keys = [key.tobytes() for key in self._hashes.values[begin : begin + _BATCH]]
+            vectors = self._load_vectors(keys)
+            batch = zip(points[begin : begin + _BATCH].tolist(), keys, strict=True)
+            found = [(point, vectors[key]) for point, key in batch if key in vectors]
+            if not found:
+                continue
+            if self._codes is None:
+                codes = VectorCodes(len(found[0][1]))
+                codes.add(points)
+                self._use_codes(codes)
+            assert self._codes is not None
+            self._codes.put([point for point, _ in found], np.array([vector for _, vector in found]))
+
+    def _use_codes(self, codes: VectorCodes) -> None:
+        self._codes = codes
+        self._code_for_each_row = np.array_equal(codes.points, _first_points(0, len(codes)))
 
     def _position(self) -> int:
         """The ledger position of the index."""
@@ -403,6 +447,19 @@ def passage_texts(version: Remembered | None) -> list[str]:
     if not version.passages:
         return [version.text]
     return [version.text[start:end] for start, end in version.passages if start < end]
+
+
+def _first_points(row: int, count: int) -> NDArray[np.int64]:
+    """The first point of this row and of those after it."""
+    return np.arange(row, row + count, dtype=np.int64) << PASSAGE_BITS
+
+
+def _are_among(points: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these points are among others; both are in order."""
+    if len(points) == len(others) and np.array_equal(points, others):  # nearly always
+        return np.ones(len(points), np.bool_)
+    found: NDArray[np.bool_] = np.append(others, -1)[others.searchsorted(points)] == points
+    return found
 
 
 def _are_stored(points: NDArray[Any], hashes: NDArray[Any], stored: StoredPoints) -> NDArray[np.bool_]:

@@ -2,9 +2,11 @@
 
 The vectors themselves lie in a vector store; the ledger has every one that was ever made, by the hash of its text.
 
-Search is exact under every filter. If few rows are allowed, the store is given their points. If many are, it is asked
-for more than needed without a filter, and what is not allowed is skipped; if too little is left, more is asked for. (An
-HNSW index under a filter silently loses recall; a filter evaluated for each point costs more than the scan.)
+If few rows are allowed, the store is given their points, and the search is exact. If many are, in a space of up to
+131,072 passages, the store is asked for more than needed without a filter, and what is not allowed is skipped; if too
+little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors tell which points may be
+the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses recall;
+a filter evaluated for each point costs more than the scan.)
 """
 
 from __future__ import annotations
@@ -22,9 +24,14 @@ from remanence.signals.vector_points import PASSAGE_BITS, VectorPoints
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
+    from remanence.signals.vector_codes import VectorCodes
 
 _MAX_FILTERED_ROWS = 4_000
 _BATCH = 4_096
+_CODES_USED_FROM = 131_072
+"""In a smaller space, scanning all vectors takes no longer than comparing their codes."""
+_SCANNED_FOR_ONE_SCORED = 8
+"""How many vectors the store scans in the time in which one is scored by its code."""
 
 
 class Vectors(VectorPoints):
@@ -32,6 +39,7 @@ class Vectors(VectorPoints):
     weight = 0.4
     stage = Stage.SCORE
     needs_embedding = True
+    saves_stable_arrays = True
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
@@ -90,6 +98,10 @@ class Vectors(VectorPoints):
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
             return {}
+        if open_rows > _MAX_FILTERED_ROWS and self._codes is not None and len(points) >= _CODES_USED_FROM:
+            found = self._nearest_by_codes(self._codes, vector, allowed, limit)
+            if found is not None:
+                return found
         only, total, odds = None, len(points), len(points) / open_rows
         if open_rows <= _MAX_FILTERED_ROWS and open_rows < len(allowed):
             only = points[allowed[points >> PASSAGE_BITS]].tolist()
@@ -107,6 +119,30 @@ class Vectors(VectorPoints):
             if len(found) >= limit or wanted >= total:
                 return found
             wanted *= 4
+
+    def _nearest_by_codes(
+        self, codes: VectorCodes, vector: Vector, allowed: NDArray[np.bool_], limit: int
+    ) -> dict[int, float] | None:
+        """The nearest rows by the codes of their vectors; None if scanning all vectors is faster for this question."""
+        mask = self._allowed_slots(codes, allowed)
+        wanted = int(limit * len(codes) / len(allowed)) + limit // 4  # passages of one row take places
+        while True:
+            slots = codes.nearest(vector, mask, wanted, len(codes) // _SCANNED_FOR_ONE_SCORED)
+            if slots is None:
+                return None
+            found = _by_row(*self._store.search(vector, len(slots), codes.points[slots].tolist()), allowed, limit)
+            if len(found) >= limit or len(slots) < wanted:
+                return found
+            wanted *= 4
+
+    def _allowed_slots(self, codes: VectorCodes, allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Which codes belong to rows that may be returned; None if all do."""
+        if self._code_for_each_row and len(codes) == len(allowed):
+            mask = allowed
+        else:
+            rows = codes.points >> PASSAGE_BITS
+            mask = allowed.take(rows, mode="clip") & (rows < len(allowed))
+        return None if mask.all() else mask
 
 
 def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:

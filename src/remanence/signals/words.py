@@ -32,6 +32,7 @@ RELATED_WORD_SHARE = 0.6
 OTHER_LANGUAGE_SHARE = 0.005
 """The share of texts in another language from which on a question is also asked in its forms."""
 _MAX_LISTED = 4
+_MANY = 64
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
@@ -48,6 +49,7 @@ class Words:
     weight = 0.6
     stage = Stage.FIND
     needs_embedding = False
+    saves_stable_arrays = True
 
     def __init__(self) -> None:
         self._index = GrowingBM25(k1=K1, b=B, delta=0)
@@ -90,7 +92,7 @@ class Words:
         related = self._score_related(scores, terms, corpus, matches) if language == ENGLISH else {}
         if not matches and not related:
             return Ranking.empty(self.name, f"no memory holds {_listed(terms)}")
-        rows, best = self._per_row(scores, query.allowed)
+        rows, best = self._per_row(scores, query, self._least_score(scores, matches, query.allowed, limit))
         if not len(rows):
             found = list(dict.fromkeys([*matches, *related]))
             return Ranking.empty(self.name, f"no memory that may be returned holds {_listed(found)}")
@@ -99,7 +101,7 @@ class Words:
             inside = np.flatnonzero(query.time_mask[rows])
             order = np.union1d(order, inside[top_indices(best[inside], limit // 2)])
             order = order[top_indices(best[order], len(order))]
-        has_match = any(query.allowed[self._row_of.values[docs]].any() for docs, _ in matches.values())
+        has_match = any(self._any_allowed(docs, query.allowed) for docs, _ in matches.values())
         return Ranking(
             self.name,
             rows[order].tolist(),
@@ -186,14 +188,40 @@ class Words:
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
 
+    def _least_score(
+        self, scores: NDArray[np.float64], matches: Matches, allowed: NDArray[np.bool_], limit: int
+    ) -> float:
+        """A score that at least `limit` rows reach which may be returned; the others need not be looked at. It is the
+        lowest of the best among the documents with the rarest words, which are few and score high."""
+        rarest: list[NDArray[np.int32]] = []
+        for docs, _ in sorted(matches.values(), key=lambda match: len(match[0])):
+            rarest.append(docs)
+            if len(docs) > _MANY * limit:
+                break  # no less than all the rest
+            found = np.unique(np.concatenate(rarest))
+            found = found[allowed[self._row_of.values[found]]]
+            found = found[run_starts(self._row_of.values[found])]  # one of each row
+            if len(found) >= limit:
+                return float(np.partition(scores[found], len(found) - limit)[len(found) - limit])
+        return 0.0
+
+    def _any_allowed(self, docs: NDArray[np.int32], allowed: NDArray[np.bool_]) -> bool:
+        rows = self._row_of.values
+        return bool(allowed[rows[docs[:_MANY]]].any() or allowed[rows[docs[_MANY:]]].any())
+
     def _per_row(
-        self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
+        self, scores: NDArray[np.float64], query: Query, least: float
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The rows that may be returned and have a score, with that of their best document."""
-        docs = np.flatnonzero(scores > 0)  # several times as fast on booleans as on numbers
+        """The rows that may be returned and have at least this score, or any if they are from the time that is asked
+        for, with that of their best document."""
+        chosen = scores >= least if least > 0 else scores > 0
+        if least > 0 and query.time_mask is not None:
+            inside = np.flatnonzero(query.time_mask[self._row_of.values])
+            chosen[inside] = scores[inside] > 0
+        docs = np.flatnonzero(chosen)  # several times as fast on booleans as on numbers
         rows = self._row_of.values[docs]
-        inside = allowed[rows]
-        rows, found = rows[inside], scores[docs[inside]]
+        may_return = query.allowed[rows]
+        rows, found = rows[may_return], scores[docs[may_return]]
         if len(self._row_of) == self._rows or not len(rows):
             return rows, found
         firsts = run_starts(rows)  # documents of one row are adjacent

@@ -69,7 +69,7 @@ class Adjacency:
     def _rebuild(self) -> None:
         import igraph
 
-        self._graph = igraph.Graph(n=int(self.endpoints.max()) + 1, edges=np.ascontiguousarray(self.endpoints))
+        self._graph = igraph.Graph(n=int(self.endpoints.max()) + 1, edges=self.endpoints.astype(np.int64))
         self._graph_size = self._overlay_end = len(self.endpoints)
         self._overlay, self._cached = {}, {}
 

@@ -6,10 +6,10 @@ which a version is active, its window, kind, tags and expiry. It contains no tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -19,9 +19,11 @@ from remanence.events import Forgotten, Quarantined, Released, Remembered
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
 from remanence.state.columns import (
     COLUMN,
+    COLUMNS,
     INTERNED,
     ITEMS,
     JSON,
+    NUMBERS,
     TEXTS,
     Codec,
     Column,
@@ -40,7 +42,9 @@ class Catalog(SavedPart):
     """The versions of one space, by row."""
 
     _saved: ClassVar = {
-        **dict.fromkeys(("position", "_by_identity", "_tags", "_next_turns", "_last_change"), JSON),
+        **dict.fromkeys(("position", "_last_change"), JSON),
+        **dict.fromkeys(("_by_identity", "_next_turns"), NUMBERS),
+        "_tags": COLUMNS,
         **dict.fromkeys(("_open_spans", "_reasons", "_erased"), ITEMS),
         **dict.fromkeys(("_last_row", "_memory", "_earlier", "_opened", "_revised", "_valid_from"), COLUMN),
         **dict.fromkeys(("_valid_until", "_expires", "_recorded", "_importance", "_kind", "_said"), COLUMN),
@@ -55,7 +59,7 @@ class Catalog(SavedPart):
         self._numbers = Interner[str]()
         self._by_identity: dict[str, int] = {}
         self.content_digests: list[str] = []
-        self._tags: dict[str, list[int]] = {}
+        self._tags: dict[str, Column] = {}
         self._next_turns: dict[str, int] = {}
         self._last_row = Column(np.int64)  # of each memory; the following are of each row
         self._memory = Column(np.int64)
@@ -77,9 +81,15 @@ class Catalog(SavedPart):
         self._erased: dict[int, int] = {}  # by memory: the entry that erased it
         self._last_change = 0  # the last position at which visibility changed
         self._last_mask: tuple[int, NDArray[np.bool_]] | None = None
+        self._active: tuple[NDArray[np.bool_], int, NDArray[np.bool_]] | None = None  # visible, position, active
+        self._first_expiry = OPEN_END
 
     def __len__(self) -> int:
         return len(self._opened)
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().load(arrays)
+        self._first_expiry = int(self._expires.values.min(initial=OPEN_END))
 
     @property
     def ids(self) -> list[str]:
@@ -90,7 +100,7 @@ class Catalog(SavedPart):
         if not entries:
             return
         self.position = self._last_change = entries[-1].position
-        self._last_mask = None
+        self._last_mask = self._active = None
         first_row = len(self)
         memories = [self._numbers.intern(entry.subject) for entry in entries]
         self.content_digests += [""] * (len(self.ids) - len(self.content_digests))
@@ -106,7 +116,9 @@ class Catalog(SavedPart):
         self._revised.fill(len(entries), OPEN_END)
         self._valid_from.extend([start for start, _ in windows])
         self._valid_until.extend([end for _, end in windows])
-        self._expires.extend([OPEN_END if expiry is None else micros(expiry) for expiry in expiries])
+        ends = [OPEN_END if expiry is None else micros(expiry) for expiry in expiries]
+        self._first_expiry = min(self._first_expiry, *ends)
+        self._expires.extend(ends)
         self._recorded.extend([micros(entry.at) for entry in entries])
         self._text_row.extend(range(first_row, first_row + len(entries)))
         self._texts.extend([_NO_TEXT if each is None else _checksum(each.text) for each in versions])
@@ -134,7 +146,7 @@ class Catalog(SavedPart):
             return
         self.position = entry.position
         if entry.kind in MEMORY_ENTRY_KINDS:
-            self._last_change, self._last_mask = entry.position, None
+            self._last_change, self._last_mask, self._active = entry.position, None, None
         if isinstance(entry.event, Quarantined | Released):
             self._hide_or_show(entry.event, entry.position)
             return
@@ -267,7 +279,7 @@ class Catalog(SavedPart):
         out = copy(self)
         spans, archived = self._hidden.values.copy(), sorted(self._archived)
         spans[archived, 2] = spans[archived, 1]  # empty; the indexes of the others do not change
-        out._hidden, out._last_mask = Column(np.int64, spans), None
+        out._hidden, out._last_mask, out._active = Column(np.int64, spans), None, None
         out._open_spans = {m: span for m, span in self._open_spans.items() if span not in self._archived}
         return out
 
@@ -350,7 +362,8 @@ class Catalog(SavedPart):
             if earlier >= 0:
                 revised[earlier] = revised[row]
         opened[excluded] = OPEN_END
-        out._opened, out._revised, out._last_mask = Column(np.int64, opened), Column(np.int64, revised), None
+        out._opened, out._revised = Column(np.int64, opened), Column(np.int64, revised)
+        out._last_mask = out._active = None
         return out
 
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -382,23 +395,32 @@ class Catalog(SavedPart):
         self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None = None
     ) -> NDArray[np.bool_]:
         """The visible rows that are valid in this time; without `history`, only the latest versions."""
-        mask: NDArray[np.bool_] = visible.copy()
-        if not history:
-            mask &= self._revised.values > position
+        mask: NDArray[np.bool_] = visible.copy() if history else self._active_of(visible, position).copy()
+        if not history and self._first_expiry <= micros(now):
             mask &= self._expires.values > micros(now)
         if during is not None:
             start, end = window_to_micros(during)
             mask &= (self._valid_from.values < end) & (self._valid_until.values > start)
         return mask
 
+    def _active_of(self, visible: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+        """The visible rows without a later version. A mask of many rows is made once for all questions in between two
+        writes."""
+        known = self._active
+        if known is None or known[0] is not visible or known[1] != position:
+            known = self._active = visible, position, self.active_among(visible, position)
+        return known[2]
+
     def having(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
         """The rows of one of these kinds that have all of these tags."""
         mask = np.ones(len(self), np.bool_)
         if kinds is not None:
-            mask &= np.isin(self._kind.values, [MEMORY_KINDS.index(kind) for kind in kinds])
+            wanted = np.isin(np.arange(len(MEMORY_KINDS)), [MEMORY_KINDS.index(kind) for kind in kinds])
+            mask &= wanted[self._kind.values]
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
-            tagged[self._tags.get(tag, [])] = True
+            if tag in self._tags:
+                tagged[self._tags[tag].values] = True
             mask &= tagged
         return mask
 
@@ -412,7 +434,9 @@ class Catalog(SavedPart):
         self.content_digests[memory] = version.content
         self._by_identity[version.identity] = memory
         for tag in version.tags:
-            self._tags.setdefault(tag, []).append(row)
+            if tag not in self._tags:
+                self._tags[tag] = Column(np.int64)
+            self._tags[tag].append(row)
         if version.turn is not None:
             conversation = version.turn.conversation
             self._next_turns[conversation] = max(version.turn.number + 1, self.next_turn(conversation))

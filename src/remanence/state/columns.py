@@ -110,6 +110,51 @@ def unpack_texts(array: NDArray[np.uint8]) -> list[str]:
     return [text[start:end] for start, end in pairwise(ends)]
 
 
+def pack_numbers(numbers: Mapping[str, int]) -> NDArray[np.uint8]:
+    """A number for each of many texts as an array, several times faster than `pack`.
+
+    >>> unpack_numbers(pack_numbers({"a": 3, "b": -1}))
+    {'a': 3, 'b': -1}
+    """
+    values = np.fromiter(numbers.values(), "<i8", len(numbers))
+    return np.concatenate((pack_size(len(values)), values.view(np.uint8), pack_texts(numbers)))
+
+
+def unpack_numbers(array: NDArray[np.uint8]) -> dict[str, int]:
+    end = 8 * (unpack_size(array) + 1)
+    return dict(zip(unpack_texts(array[end:]), array[8:end].view("<i8").tolist(), strict=True))
+
+
+def pack_columns(columns: Mapping[str, Column]) -> NDArray[np.uint8]:
+    """A column of whole numbers for each of several texts as an array: their number, their sizes, the columns, the
+    texts."""
+    sizes = np.array([len(column) for column in columns.values()], "<i8")
+    values = [column.values.astype("<i8").view(np.uint8) for column in columns.values()]
+    return np.concatenate((pack_size(len(sizes)), sizes.view(np.uint8), *values, pack_texts(columns)))
+
+
+def unpack_columns(array: NDArray[np.uint8]) -> dict[str, Column]:
+    """
+    >>> packed = pack_columns({"a": Column(np.int64, np.array([1, 2])), "b": Column(np.int64)})
+    >>> {name: column.values.tolist() for name, column in unpack_columns(packed).items()}
+    {'a': [1, 2], 'b': []}
+    """
+    count = unpack_size(array)
+    ends = [0, *array[8 : 8 * (count + 1)].view("<i8").cumsum().tolist()]
+    first = 8 * (count + 1)
+    values = array[first : first + 8 * ends[-1]].view("<i8")
+    columns = (Column(np.int64, values[start:end]) for start, end in pairwise(ends))
+    return dict(zip(unpack_texts(array[first + 8 * ends[-1] :]), columns, strict=True))
+
+
+def pack_size(size: int) -> NDArray[np.uint8]:
+    return np.array([size], "<i8").view(np.uint8)
+
+
+def unpack_size(array: NDArray[np.uint8]) -> int:
+    return int(array[:8].view("<i8")[0])
+
+
 def to_tuples(value: Any) -> Any:
     """An unpacked value with tuples in place of lists."""
     return tuple(map(to_tuples, value)) if isinstance(value, list) else value
@@ -126,6 +171,8 @@ JSON = Codec(pack, unpack)
 TEXTS = Codec(pack_texts, unpack_texts)
 ITEMS = Codec(lambda values: pack(list(values.items())), lambda array: dict(unpack(array)))
 """For a dictionary whose keys are not strings."""
+NUMBERS = Codec(pack_numbers, unpack_numbers)
+COLUMNS = Codec(pack_columns, unpack_columns)
 TUPLES = Codec(pack, lambda array: list(to_tuples(unpack(array))))
 INTERNED = Codec(lambda interner: pack_texts(interner.values), lambda array: Interner(unpack_texts(array)))
 COLUMN = Codec(lambda column: column.values, lambda array: Column(array.dtype, array))
@@ -176,6 +223,8 @@ def top_indices(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
     >>> top_indices(np.array([1.0, 3.0, 3.0, 2.0]), 3).tolist()
     [1, 2, 3]
     """
+    if limit <= 0:
+        return np.empty(0, np.int64)
     if limit < len(scores):
         # argpartition may choose any of several equal scores: take all of them, then sort.
         floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]

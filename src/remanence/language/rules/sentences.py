@@ -94,7 +94,7 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
-        elif reason and _asks(_OPENERS.sub("", sentence, count=1)):  # keep it eggless, I've been vegan for years
+        elif reason and _asks(_without_opener(sentence)):  # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
             yield sentence[reason.end() :].rstrip("? ")
@@ -131,7 +131,7 @@ def tells_something(text: str) -> bool:
     if len(text) > _MAX_SMALL_TALK_CHARS:
         return True
     for line in split_sentences(text):
-        sentence = _OPENERS.sub("", _SMALL_I.sub("I", line), count=1)
+        sentence = _without_opener(_SMALL_I.sub("I", line))
         asks = sentence.rstrip().endswith(("?", "?!"))
         if not asks and _ASKS_WITHOUT_MARK.match(sentence):
             continue
@@ -254,6 +254,13 @@ def _is_small_talk(sentence: str) -> bool:
         or _SMALL_TALK.match(sentence) is not None
         or (len(sentence.split()) < 3 and not _STATUS.match(sentence))
     )
+
+
+def _without_opener(sentence: str) -> str:
+    """The sentence without its first opener. Only the beginning is read: looking for openers everywhere took a third of
+    the time of adding a memory."""
+    opener = _OPENERS.match(sentence)
+    return sentence if opener is None else sentence[opener.end() :]
 
 
 def _without_openers(sentence: str, to_assistant: bool) -> Sentence:

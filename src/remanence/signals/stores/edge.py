@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 BATCH = 1_000
 PAGE = 10_000
-PACK_AFTER = 20_000
+PACK_AFTER, PACK_UP_TO = 20_000, 131_072
+"""After how many new points a shard is packed, and up to how many in all. In a larger one few searches scan all points,
+and packing it would stop every thread for seconds."""
 MIN_ROOM = 128 * 2**20
 """The engine makes files of 32 MB, in which the disk gives it pages only when they are written."""
 
@@ -184,7 +186,7 @@ class EdgeStore:
         from qdrant_edge import CountRequest
 
         count = shard.count(CountRequest(exact=False))
-        if self._unpacked >= count // 2:
+        if self._unpacked >= count // 2 and count <= PACK_UP_TO:
             try:
                 self._check_room(4 * count * self._dimension)
             except NoRoom as error:

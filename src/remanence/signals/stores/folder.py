@@ -101,7 +101,7 @@ class FolderStore:
                 return self._recent.ids()
             stored = self._shard.ids()
             self._last_in_shard = max(stored, default=-1)
-            return list({*stored, *self._recent.ids()})
+            return list({*stored, *self._recent.ids()}) if len(self._recent) else stored
 
     def clear(self) -> None:
         with self._usable():

@@ -1,0 +1,310 @@
+"""Short codes of many vectors, by which the nearest are found without reading the vectors themselves.
+
+Each vector has 254 bits, the signs of its products with 254 fixed random directions, and one byte for each dimension.
+The number of bits in which two vectors differ tells the angle between them: it is `254 * angle / pi`, with the spread
+of as many throws of a coin. So the bits of all vectors are compared with those of the question; the likeliest are
+scored by their bytes, which tells how near the fiftieth is at least; and then all are scored that may be as near. How
+many those are depends on the question: few if it has clear neighbours, a third of all if everything is equally far.
+Filters are applied before anything is compared, so recall is the same under every filter. (An HNSW index under a filter
+silently loses recall.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import acos, ceil, pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.state.columns import Column, top_indices
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+_BITS = 254
+"""Two less than a row of numbers has, so that 255 can stand for a vector that is not allowed."""
+_WORDS = 4
+_BLOCK = 1 << 16
+"""Vectors in one block: growing by blocks copies nothing, and the bits of a block stay in the processor's cache."""
+_SCORED_AT_ONCE = 1_024
+_SPREAD = 1.7
+"""How many standard deviations more bits than expected a vector may differ in: 95% of those that are exactly as near as
+the fiftieth are scored, and more of those that are nearer."""
+_SURE = 50
+"""How many of the nearest are found so. Those behind them are found if they are among the vectors that were scored."""
+_FIRST_SCORED = 4
+"""How many times the vectors wanted are scored first, to know how near they are."""
+_EXCLUDED = 255
+_FEW = 0.25
+"""If a smaller share is allowed, only those are compared."""
+_ALL_SCORED = 20_000
+"""If no more than so many are allowed, all of them are scored, and their bits are not compared."""
+
+Slots = NDArray[np.integer[Any]]
+
+
+class VectorCodes:
+    """Codes of the vectors of numbered points, which are added in ascending order. A point without a vector, or one
+    that was erased, has a code of zeros."""
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._points = Column(np.int64)
+        self._blocks: list[_Block] = []
+        self._erased: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def memory_bytes(self) -> int:
+        return len(self._blocks) * _BLOCK * (self._dimension + 8 * _WORDS + 4)
+
+    @property
+    def points(self) -> NDArray[np.int64]:
+        """The point of each slot."""
+        return self._points.values
+
+    def add(self, points: Sequence[int] | NDArray[np.int64]) -> None:
+        """Reserve a slot for each of these points, which come after all others."""
+        self._points.extend(points)
+        while len(self._blocks) * _BLOCK < len(self._points):
+            self._blocks.append(_Block.empty(self._dimension))
+
+    def put(self, points: Sequence[int], vectors: Vector) -> None:
+        """Store the codes of these points, which were added."""
+        rows = np.asarray(vectors, np.float32)
+        slots = self._points.values.searchsorted(points)
+        signs, largest = _signs(rows), np.abs(rows).max(axis=1)
+        scales = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(127)
+        codes = np.rint(rows / scales[:, None]).astype(np.int8)
+        for number, inside, places in self._by_block(slots):
+            self._blocks[number].put(places, signs[inside], codes[inside], scales[inside])
+
+    def erase(self, points: NDArray[np.int64]) -> None:
+        """Overwrite the codes of these points."""
+        slots = self._points.values.searchsorted(points)
+        known = slots[self._points.values.take(slots, mode="clip") == points] if len(self) else slots[:0]
+        for number, _, places in self._by_block(known):
+            self._blocks[number].clear(places)
+        self._erased.update(known.tolist())
+
+    def without_erased(self) -> VectorCodes:
+        """These codes without the slots of points that were erased."""
+        if not self._erased:
+            return self
+        kept = np.delete(np.arange(len(self)), list(self._erased))
+        out = VectorCodes(self._dimension)
+        out.add(self._points.values[kept])
+        for number, inside, places in self._by_block(kept):
+            block = self._blocks[number]
+            signs, codes, scales = block.signs[:, places].T, block.codes[places], block.scales[places]
+            for to, some, there in out._by_block(np.arange(inside.start, inside.stop)):
+                out._blocks[to].put(there, signs[some], codes[some], scales[some])
+        return out
+
+    def nearest(self, vector: Vector, allowed: NDArray[np.bool_] | None, limit: int, most: int) -> Slots | None:
+        """The slots of about the `limit` nearest of those allowed (None: of all), nearest first.
+
+        They are a little more than `limit`, because nearness by code is not exact. None if more than `most` vectors
+        would have to be scored.
+        """
+        question = np.asarray(vector, np.float32)
+        length = float(np.linalg.norm(question))
+        if not len(self) or length == 0:
+            return np.empty(0, np.int64)
+        slots = None
+        if allowed is not None and np.count_nonzero(allowed) < max(_FEW * len(allowed), _ALL_SCORED):
+            slots = np.flatnonzero(allowed)
+            if len(slots) <= _ALL_SCORED:
+                return self._best(question, slots, limit)
+        distances = self._distances(question, allowed, slots)
+        bound = _smallest_bound(distances, _FIRST_SCORED * limit)
+        if bound < _EXCLUDED:  # otherwise so few are allowed that all of them are scored
+            first = np.flatnonzero(distances <= bound)
+            last = _lowest_of_highest(
+                self._scores(question, first if slots is None else slots[first]), min(limit, _SURE)
+            )
+            bound = max(bound, most_bits(last / length))
+        places = np.flatnonzero(distances <= min(bound, _EXCLUDED - 1))
+        if len(places) > most:
+            return None
+        return self._best(question, places if slots is None else slots[places], limit)
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """The arrays of all blocks; they are not copied."""
+        out: dict[str, NDArray[Any]] = {"code_points": self._points.values}
+        for number, block in enumerate(self._blocks):
+            used = min(len(self) - number * _BLOCK, _BLOCK)
+            out |= {f"signs.{number}": block.signs[:, :used], f"codes.{number}": block.codes[:used]}
+            out[f"scales.{number}"] = block.scales[:used]
+        return out
+
+    @classmethod
+    def load(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorCodes:
+        """The codes that were saved."""
+        out = cls(arrays["codes.0"].shape[1])
+        out._points = Column(np.int64, arrays["code_points"])
+        for number in range(ceil(len(out) / _BLOCK)):
+            saved = _Block(*(arrays[f"{name}.{number}"] for name in ("signs", "codes", "scales")))
+            out._blocks.append(saved.copy())  # a view would keep the whole content of the index file in memory
+        return out
+
+    def _best(self, question: Vector, slots: Slots, limit: int) -> Slots:
+        return slots[top_indices(self._scores(question, slots), limit + ceil(limit / 8))]
+
+    def _distances(self, question: Vector, allowed: NDArray[np.bool_] | None, slots: Slots | None) -> NDArray[np.uint8]:
+        """In how many bits the vectors of these slots differ from the question; or those of all, 255 if not allowed."""
+        signs = _signs(question[None])[0]
+        if slots is not None:
+            out = np.empty(len(slots), np.uint8)
+            for number, inside, places in self._by_block(slots):
+                self._blocks[number].count_differing_bits(signs, out[inside], places)
+            return out
+        out = np.empty(len(self), np.uint8)
+        for number, block in enumerate(self._blocks):
+            block.count_differing_bits(signs, out[number * _BLOCK : (number + 1) * _BLOCK])
+        if allowed is not None:
+            out |= np.logical_not(allowed).view(np.uint8) * np.uint8(_EXCLUDED)
+        return out
+
+    def _scores(self, question: Vector, slots: Slots) -> NDArray[np.float32]:
+        """The products of the question with the vectors of these slots, which are in order, by their bytes."""
+        out = np.empty(len(slots), np.float32)
+        for number, inside, places in self._by_block(slots):
+            out[inside] = self._blocks[number].scores(question, places)
+        return out
+
+    def _by_block(self, slots: Slots) -> Iterator[tuple[int, slice, Slots]]:
+        """For each block that has some of these slots, which are in order: its number, which they are, and where."""
+        ends = np.searchsorted(slots, np.arange(1, len(self._blocks) + 1) * _BLOCK).tolist()
+        begin = 0
+        for number, end in enumerate(ends):
+            if end > begin:
+                yield number, slice(begin, end), slots[begin:end] - number * _BLOCK
+            begin = end
+
+
+class _Block:
+    """The codes of up to 65,536 vectors."""
+
+    __slots__ = ("codes", "scales", "signs")
+
+    def __init__(self, signs: NDArray[np.uint64], codes: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
+        self.signs = signs  # one row for each 64 bits
+        self.codes = codes
+        self.scales = scales
+
+    @classmethod
+    def empty(cls, dimension: int) -> _Block:
+        signs = np.zeros((_WORDS, _BLOCK), np.uint64)
+        return cls(signs, np.zeros((_BLOCK, dimension), np.int8), np.zeros(_BLOCK, np.float32))
+
+    def copy(self) -> _Block:
+        """A copy of this block with room for all vectors that it may have."""
+        used = len(self.scales)
+        out = _Block.empty(self.codes.shape[1])
+        out.signs[:, :used], out.codes[:used], out.scales[:used] = self.signs, self.codes, self.scales
+        return out
+
+    def put(
+        self, places: Slots, signs: NDArray[np.uint64], codes: NDArray[np.int8], scales: NDArray[np.float32]
+    ) -> None:
+        self.signs[:, places], self.codes[places], self.scales[places] = signs.T, codes, scales
+
+    def clear(self, places: Slots) -> None:
+        self.signs[:, places], self.codes[places], self.scales[places] = 0, 0, 0
+
+    def count_differing_bits(
+        self, signs: NDArray[np.uint64], out: NDArray[np.uint8], places: Slots | None = None
+    ) -> None:
+        """Into `out`: of the vectors at these places, or of the first ones."""
+        differing = np.empty(len(out), np.uint64)
+        counts = np.empty(len(out), np.uint8)
+        out[:] = 0
+        for column, word in zip(self.signs, signs, strict=True):
+            np.bitwise_xor(column[: len(out)] if places is None else column[places], word, out=differing)
+            _count_bits(differing, counts)
+            np.add(out, counts, out=out)
+
+    def scores(self, question: Vector, places: Slots) -> NDArray[np.float32]:
+        out = np.empty(len(places), np.float32)
+        # Few at a time, so that their numbers stay in the processor's cache.
+        codes = np.empty((_SCORED_AT_ONCE, len(question)), np.int8)
+        numbers = np.empty((_SCORED_AT_ONCE, len(question)), np.float32)
+        for begin in range(0, len(places), _SCORED_AT_ONCE):
+            some = places[begin : begin + _SCORED_AT_ONCE]
+            count = len(some)
+            np.take(self.codes, some, axis=0, out=codes[:count], mode="clip")
+            np.copyto(numbers[:count], codes[:count])
+            # Not `@`: BLAS threads wait for each other on a busy machine.
+            np.einsum("ij,j->i", numbers[:count], question, out=out[begin : begin + count])
+        return out * self.scales[places]
+
+
+def most_bits(nearness: float) -> int:
+    """In how many bits a vector that is as near as this (a cosine) differs at most, by chance nearly always.
+
+    >>> [most_bits(nearness) for nearness in (1.0, 0.5, 0.0)]
+    [0, 96, 140]
+    """
+    share = acos(min(1.0, max(-1.0, nearness))) / pi
+    return int(_BITS * share + _SPREAD * sqrt(_BITS * share * (1 - share)))
+
+
+def _lowest_of_highest(scores: NDArray[np.float32], limit: int) -> float:
+    """The lowest of the `limit` highest scores."""
+    count = min(limit, len(scores))
+    return float(np.partition(scores, len(scores) - count)[len(scores) - count])
+
+
+def _smallest_bound(distances: NDArray[np.uint8], count: int) -> int:
+    """The smallest number that so many of these are not larger than; 255 if there is none."""
+    low, high = 0, _EXCLUDED
+    while low < high:  # eight comparisons take a third of the time of np.partition
+        middle = (low + high) // 2
+        if np.count_nonzero(distances <= middle) >= count:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _signs(rows: Vector) -> NDArray[np.uint64]:
+    """The bits of these vectors: the signs of their products with the directions."""
+    directions = _directions(rows.shape[1])
+    # One question is multiplied without BLAS, whose threads wait for each other on a busy machine.
+    products = np.einsum("ij,jk->ik", rows, directions) if len(rows) == 1 else rows @ directions
+    return np.packbits(products > 0, axis=1).view(np.uint64)  # the last two bits are zero
+
+
+@lru_cache(8)
+def _directions(dimension: int) -> Vector:
+    """The same directions for the same dimension, always."""
+    return np.random.default_rng(_BITS * dimension).standard_normal((dimension, _BITS), np.float32)
+
+
+def _count_bits_by_table(numbers: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
+    pairs = _bits_of_pairs()[numbers.view(np.uint16)].reshape(-1, 4)
+    np.sum(pairs, axis=1, dtype=np.uint8, out=out)
+
+
+@lru_cache(1)
+def _bits_of_pairs() -> NDArray[np.uint8]:
+    """How many bits each number of two bytes has."""
+    table = np.zeros(1, np.uint8)
+    for _ in range(16):
+        table = np.concatenate((table, table + np.uint8(1)))
+    return table
+
+
+def _count_bits_by_numpy(numbers: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
+    np.bitwise_count(numbers, out=out)
+
+
+_count_bits: Callable[[NDArray[np.uint64], NDArray[np.uint8]], None] = (
+    _count_bits_by_numpy if hasattr(np, "bitwise_count") else _count_bits_by_table  # numpy before 2.0
+)
