@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "13"
+FORMAT = "14"
 _BATCH = 2_000
 _SAVE_AFTER = 25_000
 _UNSAVED = 32
