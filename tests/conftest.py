@@ -31,8 +31,8 @@ SLOW_FILES = {
     f"test_{name}"
     for name in (
         "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
-        "extractors hostile_text import_sources imports langchain_imports langchain_notebook "
-        "langgraph_differential langgraph_notebook ledger llm llm_answers many_spaces near_pairs notebook "
+        "extractors hostile_text import_sources imports langchain_imports "
+        "langgraph_differential ledger llm llm_answers many_spaces near_pairs notebook_display notebooks "
         "package passages processes properties transfer written_down "
     ).split()
 }

@@ -23,7 +23,7 @@ from remanence.models.catalogue import MODELS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 DOCUMENTS = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
 RUNNABLE = [
     pytest.param(page, number, id=f"{page.stem}-{section.title or 'top'}")
@@ -66,7 +66,8 @@ def test_commands_on_a_page_exist(page: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     """A page that nobody finds helps nobody: add it to `nav` in mkdocs.yml."""
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:")[1]
-    assert set(re.findall(r"([\w-]+\.md)\b", navigation)) == {page.name for page in DOCS.glob("*.md")}
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert set(re.findall(r"([\w/-]+\.md)\b", navigation)) == pages
 
 
 def test_links_between_documents_lead_somewhere() -> None:

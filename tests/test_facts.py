@@ -409,6 +409,11 @@ def test_a_switch_is_an_event_and_a_view() -> None:
         ("I got married to Tom in 2025.", "Alice is married to Tom.", None),
         ("I was promoted to senior engineer.", "Alice works as a senior engineer.", None),
         ("I started a new job at Bosch.", "Alice works at Bosch.", None),
+        (
+            "I switched from my old accounting firm in Chicago to a startup in Austin.",
+            "Alice works at a startup.",
+            None,
+        ),
         ("My brother Bob joined CERN.", "Bob works at CERN.", None),
         ("We moved to Utrecht in 2021.", "Alice and others live in Utrecht.", None),
         ("I've just moved back to Prague from Vienna.", "Alice lives in Prague.", "Alice —lives_in→ Vienna"),

@@ -425,3 +425,30 @@ def test_the_same_words_of_another_time_are_another_answer(clock: FakeClock) -> 
         [hit] = space.recall("Is the bridge closed?", during="January 2025", now=NOW)
 
     assert str(hit.memory.valid) == "2025-01-01 to 2025-01-20"
+
+
+@pytest.mark.parametrize("subject", ["Alice", "I"])
+def test_several_texts_about_one_change_are_one_anchor(subject: str, clock: FakeClock) -> None:
+    """The event and the state that follows it begin at the same time, so "before Anthropic" is no ambiguous time."""
+    with remanence.open(None, clock=clock, worker=False) as space:
+        remembering(space, f"{subject} {'work' if subject == 'I' else 'works'} at Google.", "2025-03-01")
+        remembering(space, f"{subject} left Google to join Anthropic.", "2025-05-03")
+        answer = space.recall(f"Where did {subject} work before Anthropic?", now=NOW)
+
+    assert first(answer) == "Google"
+
+
+def test_what_is_told_late_does_not_replace_what_is_newer() -> None:
+    """The ledger's time does not go back, but `now` says when it was told: an older state stays the older one."""
+
+    def known(*told_before: str) -> tuple[str, list[str]]:
+        with remanence.open(None, clock=FakeClock("2025-01-01"), worker=False) as space:
+            for text in told_before:
+                space.add(text, now="2025-06-01")
+            remembering(space, "Alice works at Google.", "2025-01-10")
+            remembering(space, "Alice left Google last May to join Anthropic.", "2025-06-03")
+            held = [f"{each.object} {each.valid}" for each in space.graph.when("Alice", "works_at")]
+            return first(space.recall("Where does Alice work?", now=NOW)), held
+
+    assert known("It rained.") == known()
+    assert known() == ("Anthropic", ["Google 2025-01-10 to 2025-05-01", "Anthropic since 2025-05-01"])

@@ -23,11 +23,12 @@ import pytest
 from remanence import InvalidInput, MissingExtra, Relation, Space, Window
 from remanence.graph.history import HistoryEvent
 from remanence.graph.pictures import graph_page, graph_picture, timeline_picture, to_igraph, to_networkx
-from remanence.graph.pictures.layout import LETTER_WIDTH, RADIUS, lay_out, width_in_letters
+from remanence.graph.pictures.layout import RADIUS, lay_out, width_in_letters
 from remanence.graph.pictures.svg import graph_svg
 from remanence.graph.pictures.timeline_picture import timeline_svg
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
+from remanence.schema.pictures import LETTER_WIDTH
 from remanence.testing import FakeClock
 
 SVG = "{http://www.w3.org/2000/svg}"

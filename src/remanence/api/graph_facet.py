@@ -22,12 +22,12 @@ from remanence.graph.entity_map import EntityMap, entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.known_entities import KnownEntities
-from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
 from remanence.read.recall_tables import Relations
 from remanence.read.supersession import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, LINK_KINDS, UTC, Disagreement, Link, Memory, Relation, Snapshot
+from remanence.schema.pictures import NotebookPicture
 from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import unquote
 
-from remanence.admin.export_file import TransferReport
+from remanence.admin.export_file import TransferReport, export
 from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
@@ -39,6 +40,7 @@ from remanence.signals.stores.settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
+    from remanence.api.view import View
     from remanence.ports import Clock, Progress
 
 P = ParamSpec("P")
@@ -280,6 +282,21 @@ def import_(
         else:
             space = opened.enter_context(open(into, **opening))
         return found.write_to(space._engine, lambda below: _below(space, below), shown)
+
+
+def copy_with_embedder(view: View, embedder: Any) -> Space:
+    """A copy in memory of the space of a view, with its name, ids and times, by another embedder. Close it."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "space.jsonl"
+        export(view._engine, view.name, [view.name], file, vectors=False)
+        copy = open(None, embedder=embedder, clock=view._engine.now, reader=None)
+        copy._engine.reader = view._engine.reader
+        try:
+            Importer(file).write_to(copy._engine, lambda _: view.name)
+        except BaseException:
+            copy.close()
+            raise
+    return copy
 
 
 def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress = False) -> MigrationReport:

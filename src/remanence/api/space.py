@@ -299,6 +299,8 @@ class Space(View):
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
         checked = validate.conversation(given, source=source, observed_by=observed_by)
+        if isinstance(checked, validate.Draft) and now is not None:
+            checked = checked.model_copy(update={"now": at})
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
         with self._engine.reading_dates(self.name, texts):
             if isinstance(checked, validate.Draft):

@@ -20,9 +20,9 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
-from remanence.graph.pictures import NotebookPicture, svg_picture
 from remanence.language.text import pluralize
 from remanence.schema import Memory
+from remanence.schema.pictures import NotebookPicture, svg_picture
 from remanence.upkeep import (
     consolidation,
     decay,

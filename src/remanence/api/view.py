@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -352,8 +353,9 @@ class View(Facet):
             questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
                 list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
             settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
-                {"signals": ["words"]}}`. The option `reader` takes what `open` takes. By default the usual options are
-                compared with leaving out the reader, and each signal.
+                {"signals": ["words"]}}`. The options `reader` and `embedder` take what `open` takes; for another
+                embedder all texts are embedded, in a copy in memory. By default the usual options are compared with
+                leaving out the reader, and each signal.
             limit: How many hits each question may have.
             progress: True shows a progress bar; a function is called with (done, total).
 
@@ -372,6 +374,8 @@ class View(Facet):
             ...     compared["usual"].scores["R@1"][0], compared.best.name
             (1.0, 'usual')
         """
+        from remanence.api.opening import copy_with_embedder
+
         most = inputs.limit(limit)
         compared = self._usual_settings() if settings is None else check_settings(settings, _RECALL_OPTIONS)
 
@@ -380,8 +384,12 @@ class View(Facet):
 
         asked = expected_answers(questions, find, self.memories)
 
+        copies = ExitStack()
+
         def ask_under(options: Mapping[str, Any]) -> Ask:
             engine, others = self._engine, dict(options)
+            if "embedder" in others:
+                engine = copies.enter_context(copy_with_embedder(self, others.pop("embedder")))._engine
             if "reader" in others:
                 engine = copy(engine)
                 engine.reader = resolve_reader(others.pop("reader"))
@@ -395,7 +403,7 @@ class View(Facet):
                 engine.reader.clear()  # what an earlier setting had read would look as if it took no time
             return ask
 
-        with progress_bar(progress, "asking") as shown:
+        with copies, progress_bar(progress, "asking") as shown:
             return evaluate(asked, compared, ask_under, most, shown)
 
     aevaluate = in_thread(evaluate)
@@ -552,5 +560,5 @@ def _included(value: object) -> tuple[str, ...]:
     return given
 
 
-_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader")
+_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader", "embedder")
 """What a setting of `evaluate` may have."""

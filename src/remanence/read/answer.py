@@ -15,10 +15,13 @@ from remanence.language.text import truncate
 from remanence.read.recall_tables import hits_to_df
 from remanence.read.receipts import Receipt
 from remanence.schema import UTC, Evidence, Hit, HitUsage, Memory, Window, format_moment
+from remanence.schema.display import html_table
 
 if TYPE_CHECKING:
     import pandas
     from rich.table import Table
+
+    from remanence.schema.pictures import NotebookPicture
 
 _ARCHIVE = "archive"
 _CONFIDENT, _RELEVANT = 0.2, 0.05
@@ -148,6 +151,12 @@ class Recall(Sequence[Hit]):
         """
         return hits_to_df(self.hits)
 
+    def show(self) -> NotebookPicture:
+        """A picture for a notebook: a bar for each hit, in parts that show what each signal adds to its score."""
+        from remanence.read.bar_pictures import recall_picture
+
+        return recall_picture(self)
+
     def __rich__(self) -> Table:
         from rich.markup import escape
         from rich.table import Table
@@ -163,19 +172,8 @@ class Recall(Sequence[Hit]):
         return table
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = ""
-        for hit in self.hits:
-            score, text, when, because = map(escape, _table_row(hit))
-            because = because.replace("\n", "<br>")
-            rows += f"<tr><td><b>{score}</b></td><td>{text}</td><td>{when}</td><td>{because}</td></tr>"
-        notes = "".join(f"<li>{escape(text)}</li>" for text in self._notes())
-        return (
-            f"<table><caption>{escape(self.question + self._setting())}</caption>"
-            "<thead><tr><th>score</th><th>memory</th><th>when</th><th>because</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table><ul>{notes}</ul>"
-        )
+        columns = ("score", "memory", "when", "because")
+        return html_table(self.question + self._setting(), columns, map(_table_row, self.hits), self._notes())
 
     def _setting(self) -> str:
         parts = [f"time: {window}" for window in self.times]

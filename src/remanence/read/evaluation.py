@@ -24,6 +24,8 @@ from remanence.schema.display import Markup, data_frame, html_bar, html_table
 if TYPE_CHECKING:
     import pandas
 
+    from remanence.schema.pictures import NotebookPicture
+
 Ask = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
@@ -132,6 +134,12 @@ class Evaluation(Sequence[SettingResult]):
         """
         columns = ["setting", *self._measures(), "ms", "misses", "better", "worse"]
         return data_frame([dict(zip(columns, row, strict=True)) for row in self._rows()], columns)
+
+    def show(self) -> NotebookPicture:
+        """A picture for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
+        from remanence.read.bar_pictures import settings_picture
+
+        return settings_picture(self._title(), self.results)
 
     def __str__(self) -> str:
         measures = self._measures()

@@ -197,8 +197,6 @@ def _anchor_windows(states: Sequence[_State], relation: TimeRelation, names: set
     near = [state for state in states if state.row in counts and counts[state.row] == max(counts.values())]
     near = [state for state in near if state.is_about(names)] or near
     windows = [(window, state) for state in near for window in state.windows]
-    if len({state.memory.text for state in near}) > 1 and len({window for window, _ in windows}) > 1:
-        return []  # the anchor is ambiguous: "before meals" is in every text about it
     out: list[Window] = []
     for window, state in windows:
         start, end = window.start, window.end
@@ -209,6 +207,8 @@ def _anchor_windows(states: Sequence[_State], relation: TimeRelation, names: set
             out.append(Window(None, start))
         elif relation.relation == "after" and end is not None:
             out.append(Window(end, None))
+    if len({state.memory.text for state in near}) > 1 and len(set(out)) > 1:
+        return []  # the anchor is ambiguous: "before meals" is in every text about it
     return out
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas
 
 _TIME = "datetime64[us, UTC]"  # microseconds: nanoseconds would not reach from year 1 to 9999
+_LEFT = 'style="text-align: left"'
+"""Notebooks align the cells of a table to the right, which suits numbers and not texts."""
 _MAX_ROWS, _MAX_CELL_LENGTH = 500, 2_000
 
 
@@ -27,10 +29,10 @@ def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 
     Long texts are cut, and so are very many rows; a note says how many.
 
-    >>> html_table("", ["text"], [["<b>"]])
-    '<table><thead><tr><th>text</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    >>> html_table("", [], [["<b>"]])
+    '<table><tbody><tr><th style="text-align: left">&lt;b&gt;</th></tr></tbody></table>'
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    head = "".join(_cell(name, "th") for name in columns)
     head = f"<thead><tr>{head}</tr></thead>" if head else ""
     first = "td" if columns else "th"
     every = list(rows)
@@ -76,12 +78,12 @@ def data_frame(
 
 def _cell(value: object, kind: str) -> str:
     if isinstance(value, Markup):
-        return f"<{kind}>{value}</{kind}>"
+        return f"<{kind} {_LEFT}>{value}</{kind}>"
     if isinstance(value, float):
         value = f"{value:.2f}"
     elif isinstance(value, datetime):
         value = value.isoformat(" ", "minutes")
-    return f"<{kind}>{escape(_shortened(str(value)))}</{kind}>".replace("\n", "<br>")
+    return f"<{kind} {_LEFT}>{escape(_shortened(str(value)))}</{kind}>".replace("\n", "<br>")
 
 
 def _shortened(text: str) -> str:

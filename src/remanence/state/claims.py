@@ -268,7 +268,10 @@ class Claims(SavedPart):
             ends[subject, predicate, object_] = OPEN_END if lasts else end
             for state in resulting_states(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)
+        # The ledger's time never goes back; what is told late, with an earlier `now`, was learned at that time.
         recorded_at = micros(self._catalog.recorded_at(row))
+        if version.told_at is not None:
+            recorded_at = min(recorded_at, micros(version.told_at))
         for (subject, predicate, object_), claim_end in ends.items():
             number = self._predicates.intern(predicate)
             # A claim that the previous version made too was learned then, and its end still counts.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from remanence.graph.pictures.svg import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.language.text import truncate
 from remanence.schema import MEMORY_KINDS, Memory, format_moment, micros
+from remanence.schema.pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.state.journal import NEVER_USED, MemoryUsage
 from remanence.upkeep.decay import DEFINING, RISK_ZONE, age_in_days, score_of
 from remanence.upkeep.settings import UpkeepSettings

@@ -156,6 +156,7 @@ def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> Pre
         source=None if source is None else source.source,
         observed_by=None if source is None else source.turn.speaker if source.turn is not None else source.observed_by,
         passages=split_passages(fact.text),
+        told_at=max((each.told_at for each in sources), default=None),
         trust=trust,
     )
     return PreparedVersion(_with_fact(version, fact), now)

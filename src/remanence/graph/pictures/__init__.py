@@ -7,72 +7,27 @@ of the page is in `graph.html`.
 from __future__ import annotations
 
 import json
-import os
-import re
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS
 from remanence.graph.pictures.graph_export import node_fields, to_graphml, to_igraph, to_networkx
-from remanence.graph.pictures.layout import lay_out, replace_invalid_xml
+from remanence.graph.pictures.layout import lay_out
 from remanence.graph.pictures.svg import graph_svg, subgraph_title
 from remanence.graph.pictures.timeline_picture import timeline_svg, timeline_title
 from remanence.schema import format_moment
+from remanence.schema.pictures import NotebookPicture, fill_template, replace_invalid_xml, svg_picture
 
 if TYPE_CHECKING:
     from remanence.graph.history import HistoryEvent
     from remanence.graph.traversal import Subgraph
     from remanence.schema import Relation
 
-__all__ = ["NotebookPicture", "graph_picture", "svg_picture", "timeline_picture", "to_igraph", "to_networkx"]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class NotebookPicture:
-    """A picture for a notebook, which can also be saved as a file. It is drawn when it is displayed or saved."""
-
-    title: str
-    height: int
-    formats: Mapping[str, Callable[[], str]]
-    """The content of a file, by suffix."""
-
-    def __repr__(self) -> str:
-        return f"<{self.title}. A notebook draws it; elsewhere save it, for example as 'picture.html'>"
-
-    def _repr_html_(self) -> str:
-        # A frame with scripts and nothing else: neither the page nor the notebook can read the other.
-        return (
-            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" srcdoc="{escape(self.formats[".html"]())}" '
-            f'style="width: 100%; height: {self.height}px; border: 0"></iframe>'
-        )
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write a file in the format that its suffix names. If that fails, an existing file stays as it was."""
-        if not isinstance(path, (str, os.PathLike)):
-            raise InvalidInput(f"path={path!r} is of type {type(path).__name__}. Give a file, such as 'graph.html'.")
-        file = Path(os.path.realpath(path))  # if the path is a symbolic link, its target is replaced and not the link
-        draw = self.formats.get(Path(path).suffix.lower())
-        if draw is None:
-            raise InvalidInput(f"{os.fspath(path)!r} ends in none of {', '.join(self.formats)}. Choose one of these.")
-        if not file.parent.is_dir():
-            raise InvalidInput(f"there is no folder {str(file.parent)!r} to save {file.name!r} in. Make it first.")
-        if file.is_dir():
-            raise InvalidInput(f"{str(file)!r} is a folder. Give another name for the file.")
-        unfinished = file.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            unfinished.write_text(draw(), "utf-8")
-            os.replace(unfinished, file)
-        finally:
-            unfinished.unlink(missing_ok=True)
-        return file
+__all__ = ["graph_picture", "timeline_picture", "to_igraph", "to_networkx"]
 
 
 def graph_picture(subgraph: Subgraph) -> NotebookPicture:
@@ -94,25 +49,10 @@ def timeline_picture(
     return svg_picture(timeline_title(relations, total), 420, draw)
 
 
-def svg_picture(title: str, height: int, draw: Callable[[], str]) -> NotebookPicture:
-    """A picture that is drawn as SVG; as HTML it is a page with nothing else on it."""
-
-    def page() -> str:
-        return _fill_template("svg.html", title=escape(replace_invalid_xml(title)), svg=draw())
-
-    return NotebookPicture(title, height, {".html": page, ".svg": draw})
-
-
 def graph_page(subgraph: Subgraph) -> str:
     title = escape(replace_invalid_xml(subgraph_title(subgraph)))
-    return _fill_template("graph.html", title=title, graph=_as_script(_page_data(subgraph)))
-
-
-def _fill_template(name: str, **parts: str) -> str:
-    """A template of this package with its @@parts@@ filled in."""
-    template = (files(__package__) / name).read_text("utf-8")
-    # In one pass, so that a label which looks like a placeholder is not replaced.
-    return re.sub(f"@@({'|'.join(parts)})@@", lambda found: parts[found[1]], template)
+    template = (files(__package__) / "graph.html").read_text("utf-8")
+    return fill_template(template, title=title, graph=_as_script(_page_data(subgraph)))
 
 
 def _as_script(value: Any) -> str:

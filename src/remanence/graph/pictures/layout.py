@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.language.text import truncate
+from remanence.schema.pictures import LETTER_WIDTH, replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph
 
     from remanence.graph.traversal import Node, Subgraph
 
-LETTER_WIDTH = 7.2
-"""The width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
 RADIUS = {"entity": 9.0, "memory": 7.0}
 LINE_HEIGHT = 15.0
 _EDGE_LENGTH = 180.0
@@ -36,7 +34,6 @@ _KAMADA_KAWAI_LIMIT = 150
 _AREA_FACTOR = 5.0
 """How many times the area of all labels a picture has at least."""
 _SEPARATION_ROUNDS = 80
-_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -77,11 +74,6 @@ def lay_out(subgraph: Subgraph) -> Layout:
     coordinates = tuple((round(x, 1), round(y, 1)) for x, y in centers_of_marks.tolist())
     width, height = _size(centers, boxes)
     return Layout(coordinates, labels, ends, _bends(ends), round(width, 1), round(height, 1))
-
-
-def replace_invalid_xml(text: str) -> str:
-    """A text without the characters that XML does not allow, not even escaped."""
-    return _NOT_IN_XML.sub("\ufffd", text)
 
 
 def width_in_letters(text: str) -> int:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import TypeAlias
-from xml.sax.saxutils import escape, quoteattr
 
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out, replace_invalid_xml
+from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.language.text import pluralize, truncate
 from remanence.schema import Relation, format_moment
+from remanence.schema.pictures import MARGIN, svg_document, text_element, tooltip
 
 Point: TypeAlias = tuple[float, float]
-MARGIN = 30.0
-COLORS = ("#2f6fde", "#d98324", "#2b8a5e", "#a14bc4", "#c2413b", "#11828f")
-"""The colors of bars and curves, in turn."""
 _LEGEND_HEIGHT = 40.0
+_NAME_SHIFT = 0.14
 
 
 def graph_svg(subgraph: Subgraph) -> str:
@@ -38,7 +36,7 @@ def graph_svg(subgraph: Subgraph) -> str:
     nodes = [_node(node, number, layout) for number, node in enumerate(subgraph.nodes)]
     group = f'<g transform="translate({MARGIN:.0f} {MARGIN + _LEGEND_HEIGHT:.0f})">'
     title = text_element(MARGIN, MARGIN, subgraph_title(subgraph), "called")
-    body = [_read("legend.svg"), title, group, *lines, *names, *nodes, "</g>"]
+    body = [(files(__package__) / "legend.svg").read_text("utf-8"), title, group, *lines, *names, *nodes, "</g>"]
     width, height = max(layout.width, 560) + 2 * MARGIN, layout.height + 2 * MARGIN + _LEGEND_HEIGHT
     return svg_document("graph", subgraph_title(subgraph), width, height, body)
 
@@ -48,26 +46,6 @@ def subgraph_title(subgraph: Subgraph) -> str:
     subject = f"Around {truncate(starts[0], 60)}" if len(starts) == 1 and starts[0].strip() else "The graph"
     more = ", and more that is not shown" if subgraph.truncated else ""
     return f"{subject}: {pluralize(len(subgraph.nodes), 'node')}, {pluralize(len(subgraph.edges), 'edge')}{more}"
-
-
-def svg_document(kind: str, name: str, width: float, height: float, body: Iterable[str]) -> str:
-    """An SVG document with this body; `kind` is its class in `picture.css`."""
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label={quoteattr(replace_invalid_xml(name))}>'
-    )
-    background = '<rect class="paper" width="100%" height="100%"/>'
-    return "\n".join([head, f"<style>\n{_read('picture.css')}</style>", background, *body, "</svg>\n"])
-
-
-def text_element(x: float, y: float, text: str, kind: str = "") -> str:
-    """A line of text with its baseline at (x, y)."""
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(replace_invalid_xml(text))}</text>'
-
-
-def tooltip(text: str) -> str:
-    """The text that is shown while the pointer is over the enclosing element."""
-    return f"<title>{escape(replace_invalid_xml(text))}</title>"
 
 
 def opacity(confidence: float) -> str:
@@ -108,7 +86,7 @@ def _mark(kind: str, x: float, y: float) -> str:
 
 
 def _curve(start: Point, end: Point, bend: float, radius: float) -> tuple[str, Point]:
-    """The path of an edge, and the middle of it. `curve` in `graph.html` draws the same."""
+    """The path of an edge, and where its name stands. `curve` in `graph.html` draws the same path."""
     (x1, y1), (x2, y2) = start, end
     if start == end:
         out, rise = bend * 0.8, y1 - bend * 1.4
@@ -119,8 +97,11 @@ def _curve(start: Point, end: Point, bend: float, radius: float) -> tuple[str, P
     into = math.hypot(x2 - x, y2 - y)
     back = min(radius + 2, into) / into  # so that the tip touches the edge of the mark
     path = f"M{x1:.1f} {y1:.1f}Q{x:.1f} {y:.1f} {x2 - (x2 - x) * back:.1f} {y2 - (y2 - y) * back:.1f}"
-    return path, ((x1 + 2 * x + x2) / 4, (y1 + 2 * y + y2) / 4)
+    # In the middle; of several edges between the same two nodes nearer to one end, so that the names do not overlap.
+    t = 0.5 + _NAME_SHIFT * ((bend > 0) - (bend < 0))
+    return path, (_on_curve(t, x1, x, x2), _on_curve(t, y1, y, y2))
 
 
-def _read(name: str) -> str:
-    return (files(__package__) / name).read_text("utf-8")
+def _on_curve(t: float, start: float, control: float, end: float) -> float:
+    """A coordinate of a quadratic curve, from 0 at its start to 1 at its end."""
+    return (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end

@@ -14,7 +14,7 @@ from remanence.language.rules.claim_phrases import NamesByStart, coordinated_sub
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern
+from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
 
@@ -114,7 +114,7 @@ def _move(text: str, subject: NameSpan, home: str, old: NameSpan | None) -> Stat
 
 
 def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
-    """Switched from VS Code to Neovim."""
+    """Switched from VS Code to Neovim; or, which is a change of job, from a bank to a startup."""
     found = _SWITCHED.match(text, subject.end)
     if found is None:
         return None
@@ -123,6 +123,8 @@ def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
     if not old:
         event = Triple(subject.text, "switched_to", new)
         return StateChange((event,), claims_ended_by([event]), _state(text, subject, f"uses {new}"), (uses,))
+    if new.rsplit(" ", 1)[-1].lower() in _WORKPLACES and _WORKPLACES.intersection(old.lower().split()):
+        return _job_change(text, subject, new)
     change = _preference(text, subject, old, new)
     if "food" in tags_of(f"{old}, {new}"):  # nobody "uses" tea
         state = _state(text, subject, f"prefers {new} to {old}")
@@ -250,6 +252,7 @@ _FINDERS = (
     *(ended_claims.find_breakup, _find_promotion, ended_claims.find_discontinued, ended_claims.find_unspecified_ending),
 )  # the first that finds a change decides
 _OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
+_WORKPLACES = load_words("workplaces")
 _LEFT = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('leaving_verbs')}) {_OWN_JOB}")
 _TO_JOIN = re.compile(rf"\b(?:{load_pattern('to_join')}) {_OWN_JOB}")
 _MOVED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:moved|relocated)\b(?: back| over| out(?! of))?")

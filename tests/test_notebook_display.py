@@ -207,6 +207,36 @@ class TestPictures:
         assert "<iframe" in picture._repr_html_()
         assert picture.title == "How 2 memories fade"
 
+    def test_bars_show_what_each_signal_adds(self, space: Space, told: list[Memory]) -> None:
+        """As long as the shares, in one color a signal; what only lowers a score is in the tooltip of none."""
+        found = space.recall("Where does Ana live?", limit=2)
+        root = ElementTree.fromstring(found.show().formats[".svg"]())
+        bars = [each for each in root.iter() if each.get("class") == "bar"]
+        shares = [e.share for hit in found for e in hit.evidence if e.share > 0]
+        assert sorted(float(bar.get("width") or 0) / 380 for bar in bars) == pytest.approx(sorted(shares), abs=0.001)
+        assert len({bar.get("fill") for bar in bars}) == len({e.signal for hit in found for e in hit.evidence})
+        assert "nothing found" in space.recall("tea", tags="unheard of").show().formats[".svg"]()
+
+    def test_settings_side_by_side(self, space: Space, told: list[Memory]) -> None:
+        """A row for each setting, a column for each measure."""
+        compared = space.evaluate({"Where does Ana live?": told[1]}, {"usual": {}, EVIL: {"signals": ["times"]}})
+        svg = compared.show().formats[".svg"]()
+        texts = [each.text for each in ElementTree.fromstring(svg).iter() if each.tag.endswith("text")]
+        assert texts[0] == "2 settings on 1 question, the first 10 hits of each"
+        assert {"usual", "R@1", "MRR", "100", "0"} <= set(texts)
+        assert "<script" not in svg
+
+    def test_a_picture_can_be_seen_without_its_style_sheet(self, space: Space, told: list[Memory]) -> None:
+        """Code hosts remove it: then nothing is black that should not be, or without a line."""
+        drawn = [space.graph.show(), space.graph.show_timeline(), space.upkeep.show_decay(), space.recall("Ana").show()]
+        for picture in drawn:
+            for each in ElementTree.fromstring(picture._repr_svg_()).iter():
+                shape = each.tag.rpartition("}")[2]
+                if shape in {"rect", "text"}:
+                    assert each.get("fill"), each.attrib
+                if shape == "path":
+                    assert each.get("fill") or each.get("stroke"), each.attrib
+
     def test_curves_of_kinds_follow_the_settings(self, space: Space) -> None:
         """Without memories, as if one of each was added now."""
         usual = space.upkeep.show_decay(days=30).formats[".svg"]()
@@ -292,6 +322,27 @@ class TestEvaluate:
             assert compared["a"].questions[0].ranks == (1,)
             assert compared["b"].questions[0].ranks == (2,)
             assert space.recall("Where does Bob live?").confidence is None
+
+    def test_an_embedder_is_a_setting_too(self, space: Space, clock: FakeClock) -> None:
+        """Tried on a copy; the space itself is as it was, also one below another and of the past."""
+
+        def about_tea(texts: Any) -> list[list[float]]:
+            return [[1.0, 0.1] if "tea" in text or "Porto" in text else [0.1, 1.0] for text in texts]
+
+        below = space.child("users", "bob")
+        below.add_many(["Bob lives in Rome.", "Ana drinks tea.", "Ana owns a boat."])
+        known = clock.now()
+        clock.advance(days=1)
+        below.add("Bob drinks tea, too.")
+        compared = below.as_of(known).evaluate(
+            {"What is known about Porto?": "drinks tea"},
+            {"usual": {"signals": ["vectors"]}, "tea": {"signals": ["vectors"], "embedder": about_tea}},
+        )
+        assert compared["tea"].questions[0].ranks == (1,)
+        assert compared["tea"].questions[0].first == "Ana drinks tea."
+        assert below.count() == 4
+        with pytest.raises(InvalidInput, match="cannot embed: 7"):
+            below.evaluate({"Porto?": "Ana drinks"}, {"bad": {"embedder": 7}})
 
     def test_a_view_of_the_past_is_evaluated_as_it_was(self, space: Space, clock: FakeClock) -> None:
         """With what was known then."""
