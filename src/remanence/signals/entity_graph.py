@@ -1,38 +1,49 @@
 """The graph signal: memories connected to what the question is about.
 
-The walk starts from the names in the question, or if none of them is known, from names whose own embedding is near it;
-and from the names in the memories that the earlier stages found. It is local: two hops, limited fan-out. Its scores
-have a fixed scale, so a weak connection stays weak.
+Three kinds of names are asked for with every question: names in the question, also in part or in small letters; names
+whose own embedding is near it; and names in the memories that the earlier stages found. Memories about the first two
+score at once. From names and memories a walk leads on (`graph_spread`), over relations that hold at the time asked for.
+Turns beside a near one and pieces of its document score too.
+
+Everything is local, with limited fan-out. The scores have a fixed scale, so a weak connection stays weak.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.language.text import tokens
 from remanence.ports import Stage
-from remanence.schema import Query, Ranking
+from remanence.schema import SELF, Query, Ranking
+from remanence.signals.graph_spread import describe, spread
 from remanence.signals.graph_walk import Rows, WalkScores
-from remanence.signals.mention_index import SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
+from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
 from remanence.state.columns import top_indices, unique_inverse
 
 # The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
-ONE_HOP_WEIGHT, RELATION_WEIGHT = 0.9, 0.3
+WRITTEN_BY_SELF_WEIGHT = 0.1
+"""What a text that says "I" gets if the question does: unlike a turn, all texts were written by the same person."""
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
-LEAD = 1.0
 QUESTION_PENALTY = 0.65
 """The part of its score that a turn loses if it only asks: the answer is another turn."""
+PARTIAL_SHARE = 0.5
+"""How far a name counts that is in the question in part or in small letters."""
+MENTIONED_SHARE = 0.3
+"""How far a short memory is about a name that it only mentions, for a hop."""
 
+_SHORT_MEMORY = 200
 _FAN_OUT = 64
-_NEVER = np.iinfo(np.int32).max
 _MAX_HOP_ROWS = 8
-_HOP_SEEDS = 5
+"""A name that more memories are about leads nowhere."""
+_NEVER = np.iinfo(np.int32).max
 _MIN_SIMILARITY = 0.6
 _MAX_SIMILAR_NAMES = 4
 
@@ -50,8 +61,9 @@ class EntityGraph(MentionIndex):
         if query.candidate_scores:
             self._score_neighbours(walk)
             self._score_groups(walk)
-            self._score_hops(query, walk)
-        self._score_names(query, walk)
+        named = self._score_names(query, walk)
+        if query.candidate_scores or named:
+            self._score_hops(query, walk, named)
         rows, scores = walk.total_scores()
         if not len(rows):
             return Ranking.abstain(self.name, "no memory that may be returned is connected to the question")
@@ -75,7 +87,7 @@ class EntityGraph(MentionIndex):
             count = self._mention_counts[number] if number < len(self._mention_counts) else 0
         else:
             count = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
-        return math.log((horizon + 1) / min(max(count, 1), horizon + 1)) / math.log(horizon + 1)
+        return 1.0 - math.log(min(max(count, 1), horizon + 1)) / math.log(horizon + 1)
 
     def _is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
         """Whether a visible memory mentions this name. Nearly always the first one does."""
@@ -85,61 +97,50 @@ class EntityGraph(MentionIndex):
     def _is_hub(self, number: int, horizon: int) -> bool:
         return self._hub_since.get(number, _NEVER) < horizon
 
-    def _score_names(self, query: Query, walk: WalkScores) -> None:
-        """First seed: the names in the question. If none is known, the second: names with a similar embedding."""
+    def _score_names(self, query: Query, walk: WalkScores) -> dict[int, float]:
+        """The first two seeds: names in the question, and names whose embedding is near it. Returns those to walk from,
+        each with the share that it counts for."""
         near = walk.near_rows
         speakers = self._speaker.values[near]
-        found = (self._names.number(name) for name in query.entity_names)
-        named = list(dict.fromkeys(number for number in found if number is not None))
-        for number in named:
+        named = self._names_in(query)
+        for number, share in named.items():
             name = self._names.spellings[number]
-            # If one person said everything, the speaker tells nothing.
             spoken = near[speakers == number]
+            # If one person said everything, the speaker tells nothing.
             if len(spoken) < len(near):
-                walk.add_score(spoken, SPEAKER_WEIGHT, f"said by {name}, named in the question")
+                written = (name == SELF) & ~self._turn.values[spoken]
+                weights = share * np.where(written, WRITTEN_BY_SELF_WEIGHT, SPEAKER_WEIGHT)
+                walk.add_scores(spoken, weights, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
             either, _ = unique_inverse(np.concatenate((subject, also)))
-            walk.add_score(either, SUBJECT_WEIGHT, f"about {name}, named in the question")
-            if self._is_hub(number, walk.visible_end):
-                continue
-            for other, predicate in query.related_names(number)[-_FAN_OUT:]:
-                score = RELATION_WEIGHT * self._specificity(other, walk.visible_end)
-                through = f"two steps from {name} through {predicate} to {self._names.spellings[other]}"
-                walk.add_score(self._rows_about(other, walk), score, through)
-        known = any(self._is_known(number, query.visible) for number in named)
-        for number, similarity in () if known else self._similar_names(query, walk.visible_end):
+            weight = SUBJECT_WEIGHT * share * self._specificity(number, walk.visible_end) ** 2
+            walk.add_score(either, weight, f"about {name}, named in the question")
+        similar = self._similar_names(query, walk.visible_end) if SIMILAR_SUBJECT_WEIGHT else ()
+        for number, similarity in similar:
             near_name = f"about {self._names.spellings[number]}, a name near the question"
             for same in query.same_entity(number):
-                walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * similarity, near_name)
+                if same not in named:
+                    walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * similarity, near_name)
+        return {number: share for number, share in named.items() if not self._is_hub(number, walk.visible_end)}
 
-    def _score_hops(self, query: Query, walk: WalkScores) -> None:
-        """Third seed: names in the nearest memories that the question lacks, and the memories about them."""
-        question = set(tokens(query.text))
-        best: dict[int, tuple[float, str]] = {}
-        for row in walk.near_rows[:_HOP_SEEDS].tolist():
-            edges = self._edges.edges_of(row_vertex(row))
-            vertices = self._edges.endpoints[edges, 0].tolist()
-            for vertex, kind in zip(vertices, self._edge_kind.values[edges].tolist(), strict=True):
-                number = vertex // 2
-                name = self._names.spellings[number]
-                if kind == SPEAKER or words_of(name) <= question:
-                    continue
-                same = query.same_entity(number)
-                rows = self._rows_about(number, walk)
-                if len(same) > 1:
-                    rows = np.concatenate([self._rows_about(each, walk) for each in same])
-                if not 0 < len(rows) <= _MAX_HOP_ROWS:
-                    continue
-                score = ONE_HOP_WEIGHT * query.candidate_scores[row] * self._specificity(number, walk.visible_end)
-                why = f"about {name}, which a memory near the question names"
-                for other in rows.tolist():
-                    # The memory that is the seed stays above the one it leads to.
-                    limited = min(score, LEAD * query.candidate_scores[row] - query.candidate_scores.get(other, 0.0))
-                    if other != row and limited > best.get(other, (0.0, ""))[0]:
-                        best[other] = limited, why
-        for row, (score, why) in best.items():
-            walk.add_score(np.array([row]), score, why)
+    def _names_in(self, query: Query) -> dict[int, float]:
+        """The names in the question, each with 1; those in small letters and in part with `PARTIAL_SHARE` at most."""
+        found = (self._names.number(name) for name in query.entity_names)
+        named = {number: 1.0 for number in found if number is not None}
+        for number, share in self._names.found_in(query.text).items() if PARTIAL_SHARE else ():
+            same = query.same_entity(number)
+            if number not in named and any(self._is_known(each, query.visible) for each in same):
+                named = dict.fromkeys(same, PARTIAL_SHARE * share) | named
+        return named
+
+    def _score_hops(self, query: Query, walk: WalkScores, named: Mapping[int, float]) -> None:
+        """The walk from the names in the question, and from the nearest memories: the third seed."""
+        reached = spread(query, _LocalGraph(self, query, walk), named)
+        hops = {each.row: each.hop for each in sorted(reached, key=lambda each: each.score) if each.hop is not None}
+        rows, scores = np.array([each.row for each in reached], np.int64), np.array([each.score for each in reached])
+        spelling = self._names.spellings.__getitem__
+        walk.add_scores(rows, scores, lambda row: f"about {describe(hops[row], spelling)}")
 
     def _score_neighbours(self, walk: WalkScores) -> None:
         """The answer is often in the turn after or before the one that matches."""
@@ -189,13 +190,54 @@ class EntityGraph(MentionIndex):
         """Names that memories are about and whose embedding is near that of the question."""
         if query.vector is None:
             return []
-        names, rows, positions = self._described.values.T
-        known = np.where(positions > 0, positions <= query.position, rows < horizon)
+
+        def is_known(places: Rows) -> NDArray[np.bool_]:
+            _, rows, positions = self._described.values[places].T
+            known: NDArray[np.bool_] = np.where(positions > 0, positions <= query.position, rows < horizon)
+            return known
+
         best: dict[int, float] = {}
-        for place, similarity in self._vectors.nearest(query.vector, known, _MAX_SIMILAR_NAMES):
-            if similarity >= _MIN_SIMILARITY:
-                best.setdefault(int(names[place]), similarity)
+        for place, similarity in self._vectors.nearest(
+            query.vector, is_known, _MAX_SIMILAR_NAMES, min_similarity=_MIN_SIMILARITY
+        ):
+            best.setdefault(int(self._described.values[place, 0]), similarity)
         return list(best.items())
+
+
+class _LocalGraph:
+    """The graph as the walk of one query sees it."""
+
+    def __init__(self, graph: EntityGraph, query: Query, walk: WalkScores) -> None:
+        self._graph, self._query, self._walk = graph, query, walk
+        self._asked = set(tokens(query.text))
+
+    def names_in(self, rows: Sequence[int]) -> Iterator[list[int]]:
+        graph = self._graph
+        edges_of = graph._edges.edges_of_each(map(row_vertex, rows))
+        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
+        names = iter((graph._edges.endpoints[edges, 0] // 2).tolist())
+        kinds = iter(graph._edge_kind.values[edges].tolist())
+        for each in edges_of:
+            followed = [name for _, name, kind in zip(each, names, kinds, strict=False) if kind != SPEAKER]
+            yield [name for name in followed if not words_of(graph._names.spellings[name]) <= self._asked]
+
+    def specificity(self, name: int) -> float:
+        return self._graph._specificity(name, self._walk.visible_end)
+
+    def rows_about(self, names: Iterable[int]) -> Iterator[tuple[int, int, float]]:
+        graph, end, same_entity = self._graph, self._walk.visible_end, self._query.same_entity
+        pairs = [(name, same) for name in names for same in same_entity(name) if not graph._is_hub(same, end)]
+        # All edges of all names at once: numpy takes longer for a call than for the few edges of a name.
+        edges_of = graph._edges.edges_of_each(name_vertex(same) for _, same in pairs)
+        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
+        owners = np.repeat(np.array([name for name, _ in pairs], np.int64), list(map(len, edges_of)))
+        rows, kinds = graph._edges.endpoints[edges, 1] // 2, graph._edge_kind.values[edges]
+        short = (kinds == MENTION) & ~graph._turn.values[rows] & (graph._length.values[rows] <= _SHORT_MEMORY)
+        shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
+        about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
+        _, places = unique_inverse(owners[about])
+        few = about[np.bincount(places)[places] <= _MAX_HOP_ROWS] if len(about) else about
+        return zip(owners[few].tolist(), rows[few].tolist(), shares[few].tolist(), strict=True)
 
 
 @lru_cache(1 << 14)
