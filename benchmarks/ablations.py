@@ -87,7 +87,7 @@ _BY_NAME = _together(
     _zero(graph_spread, "RELATION_WEIGHT"),
 )
 _BY_SIMILARITY = _zero(entity_graph, "SIMILAR_SUBJECT_WEIGHT")
-_BY_MEMORY: Patches = {graph_spread: {"MAX_HOPS": 0}}
+_BY_MEMORY: Patches = {graph_spread: {"START_ROWS": 0}}
 _BY_TURN = ("NEXT_TURN_WEIGHT", "PREVIOUS_TURN_WEIGHT", "SAME_SESSION_WEIGHT")
 
 SEEDS = (

@@ -144,6 +144,8 @@ class EntityGraph(MentionIndex):
 
     def _score_neighbours(self, walk: WalkScores) -> None:
         """The answer is often in the turn after or before the one that matches."""
+        if not self._turn.values[walk.near_rows].any():
+            return
         weights = walk.near_scores * self._short.values[walk.near_rows]
         for column, weight, why in (
             (self._after, NEXT_TURN_WEIGHT, "follows a turn near the question"),

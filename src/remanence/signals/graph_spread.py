@@ -69,23 +69,30 @@ class LocalGraph(Protocol):
 
 
 def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[Reached]:
-    """The rows that relations of `names` lead to, and those that up to `MAX_HOPS` hops from the nearest rows lead to.
+    """The rows that up to `MAX_HOPS` hops from the nearest rows lead to, and those to which relations of `names` lead.
     Each name counts for its share. A row that is reached in both ways is listed twice."""
     near = query.candidate_scores
-    by_relation = _reach(_hops_along_relations(names, query, graph), _FIRST_NAMES, graph, near)
-    by_memory: dict[int, Reached] = {}
+    by_memory, by_relation = dict[int, Reached](), dict[int, Reached]()
+    along = _best_hops(_hops_along_relations(names, query, graph), _FIRST_NAMES)
     rows = [Reached(row, near[row]) for row in list(near)[:START_ROWS]]
     passed = {each.row for each in rows}
     for number in range(MAX_HOPS):
         decay, width = (HOP_DECAY, _LATER_NAMES) if number else (1.0, _FIRST_NAMES)
-        new = _reach(_hops_from_rows(rows, graph, decay), width, graph, near)
-        for row, reached in new.items():
-            _keep_best(by_memory, row, reached)
-        for row, reached in () if number else by_relation.items():
-            _keep_best(new, row, reached)
-        unpassed = (each for row, each in new.items() if row not in passed)
-        rows = _best((each._replace(score=each.score + near.get(each.row, 0.0)) for each in unpassed), _LATER_ROWS)
-        passed.update(each.row for each in rows)
+        hops = _best_hops(_hops_from_rows(rows, graph, decay), width)
+        new: dict[int, Reached] = {}
+        # One look-up for both: that is most of what a hop costs.
+        for name, row, share in graph.rows_about(hops | along):
+            for found, hop in ((by_memory, hops.get(name)), (by_relation, along.get(name))):
+                reached = None if hop is None else _reach(hop, row, share, near)
+                if reached is not None:
+                    _keep_best(found, row, reached)
+                    _keep_best(new, row, reached)
+        along = {}  # relations are followed once, and from there on what memories say
+        totals = {row: each.score + near.get(row, 0.0) for row, each in new.items() if row not in passed}
+        rows = [
+            Reached(row, totals[row], new[row].hop) for row in nlargest(_LATER_ROWS, totals, key=totals.__getitem__)
+        ]
+        passed.update(totals)
     return [*by_memory.values(), *by_relation.values()]
 
 
@@ -116,19 +123,18 @@ def _hops_along_relations(names: Mapping[int, float], query: Query, graph: Local
                 yield Hop(relation.name, score, 1.0, source=source, relation=relation)
 
 
-def _reach(hops: Iterable[Hop], width: int, graph: LocalGraph, near: Mapping[int, float]) -> dict[int, Reached]:
-    """The rows about the best of the names that these hops lead to, each with its best score."""
+def _best_hops(hops: Iterable[Hop], count: int) -> dict[int, Hop]:
+    """The best hop to each of the best names."""
     by_name: dict[int, Hop] = {}
     for hop in hops:
         _keep_best(by_name, hop.name, hop)
-    by_name = {hop.name: hop for hop in _best(by_name.values(), width)}
-    out: dict[int, Reached] = {}
-    for name, row, share in graph.rows_about(by_name):
-        hop = by_name[name]
-        score = min(hop.score * share, hop.ceiling - near.get(row, 0.0))
-        if score > 0 and not _has_passed(hop, row):
-            _keep_best(out, row, Reached(row, score, hop))
-    return out
+    return {hop.name: hop for hop in _best(by_name.values(), count)}
+
+
+def _reach(hop: Hop, row: int, share: float, near: Mapping[int, float]) -> Reached | None:
+    """The row with what it gets, if that is anything."""
+    score = min(hop.score * share, hop.ceiling - near.get(row, 0.0))
+    return Reached(row, score, hop) if score > 0 and not _has_passed(hop, row) else None
 
 
 def _has_passed(hop: Hop | None, row: int) -> bool:

@@ -105,7 +105,9 @@ def _planes(width: int) -> NDArray[np.float32]:
 
 
 def _count_bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    counts: NDArray[np.uint8]
     if hasattr(np, "bitwise_count"):  # numpy 2
-        counts: NDArray[np.uint8] = np.bitwise_count(words)
-        return counts
-    return np.unpackbits(words.view(np.uint8)).reshape(len(words), 64).sum(axis=1, dtype=np.uint8)
+        counts = np.bitwise_count(words)
+    else:
+        counts = np.unpackbits(words.view(np.uint8)).reshape(len(words), 64).sum(axis=1, dtype=np.uint8)
+    return counts

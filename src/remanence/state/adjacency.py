@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from remanence.schema import OPEN_END
 from remanence.state.columns import Codec, Column, pack, unpack
 
-_MIN_REBUILD = 4_096
+_MIN_REBUILD = 32
 _MIN_CACHED = 64
 
 
