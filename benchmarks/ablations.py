@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from remanence.read import fusion, query, rankings, recall
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Ranking
-from remanence.signals import SIGNALS, entity_graph, words
+from remanence.signals import SIGNALS, entity_graph, graph_spread, words
 from remanence.testing.datasets import Conversation, EvalQuestion
 from remanence.testing.recall_evaluation import RemanenceSystem, SystemFactory
 
@@ -69,22 +69,38 @@ def _zero(module: ModuleType, *constants: str) -> Patches:
     return {module: dict.fromkeys(constants, 0.0)}
 
 
+def _together(*patches: Patches) -> Patches:
+    out: dict[ModuleType, dict[str, Any]] = {}
+    for each in patches:
+        for module, constants in each.items():
+            out.setdefault(module, {}).update(constants)
+    return out
+
+
 def _fused_by(function: Callable[..., FusedRanking]) -> Patches:
     return {module: {"fuse": function} for module in (recall, rankings)}
 
 
 _EQUAL = dict.fromkeys(SIGNALS, 1.0)
-_BY_NAME = ("SPEAKER_WEIGHT", "SUBJECT_WEIGHT", "RELATION_WEIGHT")
-_BY_LIKENESS, _BY_MEMORY = ("SIMILAR_SUBJECT_WEIGHT",), ("ONE_HOP_WEIGHT",)
+_BY_NAME = _together(
+    _zero(entity_graph, "SPEAKER_WEIGHT", "WRITTEN_BY_SELF_WEIGHT", "SUBJECT_WEIGHT"),
+    _zero(graph_spread, "RELATION_WEIGHT"),
+)
+_BY_SIMILARITY = _zero(entity_graph, "SIMILAR_SUBJECT_WEIGHT")
+_BY_MEMORY: Patches = {graph_spread: {"START_ROWS": 0}}
 _BY_TURN = ("NEXT_TURN_WEIGHT", "PREVIOUS_TURN_WEIGHT", "SAME_SESSION_WEIGHT")
 
 SEEDS = (
     Variant("all of it"),
     Variant("no graph", signals=_without("graph")),
-    Variant("no seed", patches=_zero(entity_graph, *_BY_NAME, *_BY_LIKENESS, *_BY_MEMORY)),
-    Variant("no seed: names in the question", patches=_zero(entity_graph, *_BY_NAME)),
-    Variant("no seed: names near the question", patches=_zero(entity_graph, *_BY_LIKENESS)),
-    Variant("no seed: names in near memories", patches=_zero(entity_graph, *_BY_MEMORY)),
+    Variant("no seed", patches=_together(_BY_NAME, _BY_SIMILARITY, _BY_MEMORY)),
+    Variant("no seed: names in the question", patches=_BY_NAME),
+    Variant("no names in part or in small letters", patches=_zero(entity_graph, "PARTIAL_SHARE")),
+    Variant("no relations", patches=_zero(graph_spread, "RELATION_WEIGHT")),
+    Variant("no seed: names near the question", patches=_BY_SIMILARITY),
+    Variant("no seed: names in near memories", patches=_BY_MEMORY),
+    *(Variant(f"at most {hops} hop{'s' * (hops > 1)}", patches={graph_spread: {"MAX_HOPS": hops}}) for hops in (1, 3)),
+    Variant("no short memories that only mention a name", patches=_zero(entity_graph, "MENTIONED_SHARE")),
     Variant("no turns beside, no sitting", patches=_zero(entity_graph, *_BY_TURN)),
     Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT_WEIGHT")),
 )

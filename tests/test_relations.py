@@ -601,9 +601,9 @@ def test_beside_gives_what_is_tied_now(space: Space, says: Space) -> None:
 
     with space._engine.open_index(space.name) as index:
         names = index.names
-        assert [(names.spellings[n], p) for n, p in ask(space, "related_names", "Alice")] == [
-            ("Lisbon", "lives_in"),
-            ("Bob", "knows"),
+        assert [(names.spellings[n], p, out) for n, p, out, _ in ask(space, "related_names", "Alice")] == [
+            ("Lisbon", "lives_in", True),
+            ("Bob", "knows", False),
         ]
         assert ask(space, "related_names", "Porto") == []
 

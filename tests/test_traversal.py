@@ -227,6 +227,17 @@ def test_the_ties_of_a_hub_are_complete_as_it_grows() -> None:
     assert ties.edges_of(7) == [6]
 
 
+def test_igraph_holds_the_edges_of_a_small_graph_too() -> None:
+    """Only the newest wait beside it."""
+    ties = Adjacency()
+    ties.extend([(0, other) for other in range(1, 41)])
+    assert ties.edges_of_each([0, 40]) == [list(range(40)), [39]]
+    ties.extend([(0, 41)])
+
+    assert ties._graph.ecount() == 40
+    assert ties.edges_of_each([0, 41, 99]) == [list(range(41)), [40], []]
+
+
 # At which time
 
 

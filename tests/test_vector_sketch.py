@@ -26,12 +26,15 @@ def kept(vectors: np.ndarray) -> SketchedVectors:
     return near
 
 
+def everything(places: np.ndarray) -> np.ndarray:
+    return np.ones(len(places), np.bool_)
+
+
 def test_the_nearest_is_found_through_its_sketch(many: np.ndarray) -> None:
     """And its score is the exact one."""
     near = kept(many)
-    known = np.ones(len(many), np.bool_)
     for place in range(0, 5_000, 97):
-        [(found, score)] = near.nearest(many[place], known, 1)
+        [(found, score)] = near.nearest(many[place], everything, 1, min_similarity=0.6)
         assert found == place
         assert score == pytest.approx(1.0, abs=1e-5)
 
@@ -39,19 +42,25 @@ def test_the_nearest_is_found_through_its_sketch(many: np.ndarray) -> None:
 def test_what_is_not_known_is_not_found(many: np.ndarray) -> None:
     """However near it is."""
     near = kept(many)
-    known = np.ones(len(many), np.bool_)
-    known[42] = False
-    assert 42 not in [place for place, _ in near.nearest(many[42], known, 20)]
+    assert 42 not in [place for place, _ in near.nearest(many[42], lambda places: places != 42, 20, min_similarity=0.6)]
 
 
 def test_one_that_comes_late_is_found_too(many: np.ndarray) -> None:
     """Filled in, or added, after the sketches were first made."""
     near = SketchedVectors()
     near.put({place: vector for place, vector in enumerate(many) if place != 7}, 5_000)
-    known = np.ones(5_001, np.bool_)
     assert near.places_without_vector(5_001) == [7, 5_000]
-    assert near.nearest(many[7], known[:5_000], 1)[0][0] != 7
+    assert near.nearest(many[7], everything, 1, min_similarity=0.6)[0][0] != 7
 
     near.put({7: many[7], 5_000: many[0]}, 5_001)
-    assert near.nearest(many[7], known, 1)[0][0] == 7
-    assert {place for place, _ in near.nearest(many[0], known, 2)} == {0, 5_000}
+    assert near.nearest(many[7], everything, 1, min_similarity=0.6)[0][0] == 7
+    assert {place for place, _ in near.nearest(many[0], everything, 2, min_similarity=0.6)} == {0, 5_000}
+
+
+def test_bits_are_counted_alike_with_every_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy 1 has no function for it."""
+    words = np.random.default_rng(3).integers(0, 2**63, 100, dtype=np.uint64)
+    counted = vector_sketch._count_bits(words).tolist()
+    monkeypatch.delattr(np, "bitwise_count", raising=False)
+
+    assert counted == vector_sketch._count_bits(words).tolist() == [word.bit_count() for word in words.tolist()]

@@ -24,7 +24,8 @@ from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
 from remanence.schema import Change, Entry, Memory, Snapshot
 from remanence.signals import SIGNALS
-from remanence.signals.entity_graph import EntityGraph, subject_names
+from remanence.signals.entity_graph import EntityGraph
+from remanence.signals.mention_index import subject_names
 from remanence.signals.times import Times
 from remanence.signals.vector_points import passage_texts
 from remanence.signals.vectors import Vectors

@@ -134,8 +134,8 @@ class GraphAtTime:
         relations = self.index.relations
         for name in relations.asserted_names(self.snapshot):
             entity = self._entity_number(name)
-            for other, _ in relations.related_names(name, self.snapshot):
-                if entity < (related := self._entity_number(other)):
+            for other in relations.related_names(name, self.snapshot):
+                if entity < (related := self._entity_number(other.name)):
                     yield entity, related
 
     def entity(self, number: int) -> Entity | None:

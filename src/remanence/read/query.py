@@ -13,15 +13,19 @@ from remanence.core.index import Index
 from remanence.errors import EmbedderError
 from remanence.language.languages import language_of
 from remanence.language.text import split_words, stems, tokens
-from remanence.read.question import ParsedQuestion, in_first_person
+from remanence.read.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.read.receipts import RecallRequest
-from remanence.schema import ASSISTANT, SELF, Query, Snapshot
+from remanence.schema import ASSISTANT, SELF, Query, Snapshot, Window
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
     from remanence.ports import Vector
 
 log = logging.getLogger(__name__)
+
+_FOLLOWED_CLAIMS = 64
+"""How many claims about an entity, the newest, the graph signal follows: every recall reads them."""
+_OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
 
 
 def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) -> dict[str, str]:
@@ -59,6 +63,7 @@ def build_query(
 ) -> Query:
     """The query that the signals are asked; `searchable` are the rows that may be found."""
     visible = index.catalog.visible(request.position)
+    when = _times_of_relations(request, parsed)
     language = language_of(request.text)
     # Names of speakers are left to the graph: others use them more than they do.
     speaker_words = {word for name in speakers for word in tokens(name, language)}
@@ -81,7 +86,7 @@ def build_query(
         similarity_floor=similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
         same_entity=lambda name: index.registry.same_entity(name, request.position),
-        related_names=lambda name: index.relations.related_names(name, snapshot),
+        related_names=lambda name: index.relations.related_names(name, snapshot, when, _FOLLOWED_CLAIMS),
         next_turns=index.graph.next_turns,
     )
 
@@ -109,6 +114,14 @@ def _names(
     if assistant is not None:
         return (assistant, *(name for name in names if name != SELF))
     return tuple(names)
+
+
+def _times_of_relations(request: RecallRequest, parsed: ParsedQuestion) -> tuple[Window, ...] | None:
+    """When the relations hold that lead from one name to another: at the time asked for, by default now. If a question
+    asks what was before something else, relations of all times do."""
+    if request.during is not None:
+        return (request.during,)
+    return None if parsed.focus in _OTHER_TIMES else parsed.times
 
 
 def _rows_from_asked_time(

@@ -51,6 +51,7 @@ from remanence.schema.results import (
     HitUsage,
     Query,
     Ranking,
+    RelatedName,
     Snapshot,
 )
 
@@ -87,6 +88,7 @@ __all__ = [
     "PendingErasure",
     "Query",
     "Ranking",
+    "RelatedName",
     "Relation",
     "Snapshot",
     "Triple",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from remanence.schema.moments import Window
 from remanence.schema.nouns import Memory
@@ -29,6 +29,16 @@ class Snapshot:
     memory_mask: NDArray[np.bool_]
 
 
+class RelatedName(NamedTuple):
+    """A relation of an entity: the name at its other end, the predicate, whether the entity is its subject, and the
+    confidence."""
+
+    name: int
+    predicate: str
+    from_subject: bool = True
+    confidence: float = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question with everything that the signals need to rank rows for it.
@@ -41,8 +51,8 @@ class Query:
     returned and for which a score is wanted too; `candidate_scores` has the best of those with their
     combined score for meaning and words. `time_mask` marks the rows from the requested time, if they are
     few: a signal also returns its best among those. `same_entity` gives the names, by number, of one
-    entity, `related_names` the names related to a name, each with the predicate. `next_turns` gives for
-    each row the turn that followed it, or -1.
+    entity, `related_names` the relations of a name that hold at the time asked for, the newest last. `next_turns`
+    gives for each row the turn that followed it, or -1.
     """
 
     text: str
@@ -60,7 +70,7 @@ class Query:
     candidate_scores: Mapping[int, float] = field(default_factory=dict)
     time_mask: NDArray[np.bool_] | None = None
     same_entity: Callable[[int], Sequence[int]] = lambda name: (name,)
-    related_names: Callable[[int], Sequence[tuple[int, str]]] = lambda name: ()
+    related_names: Callable[[int], Sequence[RelatedName]] = lambda name: ()
     next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
 

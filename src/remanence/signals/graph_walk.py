@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,15 @@ class WalkScores:
         self.near_scores: Scores = np.fromiter(query.candidate_scores.values(), np.float64, len(query.candidate_scores))
         self._rows: list[Rows] = [np.empty(0, np.int64)]
         self._scores: list[Scores] = [np.empty(0)]
-        self._reasons: list[str] = [""]
+        self._reasons: list[str | Callable[[int], str]] = [""]
 
     def add_score(self, rows: Rows, score: float, why: str) -> None:
         """Add a score to these rows. Each is listed once and may be returned."""
         if score > 0:
             self._append(rows, np.full(len(rows), score), why)
 
-    def add_scores(self, rows: Rows, scores: Scores, why: str) -> None:
-        """Add a score to each of these rows that may be returned."""
+    def add_scores(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
+        """Add a score to each of these rows that may be returned. `why` is the reason, or tells it for a row."""
         counted = np.flatnonzero(self.allowed[rows] & (scores > 0))
         self._append(rows[counted], scores[counted], why)
 
@@ -52,14 +52,15 @@ class WalkScores:
 
     def reasons(self, wanted: Sequence[int]) -> list[str]:
         """The reason with the highest score for each of these rows; of equals the first."""
-        best = dict.fromkeys(wanted, (0.0, ""))
+        best: dict[int, tuple[float, str | Callable[[int], str]]] = dict.fromkeys(wanted, (0.0, ""))
         for rows, scores, why in zip(self._rows, self._scores, self._reasons, strict=True):
             for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
                 if row in best and score > best[row][0]:
                     best[row] = score, why
-        return [best[row][1] for row in wanted]
+        reasons = [best[row][1] for row in wanted]
+        return [why if isinstance(why, str) else why(row) for row, why in zip(wanted, reasons, strict=True)]
 
-    def _append(self, rows: Rows, scores: Scores, why: str) -> None:
+    def _append(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
         self._rows.append(rows)
         self._scores.append(scores)
         self._reasons.append(why)

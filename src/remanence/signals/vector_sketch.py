@@ -1,9 +1,12 @@
-"""Nearest neighbours among many vectors. Up to 16,384, all are compared. Beyond, each also has a sketch, its projection
-on 64 fixed random directions. The sketches select 512 candidates, which are compared in full."""
+"""Nearest neighbours among many vectors of length 1. Up to 8,192, all are compared. Beyond, each also has a sketch of
+192 bits: on which side of 192 fixed random planes it lies. The smaller the angle between two vectors, the fewer bits
+differ, so that only the few vectors whose sketches differ little have to be compared in full."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +17,14 @@ from remanence.state.columns import Column, top_indices
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-_MAX_EXACT_SCAN = 16_384
-_DIRECTIONS = 64
-_CANDIDATES = 512
+_MAX_EXACT_SCAN = 8_192
+_WORDS, _BITS = 3, 192
+"""The length of a sketch in words of 64 bits. Each has a column of its own: one column after the other is read fast."""
+_MAX_CANDIDATES = 512
+_MARGIN = 2.5
+"""By how many standard deviations more bits may differ than expected. Of those just similar enough 1 in 160 is lost."""
+
+Places = NDArray[np.integer[Any]]
 
 
 class SketchedVectors:
@@ -24,7 +32,7 @@ class SketchedVectors:
 
     def __init__(self) -> None:
         self._vectors: Column | None = None
-        self._sketches = Column(np.float32, width=_DIRECTIONS)
+        self._sketches = [Column(np.uint64) for _ in range(_WORDS)]
 
     def put(self, vectors: Mapping[int, Vector], count: int) -> None:
         """Store these vectors at their places, of which there are `count` now."""
@@ -36,9 +44,9 @@ class SketchedVectors:
         self._vectors.extend(np.zeros((count - len(self._vectors), width), np.float32))
         for place, vector in vectors.items():
             self._vectors.values[place] = vector
-        if len(self._sketches):
-            changed = [place for place in vectors if place < len(self._sketches)]
-            self._sketches.values[changed] = self._sketch(self._vectors.values[changed])
+        if changed := [place for place in vectors if place < len(self._sketches[0])]:
+            for column, words in zip(self._sketches, _sketch(self._vectors.values[changed]), strict=True):
+                column.values[changed] = words
 
     def places_without_vector(self, count: int) -> list[int]:
         """The places, of `count`, that have no vector yet."""
@@ -46,23 +54,20 @@ class SketchedVectors:
         zeros = [] if self._vectors is None else np.flatnonzero(~self._vectors.values.any(axis=1)).tolist()
         return [*zeros, *range(known, count)]
 
-    def nearest(self, vector: Vector, known: NDArray[np.bool_], limit: int) -> list[tuple[int, float]]:
-        """The places whose vectors are nearest by dot product, of those marked as known, nearest first."""
-        if self._vectors is None or not len(self._vectors):
+    def nearest(
+        self, vector: Vector, is_known: Callable[[Places], NDArray[np.bool_]], limit: int, *, min_similarity: float
+    ) -> list[tuple[int, float]]:
+        """The known places whose vectors are nearest by dot product, nearest first."""
+        count = 0 if self._vectors is None else len(self._vectors)
+        if self._vectors is None or not count:
             return []
-        candidates: Sequence[int] | NDArray[np.int64] | slice = slice(0, len(self._vectors))
-        if len(self._vectors) > _MAX_EXACT_SCAN:
-            self._sketches.extend(self._sketch(self._vectors.values[len(self._sketches) :]))
-            sketch = self._sketch(vector[None])[0]
-            # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
-            similarities = np.einsum("ij,j->i", self._sketches.values, sketch)
-            similarities[~known] = -np.inf
-            candidates = top_indices(similarities, _CANDIDATES)
-        similarities = np.einsum("ij,j->i", self._vectors.values[candidates], vector)
-        similarities = np.where(known[candidates], similarities, 0.0)
-        best = top_indices(similarities, limit)
-        places = np.arange(len(self._vectors))[candidates][best]
-        return list(zip(places.tolist(), similarities[best].tolist(), strict=True))
+        places = np.arange(count) if count <= _MAX_EXACT_SCAN else self._candidates(vector, min_similarity)
+        places = places[is_known(places)]
+        # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
+        similarities = np.einsum("ij,j->i", self._vectors.values[places], vector)
+        near = np.flatnonzero(similarities >= min_similarity)
+        best = near[top_indices(similarities[near], limit)]
+        return list(zip(places[best].tolist(), similarities[best].tolist(), strict=True))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         return {} if self._vectors is None else {"vectors": self._vectors.values.astype(np.float16)}
@@ -71,8 +76,38 @@ class SketchedVectors:
         if "vectors" in arrays:
             self._vectors = Column(np.float32, arrays["vectors"])
 
-    def _sketch(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        width = vectors.shape[1]
-        random = np.random.default_rng(_DIRECTIONS * width)  # the same directions for the same width, always
-        directions = random.standard_normal((width, _DIRECTIONS), np.float32) / np.float32(np.sqrt(_DIRECTIONS))
-        return np.asarray(vectors @ directions, np.float32)
+    def _candidates(self, vector: Vector, min_similarity: float) -> Places:
+        """The places whose sketches differ from that of a vector by no more bits than is likely at this similarity."""
+        assert self._vectors is not None
+        new = _sketch(self._vectors.values[len(self._sketches[0]) :])
+        differing = np.zeros(len(self._vectors), np.uint8)
+        for column, words, word in zip(self._sketches, new, _sketch(vector[None])[:, 0], strict=True):
+            column.extend(words)
+            differing += _count_bits(column.values ^ word)
+        share = math.acos(min_similarity) / math.pi
+        likely = _BITS * share + _MARGIN * math.sqrt(_BITS * share * (1 - share))
+        places = np.flatnonzero(differing <= likely)
+        if len(places) <= _MAX_CANDIDATES:
+            return places
+        return places[top_indices(-differing[places].astype(np.int16), _MAX_CANDIDATES)]
+
+
+def _sketch(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """The sketches of some vectors, word by word."""
+    sides = np.packbits(vectors @ _planes(vectors.shape[1]) > 0, axis=1)
+    return np.ascontiguousarray(sides.view(np.uint64).T)
+
+
+@lru_cache(8)
+def _planes(width: int) -> NDArray[np.float32]:
+    random = np.random.default_rng(_BITS * width)  # the same planes for the same width, always
+    return random.standard_normal((width, _BITS), np.float32)
+
+
+def _count_bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    counts: NDArray[np.uint8]
+    if hasattr(np, "bitwise_count"):  # numpy 2
+        counts = np.bitwise_count(words)
+    else:
+        counts = np.unpackbits(words.view(np.uint8)).reshape(len(words), 64).sum(axis=1, dtype=np.uint8)
+    return counts

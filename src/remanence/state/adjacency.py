@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from remanence.schema import OPEN_END
 from remanence.state.columns import Codec, Column, pack, unpack
 
-_MIN_REBUILD = 4_096
+_MIN_REBUILD = 32
 _MIN_CACHED = 64
 
 
@@ -25,7 +25,7 @@ class Adjacency:
     def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
         self._endpoints = Column(np.int32, endpoints, width=2)
         self._graph: Any = None
-        self._graph_size = 0
+        self._graph_size = self._vertex_count = 0
         self._cached: dict[int, list[int]] = {}  # edges in igraph of vertices that have many
         self._overlay: dict[int, list[int]] = {}
         self._overlay_end = 0
@@ -43,16 +43,24 @@ class Adjacency:
 
     def edges_of(self, vertex: int) -> list[int]:
         """The edges at a vertex, oldest first. The list is shared: do not change it."""
+        return self.edges_of_each((vertex,))[0]
+
+    def edges_of_each(self, vertices: Iterable[int]) -> list[list[int]]:
+        """The edges at each of these vertices."""
         self._update()
-        newer = self._overlay.get(vertex, [])
-        if self._graph is None or vertex >= self._graph.vcount():
-            return newer
-        older = self._cached.get(vertex)
-        if older is None:
-            older = sorted(self._graph.incident(vertex, mode="all"))
-            if len(older) > _MIN_CACHED:
-                self._cached[vertex] = older
-        return older + newer if newer else older
+        out: list[list[int]] = []
+        for vertex in vertices:
+            newer = self._overlay.get(vertex)
+            if vertex >= self._vertex_count:
+                out.append(newer or [])
+                continue
+            older = self._cached.get(vertex)
+            if older is None:
+                older = sorted(self._graph.incident(vertex, mode="all"))
+                if len(older) > _MIN_CACHED:
+                    self._cached[vertex] = older
+            out.append(older + newer if newer else older)
+        return out
 
     def _update(self) -> None:
         size = len(self._endpoints)
@@ -69,7 +77,8 @@ class Adjacency:
     def _rebuild(self) -> None:
         import igraph
 
-        self._graph = igraph.Graph(n=int(self.endpoints.max()) + 1, edges=self.endpoints.astype(np.int64))
+        self._vertex_count = int(self.endpoints.max()) + 1
+        self._graph = igraph.Graph(n=self._vertex_count, edges=self.endpoints.astype(np.int64))
         self._graph_size = self._overlay_end = len(self.endpoints)
         self._overlay, self._cached = {}, {}
 

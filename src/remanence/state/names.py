@@ -10,9 +10,17 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from remanence.events import Remembered
-from remanence.language.text import normalize_name
+from remanence.language.rules.lexicon import is_common_word
+from remanence.language.text import normalize_name, split_words
 from remanence.schema import SELF
 from remanence.state.columns import JSON, TEXTS, SavedPart
+
+_LONGEST_NAME = 4
+"""How many words of a text are looked up as one name."""
+_MIN_PART = 3
+"""The length from which on a word may stand for a name that has it."""
+_MAX_SHARING = 2
+"""How many names may have a word that stands for them."""
 
 
 class Names(SavedPart):
@@ -26,6 +34,7 @@ class Names(SavedPart):
         self.kinds: list[str] = []
         """The kind of each name: the first one other than "thing"."""
         self._numbers: dict[str, int] = {}
+        self._by_word: dict[str, list[int]] | None = None  # names of several words; made when it is first needed
 
     def __len__(self) -> int:
         return len(self.spellings)
@@ -40,14 +49,57 @@ class Names(SavedPart):
             number = self._numbers[normalized] = len(self.spellings)
             self.spellings.append(name)
             self.kinds.append(kind)
+            if self._by_word is not None:
+                _add_words(self._by_word, normalized, number)
         elif kind != "thing" and self.kinds[number] == "thing":
             self.kinds[number] = kind
         return number
+
+    def found_in(self, text: str) -> dict[int, float]:
+        """The names in a text, whatever its capitals, each with 1; and those of which only an uncommon word is there,
+        each with its share: half for each of two people called Jones. A word in more names stands for none of them.
+
+        >>> names = Names()
+        >>> _ = names.intern("Robert Jones"), names.intern("Porto"), names.intern("New York")
+        >>> names.found_in("does jones live in new york?")
+        {2: 1.0, 0: 1.0}
+        """
+        words = [normalize_name(word) for word in split_words(text)]
+        out: dict[int, float] = {}
+        in_names: set[int] = set()
+        for count in range(_LONGEST_NAME, 0, -1):
+            for first in range(len(words) - count + 1):
+                places = range(first, first + count)
+                number = self._numbers.get(" ".join(words[first : first + count]))
+                is_name = number is not None and (count > 1 or not is_common_word(words[first]))
+                if number is not None and is_name and in_names.isdisjoint(places):
+                    out[number] = 1.0
+                    in_names.update(places)
+        for place, word in enumerate(words):
+            if place not in in_names and len(word) >= _MIN_PART and not is_common_word(word):
+                having = self._with_word(word)
+                if len(having) <= _MAX_SHARING:
+                    out |= {number: 1 / len(having) for number in having if number not in out}
+        return out
+
+    def _with_word(self, word: str) -> list[int]:
+        """The names of several words that have this one, in its normal form."""
+        if self._by_word is None:
+            self._by_word = {}
+            for name, number in self._numbers.items():
+                _add_words(self._by_word, name, number)
+        return self._by_word.get(word, [])
 
     def apply(self, versions: Iterable[Remembered | None]) -> None:
         for version in versions:
             for name, kind in () if version is None else names_in(version):
                 self.intern(name, kind)
+
+
+def _add_words(by_word: dict[str, list[int]], normalized: str, number: int) -> None:
+    words = normalized.split()
+    for word in dict.fromkeys(words) if len(words) > 1 else ():
+        by_word.setdefault(word, []).append(number)
 
 
 def names_in(version: Remembered) -> Iterable[tuple[str, str]]:

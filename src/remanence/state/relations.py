@@ -17,6 +17,7 @@ from remanence.schema import (
     UTC,
     DisagreementKind,
     Entry,
+    RelatedName,
     Relation,
     Snapshot,
     Triple,
@@ -24,6 +25,7 @@ from remanence.schema import (
     from_micros,
     micros,
     window_from_micros,
+    window_to_micros,
 )
 from remanence.state.catalog import Catalog
 from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim, RowDisagreement
@@ -108,16 +110,21 @@ class Relations(Claims):
         found = self.relations_of(number, snapshot, predicates=[predicate], direction=direction)
         return sorted(found, key=lambda relation: relation.valid.start or _EARLIEST)
 
-    def related_names(self, number: int, snapshot: Snapshot) -> list[tuple[int, str]]:
-        """The names related to an entity now, each with the predicate."""
+    def related_names(
+        self, number: int, snapshot: Snapshot, times: Sequence[Window] | None = (), limit: int = _MAX_RELATED
+    ) -> list[RelatedName]:
+        """The relations of an entity that hold at some time in one of these windows, by default now; with None, all.
+        Only the newest `limit` claims are read."""
         view, now = self._view(snapshot), micros(snapshot.now)
+        windows = None if times is None else [window_to_micros(window) for window in times] or [(now, now + 1)]
         entity = view.entity_number(number)
-        out: dict[tuple[int, str], None] = {}
-        for edge, interval, _ in view.resolved_around(number, None, _MAX_RELATED)[0]:
-            if now in interval:
-                subject, object_ = edge.endpoints
-                out[object_ if edge.subject == entity else subject, edge.rule.name] = None
-        return list(out)
+        out: dict[tuple[int, str, bool], RelatedName] = {}
+        for edge, interval, _ in view.resolved_around(number, None, limit)[0]:
+            if windows is None or any(interval.start < end and start < interval.end for start, end in windows):
+                from_subject = edge.subject == entity
+                key = edge.endpoints[from_subject], edge.rule.name, from_subject
+                out[key] = RelatedName(*key, max(claim.confidence for claim in interval.claims))
+        return list(out.values())
 
     def periods_of(self, edge_id: str, snapshot: Snapshot) -> list[Relation]:
         """The relation with this id, once for each period in which it holds in this snapshot."""

@@ -1,0 +1,154 @@
+"""Part of the graph signal: a decaying walk from what the question is about to memories a few hops away.
+
+A hop leads to a name: from a memory that has it, or from another name along a relation that holds at the time asked
+for. The memories about that name are reached, and the next hop starts from the best of them. Each hop costs a part of
+the score, and so does a name that many memories have. At every hop only the best few are followed, so that the walk is
+local however large the graph is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from typing import NamedTuple, Protocol, TypeVar
+
+from remanence.schema import Query, RelatedName
+
+MAX_HOPS = 2
+HOP_DECAY = 0.4
+"""The factor of each hop after the first."""
+HOP_WEIGHT = 0.9
+"""What a memory about a name gets of the score of the memory that led to the name."""
+RELATION_WEIGHT = 0.3
+"""What a memory about a name gets that is related to a name in the question."""
+START_ROWS = 5
+_LATER_ROWS = 3
+"""From how many memories the first hop starts, and each later one."""
+_FIRST_NAMES, _LATER_NAMES = 64, 16
+"""To how many names the first hop leads, and each later one."""
+_FAN_OUT = 32
+
+
+class Hop(NamedTuple):
+    """A hop to a name: from the memory `row`, or along `relation` from the name `source`."""
+
+    name: int
+    score: float
+    """What a memory about the name gets."""
+    ceiling: float
+    """What it may have in all, so that it stays below the memory that led to it."""
+    before: Hop | None = None
+    """The hop that led to the memory."""
+    row: int | None = None
+    source: int | None = None
+    relation: RelatedName | None = None
+
+
+class Reached(NamedTuple):
+    """A row, its score, and the hop that led to it; none for the rows where the walk starts."""
+
+    row: int
+    score: float
+    hop: Hop | None = None
+
+
+_Scored = TypeVar("_Scored", Hop, Reached)
+
+
+class LocalGraph(Protocol):
+    """What the walk asks of the graph."""
+
+    def names_in(self, rows: Sequence[int]) -> Iterable[Iterable[int]]:
+        """For each of these rows the names in it that a hop may lead to."""
+
+    def specificity(self, name: int) -> float:
+        """1 for a name that is mentioned once, 0 for one that every memory has."""
+
+    def rows_about(self, names: Iterable[int]) -> Iterable[tuple[int, int, float]]:
+        """The rows about each of these names: the name, the row, and how far the row is about it."""
+
+
+def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[Reached]:
+    """The rows that up to `MAX_HOPS` hops from the nearest rows lead to, and those to which relations of `names` lead.
+    Each name counts for its share. A row that is reached in both ways is listed twice."""
+    near = query.candidate_scores
+    by_memory, by_relation = dict[int, Reached](), dict[int, Reached]()
+    along = _best_hops(_hops_along_relations(names, query, graph), _FIRST_NAMES)
+    rows = [Reached(row, near[row]) for row in list(near)[:START_ROWS]]
+    passed = {each.row for each in rows}
+    for number in range(MAX_HOPS):
+        decay, width = (HOP_DECAY, _LATER_NAMES) if number else (1.0, _FIRST_NAMES)
+        hops = _best_hops(_hops_from_rows(rows, graph, decay), width)
+        new: dict[int, Reached] = {}
+        # One look-up for both: that is most of what a hop costs.
+        for name, row, share in graph.rows_about(hops | along):
+            for found, hop in ((by_memory, hops.get(name)), (by_relation, along.get(name))):
+                reached = None if hop is None else _reach(hop, row, share, near)
+                if reached is not None:
+                    _keep_best(found, row, reached)
+                    _keep_best(new, row, reached)
+        along = {}  # relations are followed once, and from there on what memories say
+        totals = {row: each.score + near.get(row, 0.0) for row, each in new.items() if row not in passed}
+        rows = [
+            Reached(row, totals[row], new[row].hop) for row in nlargest(_LATER_ROWS, totals, key=totals.__getitem__)
+        ]
+        passed.update(totals)
+    return [*by_memory.values(), *by_relation.values()]
+
+
+def describe(hop: Hop, spelling: Callable[[int], str]) -> str:
+    """The way to a name in words: "Ana works at Stripe → PostgreSQL, which a memory about Stripe names"."""
+    name = spelling(hop.name)
+    if hop.relation is not None and hop.source is not None:
+        ends = spelling(hop.source), name
+        subject, object_ = ends if hop.relation.from_subject else ends[::-1]
+        return f"{subject} {hop.relation.predicate.replace('_', ' ')} {object_}"
+    if hop.before is None:
+        return f"{name}, which a memory near the question names"
+    return f"{describe(hop.before, spelling)} → {name}, which a memory about {spelling(hop.before.name)} names"
+
+
+def _hops_from_rows(rows: Sequence[Reached], graph: LocalGraph, decay: float) -> Iterator[Hop]:
+    for (row, score, before), names in zip(rows, graph.names_in([each.row for each in rows]), strict=True):
+        for name in names:
+            if before is None or name != before.name:
+                yield Hop(name, HOP_WEIGHT * decay * score * graph.specificity(name), score, before, row)
+
+
+def _hops_along_relations(names: Mapping[int, float], query: Query, graph: LocalGraph) -> Iterator[Hop]:
+    for source, share in names.items():
+        for relation in query.related_names(source)[-_FAN_OUT:]:
+            if relation.name not in names:
+                score = RELATION_WEIGHT * share * relation.confidence * graph.specificity(relation.name)
+                yield Hop(relation.name, score, 1.0, source=source, relation=relation)
+
+
+def _best_hops(hops: Iterable[Hop], count: int) -> dict[int, Hop]:
+    """The best hop to each of the best names."""
+    by_name: dict[int, Hop] = {}
+    for hop in hops:
+        _keep_best(by_name, hop.name, hop)
+    return {hop.name: hop for hop in _best(by_name.values(), count)}
+
+
+def _reach(hop: Hop, row: int, share: float, near: Mapping[int, float]) -> Reached | None:
+    """The row with what it gets, if that is anything."""
+    score = min(hop.score * share, hop.ceiling - near.get(row, 0.0))
+    return Reached(row, score, hop) if score > 0 and not _has_passed(hop, row) else None
+
+
+def _has_passed(hop: Hop | None, row: int) -> bool:
+    while hop is not None:
+        if hop.row == row:
+            return True
+        hop = hop.before
+    return False
+
+
+def _keep_best(into: dict[int, _Scored], key: int, scored: _Scored) -> None:
+    if key not in into or scored.score > into[key].score:
+        into[key] = scored
+
+
+def _best(scored: Iterable[_Scored], count: int) -> list[_Scored]:
+    return nlargest(count, scored, key=lambda each: each.score)

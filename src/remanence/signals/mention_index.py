@@ -1,0 +1,294 @@
+"""The index under the graph signal: which memories have which names, and which turns and pieces stand together.
+
+Vertices are names and memories. An edge says that somebody said a memory, that a memory is about a name (its heading,
+or the first name in it), or only mentions it. Which names stand for one entity, and how entities are related, comes
+with the query, because it depends on the view. A chat turn is also connected to the turns before and after it and to
+its session; so is a piece of a document, if the pieces were added one after another with one `source`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.events import Remembered
+from remanence.language.text import normalize_name, question_share, text_hash
+from remanence.schema import micros
+from remanence.signals.graph_walk import Speakers
+from remanence.signals.vector_sketch import SketchedVectors
+from remanence.state.adjacency import Adjacency
+from remanence.state.columns import Column, pack, unpack
+from remanence.state.names import Names, names_in, speaker_of
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+SPEAKER, SUBJECT, MENTION = range(3)
+SESSION_GAP = 6 * 3600 * 1_000_000
+"""Turns of one conversation further apart than this (microseconds) belong to different sessions."""
+_SHORT_TEXT = 450
+"""Length in characters from which on the neighbours of a turn count less."""
+_HUB = 1_024
+"""An entity that so many rows mention connects nothing."""
+
+LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
+
+
+class MentionIndex:
+    """Memories by the names in them, and by what stands next to them."""
+
+    def __init__(self, load_vectors: LoadVectors, names: Names) -> None:
+        self._load_vectors = load_vectors
+        self._names = names
+        # For each name, how many rows mention it; for hubs, the row with which they became one.
+        self._mention_counts: list[int] = []
+        self._hub_since: dict[int, int] = {}
+        # Names that memories are about have vectors: the name, the first row about it, the entry that
+        # described it if it was registered, and the vector once it was made.
+        self._subjects: dict[int, int] = {}
+        self._described = Column(np.int64, width=3)
+        self._hashes: list[bytes] = []
+        self._vectors = SketchedVectors()
+        # Edges go from a name to a row; each has a kind.
+        self._edges = Adjacency()
+        self._edge_kind = Column(np.int8)
+        # For each row: its speaker, its subjects, its neighbours, its session or document, and how short it is.
+        self._speaker = Column(np.int32)
+        self._subject = Column(np.int32, width=2)
+        self._before = Column(np.int32)
+        self._after = Column(np.int32)
+        self._group = Column(np.int32)
+        self._turn = Column(np.bool_)
+        self._short = Column(np.float32)
+        self._length = Column(np.int32)
+        self._question_share = Column(np.float32)
+        # The next turn, if both are short.
+        self._next_short = Column(np.int32)
+        self._speakers = Speakers()
+        self._group_count = 0
+        self._last_turn: dict[str, tuple[int, int, int]] = {}
+        self._last_piece: tuple[str | None, int] = (None, -1)
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        known = len(self._before)
+        new = versions[max(0, known - first) :]
+        for column in (self._speaker, self._subject, self._before, self._after, self._next_short, self._group):
+            column.fill(len(new), -1)
+        self._turn.extend([v is not None and v.turn is not None for v in new])
+        self._short.extend([1.0 if v is None else min(1.0, _SHORT_TEXT / len(v.text)) for v in new])
+        self._length.extend([0 if v is None else len(v.text) for v in new])
+        self._question_share.extend([0.0 if v is None or v.turn is None else question_share(v.text) for v in new])
+        self._mention_counts += [0] * (len(self._names) - len(self._mention_counts))
+        edges: list[tuple[int, int]] = []
+        kinds: list[int] = []
+        described = len(self._hashes)
+        for row, version in enumerate(new, known):
+            if version is not None:
+                self._connect_neighbours(row, version)
+                self._connect_names(row, version, edges, kinds)
+        self._edges.extend(edges)
+        self._edge_kind.extend(kinds)
+        self._fill(range(described, len(self._hashes)))
+
+    def add_description(self, name: int, text: str, position: int) -> None:
+        """Index the description of a registered entity, for the second seed."""
+        self._describe(name, len(self._before), position, text)
+        self._fill([len(self._hashes) - 1])
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        values = {
+            "hubs": list(self._hub_since.items()),
+            "last": self._last_turn,
+            "piece": self._last_piece,
+            "groups": self._group_count,
+            "hashes": [key.hex() for key in self._hashes],
+        }
+        counts = np.array(self._mention_counts, np.int32)
+        columns = {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        columns |= {"values": pack(values), "mention_counts": counts, "ends": self._edges.endpoints}
+        return columns | dict(self._vectors.save())
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        values = unpack(arrays["values"])
+        self._hub_since = dict(values["hubs"])
+        self._last_turn, self._last_piece, self._group_count = values["last"], values["piece"], values["groups"]
+        self._hashes = [bytes.fromhex(key) for key in values["hashes"]]
+        self._mention_counts = arrays["mention_counts"].tolist()
+        self._edges = Adjacency(arrays["ends"])
+        self._vectors.load(arrays)
+        for name in _COLUMNS:
+            setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
+        speakers, firsts = np.unique(self._speaker.values, return_index=True)
+        for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
+            if number >= 0:
+                self._speakers.add(number, self._names.spellings[number], row)
+        for place, (name, _, _) in enumerate(self._described.values.tolist()):
+            self._subjects.setdefault(name, place)
+
+    def is_subject(self, name: str) -> bool:
+        number = self._names.number(name)
+        return number is not None and number in self._subjects
+
+    def text_hashes(self) -> list[bytes]:
+        return list(self._hashes)
+
+    def hashes_outside(self, rows: Collection[int], names: Iterable[str]) -> set[bytes]:
+        """The hashes of those of these names that a row other than these is about, and of all descriptions."""
+        described = np.flatnonzero(self._described.values[:, 2]).tolist()
+        kept = {self._hashes[place] for place in described}
+        for number in {number for name in names if (number := self._names.number(name)) is not None}:
+            edges, kinds = self._edges.edges_of(name_vertex(number)), self._edge_kind.values
+            about = (int(self._edges.endpoints[edge, 1]) // 2 for edge in edges if kinds[edge] == SUBJECT)
+            if any(row not in rows for row in about):
+                kept.add(text_hash(self._names.spellings[number]))
+        return kept
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether some name or description has no vector yet."""
+        return bool(self._vectors.places_without_vector(len(self._hashes)))
+
+    def fill_missing_vectors(self) -> None:
+        self._fill(self._vectors.places_without_vector(len(self._hashes)))
+
+    def rows_mentioning(self, number: int) -> NDArray[np.int64]:
+        """The rows that mention this name, oldest first, visible or not."""
+        return self._edges.endpoints[self._edges.edges_of(name_vertex(number)), 1].astype(np.int64) // 2
+
+    def names_in_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        ends = self._edges.endpoints
+        found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
+        return found
+
+    def mentions_by_row(self, rows: NDArray[np.bool_]) -> Iterator[tuple[int, list[int]]]:
+        """Each of these rows that mentions anything, with the names in it."""
+        names, owners = self._edges.endpoints[:, 0] // 2, self._edges.endpoints[:, 1] // 2
+        places = np.flatnonzero(rows[owners])
+        places = places[np.argsort(owners[places], kind="stable")]
+        found, begins = np.unique(owners[places], return_index=True)
+        groups = np.split(names[places], begins[1:])
+        yield from zip(found.tolist(), (group.tolist() for group in groups), strict=False)
+
+    def names_in_row(self, row: int) -> list[int]:
+        return [*(self._edges.endpoints[self._edges.edges_of(row_vertex(row)), 0] // 2).tolist()]
+
+    def next_turns(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        """The turn right after each of these, if both are short; -1 if there is none."""
+        found: NDArray[np.integer[Any]] = self._next_short.values[rows]
+        return found
+
+    def previous_turns(self, rows: Sequence[int]) -> list[int]:
+        """The turn right before each of these; -1 if there is none."""
+        return self._before.values[list(rows)].tolist()  # type: ignore[no-any-return]
+
+    def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
+        """The full name of the speaker with this name, if a visible row is not older than their first one."""
+        number = self._speakers.find(name, self._names.number(name), visible)
+        return None if number is None else self._names.spellings[number]
+
+    def is_turn(self, row: int) -> bool:
+        return bool(self._turn.values[row])
+
+    def is_short(self, row: int, length: int) -> bool:
+        return bool(self._length.values[row] <= length)
+
+    # Indexing
+
+    def _connect_neighbours(self, row: int, version: Remembered) -> None:
+        """Connect a turn to the previous one of its conversation, and a piece of a document to the others."""
+        if version.turn is None:
+            # A text with an observer is a statement of its own, not a piece of a document.
+            document = version.source if version.observed_by is None else None
+            same, piece = self._last_piece[0] == document, self._last_piece[1]
+            self._last_piece = (document, row)
+            if document is not None:
+                self._add_to_group(row, piece if same else None)
+            return
+        self._last_piece = (None, row)
+        at = 0 if version.turn.at is None else micros(version.turn.at)
+        number = version.turn.number
+        last = self._last_turn.get(version.turn.conversation)
+        if last is None or number >= last[2]:
+            self._last_turn[version.turn.conversation] = (row, at, number)
+        if last is None or abs(at - last[1]) > SESSION_GAP:
+            self._add_to_group(row, None)
+            return
+        before = last[0]
+        self._add_to_group(row, before)
+        if number <= last[2]:
+            # Another version of an earlier turn: the last turn is not the one before it.
+            return
+        self._before.values[row] = before
+        self._after.values[before] = row
+        if self._short.values[before] == self._short.values[row] == 1.0:
+            self._next_short.values[before] = row
+
+    def _add_to_group(self, row: int, other: int | None) -> None:
+        """Add a row to the session or document of another; None begins a new one."""
+        self._group.values[row] = self._group_count if other is None else self._group.values[other]
+        self._group_count += other is None
+
+    def _connect_names(self, row: int, version: Remembered, edges: list[tuple[int, int]], kinds: list[int]) -> None:
+        kind_of: dict[int, int] = {}
+        speaker = speaker_of(version)
+        if speaker:
+            number = self._names.intern(speaker)
+            kind_of[number] = SPEAKER
+            self._speaker.values[row] = number
+            self._speakers.add(number, speaker, row)
+        for place, name in enumerate(subject_names(version)):
+            number = self._names.intern(name)
+            kind_of[number] = SUBJECT
+            self._subject.values[row, place] = number
+            if number not in self._subjects:
+                self._describe(number, row, 0, self._names.spellings[number])
+        for name, _ in names_in(version):
+            kind_of.setdefault(self._names.intern(name), MENTION)
+        vertex = row_vertex(row)
+        for number, kind in kind_of.items():
+            count = self._mention_counts[number] = self._mention_counts[number] + 1
+            if count == _HUB:
+                self._hub_since[number] = row
+            edges.append((name_vertex(number), vertex))
+            kinds.append(kind)
+
+    def _describe(self, name: int, row: int, position: int, text: str) -> None:
+        self._subjects.setdefault(name, len(self._hashes))
+        self._described.append((name, row, position))
+        self._hashes.append(text_hash(text))
+
+    def _fill(self, places: Sequence[int]) -> None:
+        if not places:
+            return
+        vectors = self._load_vectors([self._hashes[place] for place in places])
+        found = {place: vectors[self._hashes[place]] for place in places if self._hashes[place] in vectors}
+        self._vectors.put(found, len(self._hashes))
+
+
+_COLUMNS = "described edge_kind speaker subject before after group turn short length question_share next_short".split()
+
+
+def subject_names(version: Remembered) -> list[str]:
+    """The names that a memory is about: its heading, and the first name in it that is not the speaker. A chat turn has
+    none: the first name in it is often the person spoken to."""
+    if version.turn is not None or not version.mentions:
+        return []
+    count = 2 if version.mentions[0].kind == "heading" else 1
+    names: dict[str, str] = {}
+    for mention in version.mentions:
+        names.setdefault(normalize_name(mention.name), mention.name)
+    if speaker := speaker_of(version):
+        names.pop(normalize_name(speaker), None)
+    return list(names.values())[:count]
+
+
+def name_vertex(number: int) -> int:
+    # Names have even numbers and rows odd ones, so that both can grow.
+    return 2 * number
+
+
+def row_vertex(row: int) -> int:
+    return 2 * row + 1
