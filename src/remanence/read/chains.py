@@ -19,7 +19,7 @@ from remanence.language.text import normalize_name, split_words
 from remanence.ports import Reader
 from remanence.schema import SELF, Hit
 
-CONVINCING = 0.9
+CONVINCING = 0.95
 """If a hit alone answers with this probability, no chains are read: most questions need none."""
 MAX_CHAINS = 8
 MIN_GAIN = 0.5
