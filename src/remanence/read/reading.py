@@ -2,8 +2,8 @@
 
 The reader says which hits answer the question, of that person or thing, whenever that was. Hits are ordered by its
 probability and the score of the signals together. Then one is put first by the time that the question asks about: for
-now the one that most probably answers and was not replaced by anything told later, for a past moment the same of what
-was told by then, and "first", "before" and "previously" accordingly.
+now the best one that most probably nothing told later replaces, for a past moment the same of what was told by then,
+and "first", "before" and "previously" accordingly.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ _MIN_LATER = 0.01
 replaces an answer is often put in words that do not sound like one ("scrapped the Corolla")."""
 _MOST_COMPARED = 5
 """How many of the hits that answer are compared with what was told later."""
-_COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.6
+_COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.8
 """The weights of the log odds that a later statement replaces an earlier answer: what the reader says of the two for
 this question, how probable an answer the later one is beside the earlier, and the days between them, for most things
-last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`."""
-_SIGNALS_OF_VALID = 0.15
-"""How much the signals count in what is valid at a time; the rest is the reader's probability."""
+last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`; the constant also on chats in which little
+changes."""
 _MAX_QUOTE = 80
 
 
@@ -194,21 +193,20 @@ def _first_by_time(
 def _valid_at(
     moment: datetime, answering: Sequence[ReadHit], read: Sequence[ReadHit], question: str, reader: Reader
 ) -> ReadHit | None:
-    """Of what was told by a moment, the hit that most probably answers the question and was not replaced by then. What
-    replaces an answer is an answer itself, though it may not sound like one."""
+    """Of what was told by a moment, the hit that scores best and was most probably not replaced by then. What replaces
+    an answer is an answer itself, though it may not sound like one."""
     told = sorted((each for each in read if each.time <= moment), key=lambda each: each.time)
     compared = [each for each in answering if each.time <= moment][:_MOST_COMPARED]
     if not compared:
         return None
-    share = _SIGNALS_OF_VALID
-    answers = {each.hit.memory.id: (1 - share) * each.probability + share * each.hit.score for each in told}
-    valid = dict.fromkeys(answers, 1.0)
+    score = {each.hit.memory.id: each.score for each in told}
+    valid = dict.fromkeys(score, 1.0)
     for each in sorted(compared, key=lambda each: each.time):
         own = each.hit.memory.id
         for later, probability in _replaced_by(each, told, question, reader):
-            answers[later] = max(answers[later], probability * answers[own])
-            valid[own] *= 1 - probability
-    return max(told, key=lambda each: answers[each.hit.memory.id] * valid[each.hit.memory.id])
+            score[later] = max(score[later], probability * score[own])
+            valid[own] = min(valid[own], 1 - probability)
+    return max(told, key=lambda each: score[each.hit.memory.id] * valid[each.hit.memory.id])
 
 
 def _replaced_by(
