@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from remanence.language.text import tokens
 from remanence.ports import Stage
-from remanence.schema import SELF, Query, Ranking
+from remanence.schema import Query, Ranking
 from remanence.signals.graph_spread import describe, spread
 from remanence.signals.graph_walk import Rows, WalkScores
 from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
@@ -28,8 +28,8 @@ from remanence.state.columns import top_indices, unique_inverse
 
 # The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
-WRITTEN_BY_SELF_WEIGHT = 0.1
-"""What a text that says "I" gets if the question does: unlike a turn, all texts were written by the same person."""
+WRITER_WEIGHT = 0.1
+"""What a text gets that is no turn, if the question names its writer: it is seldom about them."""
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
 QUESTION_PENALTY = 0.65
@@ -43,6 +43,8 @@ _SHORT_MEMORY = 200
 _FAN_OUT = 64
 _MAX_HOP_ROWS = 8
 """A name that more memories are about leads nowhere."""
+_MIN_SPECIFICITY = 0.5
+"""What a name counts at least that nearly every memory is about, as in a space of a few memories."""
 _NEVER = np.iinfo(np.int32).max
 _MIN_SIMILARITY = 0.6
 _MAX_SIMILAR_NAMES = 4
@@ -108,13 +110,13 @@ class EntityGraph(MentionIndex):
             spoken = near[speakers == number]
             # If one person said everything, the speaker tells nothing.
             if len(spoken) < len(near):
-                written = (name == SELF) & ~self._turn.values[spoken]
-                weights = share * np.where(written, WRITTEN_BY_SELF_WEIGHT, SPEAKER_WEIGHT)
+                weights = share * np.where(self._turn.values[spoken], SPEAKER_WEIGHT, WRITER_WEIGHT)
                 walk.add_scores(spoken, weights, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
             either, _ = unique_inverse(np.concatenate((subject, also)))
-            weight = SUBJECT_WEIGHT * share * self._specificity(number, walk.visible_end) ** 2
+            specific = max(_MIN_SPECIFICITY, self._specificity(number, walk.visible_end) ** 2)
+            weight = SUBJECT_WEIGHT * share * specific
             walk.add_score(either, weight, f"about {name}, named in the question")
         similar = self._similar_names(query, walk.visible_end) if SIMILAR_SUBJECT_WEIGHT else ()
         for number, similarity in similar:

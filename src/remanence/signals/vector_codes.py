@@ -249,7 +249,7 @@ def most_bits(nearness: float) -> int:
     """In how many bits a vector that is as near as this (a cosine) differs at most, by chance nearly always.
 
     >>> [most_bits(nearness) for nearness in (1.0, 0.5, 0.0)]
-    [0, 96, 140]
+    [0, 97, 140]
     """
     share = acos(min(1.0, max(-1.0, nearness))) / pi
     return int(_BITS * share + _SPREAD * sqrt(_BITS * share * (1 - share)))
