@@ -83,8 +83,7 @@ def _fused_by(function: Callable[..., FusedRanking]) -> Patches:
 
 _EQUAL = dict.fromkeys(SIGNALS, 1.0)
 _BY_NAME = _together(
-    _zero(entity_graph, "SPEAKER_WEIGHT", "WRITER_WEIGHT", "SUBJECT_WEIGHT"),
-    _zero(graph_spread, "RELATION_WEIGHT"),
+    _zero(entity_graph, "SPEAKER_WEIGHT", "WRITER_WEIGHT", "SUBJECT_WEIGHT"), _zero(graph_spread, "RELATION_WEIGHT")
 )
 _BY_SIMILARITY = _zero(entity_graph, "SIMILAR_SUBJECT_WEIGHT")
 _BY_MEMORY: Patches = {graph_spread: {"START_ROWS": 0}}

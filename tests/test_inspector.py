@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,12 +15,11 @@ from remanence.testing import HashingEmbedder
 pytest.importorskip("playwright", reason="pip install playwright, or the dev group, for the tests of the inspector")
 pytest.importorskip("fastapi", reason="pip install 'remanence[server]' for the tests of the inspector")
 
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from live_server import served
 from remanence.service.tokens import TokenStore
-from remanence_server import ServerSettings, create_app
 
 expect.set_options(timeout=30_000)  # machines are shared and noisy
 
@@ -46,26 +41,6 @@ ROWS: list[dict[str, Any]] = [
     {"text": "C. Mendes plays the cello.", "now": "2026-03-01"},
     {"text": "Ana moved to Lisbon.", "now": "2026-06-10", "valid_from": "2026-06-01"},
 ]
-
-
-@contextmanager
-def served(space: remanence.Space, tokens: TokenStore | None = None, **settings: Any) -> Iterator[str]:
-    """The address of a server for this space."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = create_app(space, settings=ServerSettings(sweep_seconds=0, port=port, **settings), tokens=tokens)
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        app.state.server.stopping.set()
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +80,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def test_search_shows_each_signal_as_a_bar_with_its_reason(page: Page, address: str) -> None:
     """A hit has a row for each signal that found it: its name, a bar, its share, and why."""
-    page.goto(f"{address}#/search")
+    page.goto(f"{address}/#/search")
     page.get_by_label("Question").fill("Where does Ana live?")
     page.keyboard.press("Enter")
 
@@ -120,7 +95,7 @@ def test_search_shows_each_signal_as_a_bar_with_its_reason(page: Page, address: 
 
 def test_the_slider_moves_the_whole_page_to_an_earlier_day(page: Page, address: str) -> None:
     """On a day in March the page believes what was known then, in every view, and changes nothing."""
-    page.goto(f"{address}#/search?q=Where+does+Ana+live%3F")
+    page.goto(f"{address}/#/search?q=Where+does+Ana+live%3F")
     expect(page.locator(".hit").first).to_contain_text("Lisbon")
 
     page.get_by_role("slider", name="Day of knowledge").evaluate(
@@ -143,7 +118,7 @@ def test_the_slider_moves_the_whole_page_to_an_earlier_day(page: Page, address: 
 
 def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(page: Page, address: str) -> None:
     """A small space opens as a map; choosing an entity shows what is around it, and its details."""
-    page.goto(f"{address}#/graph")
+    page.goto(f"{address}/#/graph")
     expect(page.locator("canvas[data-settled]")).to_be_visible()
     painted = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((v) => v)"
     assert page.locator("canvas").evaluate(painted)
@@ -214,7 +189,7 @@ def test_a_new_map_settles_and_a_large_one_opens_with_a_neighbourhood(page: Page
             for place, (row, name) in enumerate(zip(rows, names, strict=True))
         )
         with served(space) as address:
-            page.goto(f"{address}#/graph")
+            page.goto(f"{address}/#/graph")
             expect(page.locator(".graph-caption")).to_contain_text("around it")
             page.get_by_role("link", name="Whole map").click()
             expect(page.locator(".graph-caption")).to_contain_text("900 entities")
@@ -223,7 +198,7 @@ def test_a_new_map_settles_and_a_large_one_opens_with_a_neighbourhood(page: Page
 
 def test_a_conflict_is_resolved_after_a_preview_and_undone(page: Page, address: str, story: remanence.Space) -> None:
     """One click, the effects in words, a second click; the ledger has the reason, and Undo brings the conflict back."""
-    page.goto(f"{address}#/review")
+    page.goto(f"{address}/#/review")
     braga = page.locator(".conflict").locator(".pair > div", has_text="Braga")
     braga.get_by_role("button", name="This one holds").click()
     dialog = page.get_by_role("dialog")
@@ -242,7 +217,7 @@ def test_a_conflict_is_resolved_after_a_preview_and_undone(page: Page, address: 
 
 def test_a_memory_is_forgotten_restored_and_undone(page: Page, address: str, story: remanence.Space) -> None:
     """What is forgotten leaves the list of current memories and can be restored from the review."""
-    page.goto(f"{address}#/search?q=cello")
+    page.goto(f"{address}/#/search?q=cello")
     page.locator(".hit a.item").first.click()
     details = page.get_by_role("complementary", name="Details")
     details.get_by_role("button", name="Forget").click()
@@ -250,7 +225,7 @@ def test_a_memory_is_forgotten_restored_and_undone(page: Page, address: str, sto
     expect(details.get_by_role("button", name="Restore")).to_be_visible()
     assert story.count() == len(ROWS) - 1
 
-    page.goto(f"{address}#/review")
+    page.goto(f"{address}/#/review")
     page.locator("#forgotten").get_by_role("button", name="Restore").click()
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.locator("#forgotten")).to_contain_text("Nothing is forgotten.")
@@ -259,14 +234,14 @@ def test_a_memory_is_forgotten_restored_and_undone(page: Page, address: str, sto
 
 def test_a_merge_is_proposed_made_and_split_again(page: Page, address: str, story: remanence.Space) -> None:
     """Two names become one entity, whose panel can split the name off again."""
-    page.goto(f"{address}#/review")
+    page.goto(f"{address}/#/review")
     page.locator(".proposal").get_by_role("button", name="Merge into Carla Mendes").click()
     expect(page.locator(".effects")).to_contain_text("“C. Mendes” becomes a name of Carla Mendes.")
     page.get_by_role("dialog").get_by_role("button", name="Merge").click()
     expect(page.locator(".proposal")).to_have_count(0)
     assert story.entities.resolve("C. Mendes").name == "Carla Mendes"
 
-    page.goto(f"{address}#/review?entity=Carla%20Mendes")
+    page.goto(f"{address}/#/review?entity=Carla%20Mendes")
     details = page.get_by_role("complementary", name="Details")
     details.get_by_label("C. Mendes").check()
     details.get_by_role("button", name="Split off the chosen names").click()
@@ -277,7 +252,7 @@ def test_a_merge_is_proposed_made_and_split_again(page: Page, address: str, stor
 
 def test_upkeep_is_previewed_applied_and_undone(page: Page, address: str, story: remanence.Space) -> None:
     """A run is shown as a table before it is made, and undone as a whole."""
-    page.goto(f"{address}#/upkeep")
+    page.goto(f"{address}/#/upkeep")
     for box in page.get_by_role("checkbox").all():
         box.uncheck()
     page.get_by_label("Forget what has faded").check()
@@ -295,7 +270,7 @@ def test_upkeep_is_previewed_applied_and_undone(page: Page, address: str, story:
 
 def test_a_dropped_file_becomes_memories(page: Page, address: str, story: remanence.Space) -> None:
     """A file that is dropped anywhere is shown, imported on a click, and found."""
-    page.goto(f"{address}#/search")
+    page.goto(f"{address}/#/search")
     page.locator("#recent li").first.wait_for()
     drop_file(page, "notes <b>.txt", "Dora keeps bees.\\n\\nDora lives in Evora.")
     dialog = page.get_by_role("dialog", name="Import")
@@ -322,7 +297,7 @@ def drop_file(page: Page, name: str, content: str) -> None:
 
 def test_memories_appear_as_they_arrive(page: Page, address: str, story: remanence.Space) -> None:
     """What another program adds is on the page without a reload, and the stream reconnects by itself."""
-    page.goto(f"{address}#/search")
+    page.goto(f"{address}/#/search")
     expect(page.locator("#live")).to_have_text("Live")
     story.add("Dora keeps bees.")
     expect(page.locator("#recent li").first).to_contain_text("Dora keeps bees.")
@@ -341,12 +316,12 @@ def test_text_of_memories_is_never_code(page: Page, address: str, story: remanen
     assert "unsafe" not in policy
 
     for view in (*VIEWS, "search?q=Mallory+script", f"search?memory={evil.id}", "review?entity=Mallory"):
-        page.goto(f"{address}#/{view}")
+        page.goto(f"{address}/#/{view}")
         expect(page.locator(".loading")).to_have_count(0)
         assert page.evaluate("window.hacked") is None
         assert page.locator("main script, main img, main style, aside script, aside img, aside style").count() == 0
         assert page.locator("body").is_visible()
-    page.goto(f"{address}#/search?memory={evil.id}")
+    page.goto(f"{address}/#/search?memory={evil.id}")
     heading = page.get_by_role("complementary", name="Details").get_by_role("heading", level=2)
     expect(heading).to_contain_text("<script>window.hacked=1</script>")
     expect(heading.locator(".hidden-character")).to_have_text("U+202E")
@@ -362,7 +337,7 @@ def test_axe_finds_nothing_serious(browser: Browser, address: str, theme: Any) -
     page = context.new_page()
     past = "search?q=Bruno&day=2026-03-10"
     for view in (*VIEWS, "review?entity=Bruno", past) if theme == "light" else ("review?entity=Bruno", past):
-        page.goto(f"{address}#/{view}")
+        page.goto(f"{address}/#/{view}")
         expect(page.locator(".loading")).to_have_count(0)
         serious(page)
     page.keyboard.press("?")
@@ -382,7 +357,7 @@ def serious(page: Page) -> None:
 
 def test_keys_search_move_open_close_and_help(page: Page, address: str) -> None:
     """Everything on the way from a question to a memory and back works without a mouse."""
-    page.goto(f"{address}#/review")
+    page.goto(f"{address}/#/review")
     page.get_by_role("heading", name="Review").wait_for()
     page.keyboard.press("/")
     expect(page.get_by_label("Question")).to_be_focused()
@@ -425,7 +400,7 @@ def test_the_page_fits_a_phone(browser: Browser, address: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce", has_touch=True)
     page = context.new_page()
     for view in (*VIEWS, "review?entity=Bruno"):
-        page.goto(f"{address}#/{view}")
+        page.goto(f"{address}/#/{view}")
         expect(page.locator(".loading")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
     context.close()

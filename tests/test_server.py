@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,11 @@ import httpx
 import hypothesis
 import pytest
 import schemathesis
-import uvicorn
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 import remanence
+from live_server import served
 from remanence import InvalidInput, Space
 from remanence.cli import main
 from remanence.language.rules.rule_extractor import RuleExtractor
@@ -40,25 +39,6 @@ BASE = "/v1/spaces/default"
 def client_of(space: Space, tokens: TokenStore | None = None, **settings: Any) -> TestClient:
     app = create_app(space, settings=ServerSettings(**{"sweep_seconds": 0, **settings}), tokens=tokens)
     return TestClient(app, base_url="http://127.0.0.1")
-
-
-@contextmanager
-def connected_server(space: Space, **settings: Any) -> Iterator[str]:
-    """The address of a server on a port of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = create_app(space, settings=ServerSettings(sweep_seconds=0, port=port, **settings))
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture
@@ -397,7 +377,7 @@ def test_one_slow_request_holds_nobody_up() -> None:
 
 def test_many_clients_are_answered_without_error(space: Space) -> None:
     """32 at once, each on a connection of its own, while they also write; each finds what it has written."""
-    with connected_server(space) as address:
+    with served(space) as address:
 
         def ask(number: int) -> list[tuple[int, bool]]:
             own = f"Client {number} keeps its key in drawer {number}."
