@@ -42,7 +42,7 @@ def test_a_memory_that_answers_after_another_one_comes_first(clock: FakeClock) -
 
 def test_no_chain_is_read_if_one_memory_answers_alone(clock: FakeClock) -> None:
     """Most questions need no other one."""
-    reader = ChainReader(alone=0.93)
+    reader = ChainReader(alone=0.97)
     with told(reader, clock, WORKS, USES, OTHER) as space:
         assert space.recall("Where does Ana work?")[0].memory.text == WORKS
 
