@@ -27,6 +27,7 @@ __all__ = [
     "ExtractionResult",
     "Extractor",
     "FactExtractor",
+    "FastEmbedder",
     "Ledger",
     "LockingLedger",
     "Locks",
@@ -301,6 +302,14 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vector:
         """One vector of unit length for a question."""
         ...
+
+
+@runtime_checkable
+class FastEmbedder(Embedder, Protocol):
+    """What an embedder may also say: whether it is fast."""
+
+    is_fast: bool
+    """Whether embedding a text takes less time than asking the ledger whether it has its vector."""
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ import numpy as np
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
 from remanence.language.text import pluralize, truncate
 from remanence.models.time_limit import TimedOut, TimeLimit
+from remanence.ports import FastEmbedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +37,7 @@ class CheckedEmbedder:
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
         self.similarity_floor = float(inner.similarity_floor)
-        self.is_fast = bool(getattr(inner, "is_fast", False))
-        """Whether embedding a text takes less time than asking the ledger whether it has its vector."""
+        self.is_fast = isinstance(inner, FastEmbedder) and inner.is_fast
         self._mismatch_error: Callable[[str], RemanenceError] | None = None
 
     def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:
