@@ -253,6 +253,57 @@ def test_a_stock_cross_encoder_by_name_or_folder(clock: FakeClock) -> None:
         assert space.audit.replay(answer.receipt) == answer
 
 
+class Choosing(Telling):
+    """Also chooses among statements that it reads together, and keeps what it was given."""
+
+    def __init__(self, chosen: str, *words: str) -> None:
+        super().__init__(*words)
+        self.chosen, self.timelines = chosen, []
+
+    def choose(self, question: str, statements: Sequence[str], told: int) -> list[float]:
+        self.timelines.append((list(statements), told))
+        return [0.8 if self.chosen in statement else 0.01 for statement in statements]
+
+
+def test_statements_are_read_together_in_the_order_they_were_told(clock: FakeClock) -> None:
+    """Each with its day, and with how many of them were told by the time asked about."""
+    reader = Choosing("Porto", "Porto", "Lisbon", "Faro")
+    ask("Where did Alice live in February 2026?", clock, reader)
+    ((statements, told),) = reader.timelines
+
+    assert [statement.split(":")[0] for statement in statements] == [
+        "10 January 2026",
+        "10 February 2026",
+        "10 March 2026",
+        "10 April 2026",
+    ]
+    assert told == 2
+
+
+def test_what_is_chosen_among_them_counts_and_says_whether_anything_answers(clock: FakeClock) -> None:
+    """A question about no time is answered by the choice; its probabilities add up to the confidence."""
+    asked = "Which towns has Alice ever called home?"
+    for town in ("Porto", "Lisbon", "Faro"):
+        answer = ask(asked, clock, Choosing(town, "Porto", "Lisbon", "Faro"))
+        assert town in answer[0].memory.text
+        assert answer.confidence == pytest.approx(0.83)
+    nothing = ask("Where does Alice live?", clock, Choosing("nothing", "Porto", "Lisbon", "Faro"))
+    assert nothing.confidence == pytest.approx(0.04)
+    assert not nothing.confident
+
+
+def test_a_reader_that_cannot_choose_is_used_without(clock: FakeClock) -> None:
+    """An empty choice says so."""
+
+    class Undecided(Telling):
+        def choose(self, question: str, statements: Sequence[str], told: int) -> list[float]:
+            return []
+
+    answer = ask("Where does Alice live?", clock, Undecided("Porto", "Lisbon", "Faro"))
+    assert "Faro" in answer[0].memory.text
+    assert answer.confidence == 0.9
+
+
 class TestDefaultReader(ReaderContract):
     """The reader that comes with the package."""
 
@@ -284,6 +335,22 @@ class TestDefaultReader(ReaderContract):
 
         assert max(replaced, key=replaced.__getitem__) == "replaces"
         assert max(untouched, key=untouched.__getitem__) == "none"
+
+    def test_of_statements_in_the_order_they_were_told_it_chooses_the_valid_one(self) -> None:
+        """The third answer of the same model: the last by now, the first by then, none where none tells it."""
+        told = [
+            "3 May 2024: Dora's flat in Leeds has damp walls.",
+            "9 June 2024: Emil moved to York.",
+            "2 March 2025: The van has just dropped Dora's boxes at her new flat in Hull.",
+        ]
+        reader = self.make()
+        now = reader.choose("Where does Dora live?", told, 3)
+        then = reader.choose("Where did Dora live in July 2024?", told, 2)
+        other = reader.choose("Which instrument does Dora play?", told, 3)
+
+        assert np.argmax(now) == 2
+        assert np.argmax(then) == 0
+        assert sum(other) < 0.3 < sum(now)
 
     def test_it_is_the_default_unless_the_environment_or_the_caller_says_otherwise(
         self, monkeypatch: pytest.MonkeyPatch

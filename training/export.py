@@ -15,9 +15,8 @@ import torch
 from model import Reader
 from train import load
 
-MAX_TOKENS = 240
-"""More than recall hands over of a question and a memory."""
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "marks")
+OUTPUTS = ("answers", "relation", "choice")
 
 
 def export(reader: Reader, path: Path) -> None:
@@ -29,17 +28,17 @@ def export(reader: Reader, path: Path) -> None:
 
     warnings.simplefilter("ignore")
     reader = reader.cpu().float().eval()
-    reader.places = torch.nn.Embedding.from_pretrained(reader.places.weight[:MAX_TOKENS].detach())
     example = torch.ones(2, 16, dtype=torch.long)
-    axes = {name: {0: "batch", 1: "tokens"} for name in INPUTS} | {"answers": {0: "batch"}, "relation": {0: "batch"}}
+    axes = {name: {0: "batch", 1: "tokens"} for name in INPUTS} | {name: {0: "batch"} for name in OUTPUTS}
+    axes["marks"] = axes["choice"] = {0: "batch", 1: "lines"}
     with tempfile.TemporaryDirectory() as folder:
         plain = str(Path(folder) / "plain.onnx")
         torch.onnx.export(
             reader,
-            (example, example, example * 0),
+            (example, example, example * 0, torch.zeros(2, 3, dtype=torch.long)),
             plain,
             input_names=list(INPUTS),
-            output_names=["answers", "relation"],
+            output_names=list(OUTPUTS),
             dynamic_axes=axes,
             opset_version=17,
             dynamo=False,
@@ -74,7 +73,7 @@ def check(reader: Reader, path: Path, folder: Path, count: int = 400) -> None:
     for row in rows:
         batch = [part.cpu() for part in data.batch(data.question_of[row : row + 1], data.cands[row : row + 1])]
         keep = int(batch[1].sum())
-        batch = [part[:, :keep] for part in batch]
+        batch = [*(part[:, :keep] for part in batch[:3]), batch[3]]
         with torch.no_grad():
             exact = torch.sigmoid(reader(*batch)[0]).item()
         logit = session.run(["answers"], {name: part.numpy() for name, part in zip(INPUTS, batch, strict=True)})[0]

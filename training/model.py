@@ -1,4 +1,5 @@
-"""The reader: a small BERT that reads a question and a memory together, and has a second answer for two memories."""
+"""The reader: a small BERT that reads a question and a memory together, and has other answers for two memories, and for
+a question and several memories in the order they were told."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Layer(nn.Module):
-    """One layer of BERT. With `first_only` only the first token is computed: nobody reads the others after the last."""
+    """One layer of BERT. With `marks` only the tokens there are computed: nobody reads the others after the last."""
 
     def __init__(self, width: int, heads: int, inner: int) -> None:
         super().__init__()
@@ -19,9 +20,9 @@ class Layer(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(width, eps=1e-12), nn.LayerNorm(width, eps=1e-12)
         self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
 
-    def forward(self, x: Tensor, mask: Tensor, drop: float, first_only: bool = False) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, drop: float, marks: Tensor | None = None) -> Tensor:
         batch, _, width = x.shape
-        own = x[:, :1] if first_only else x
+        own = x if marks is None else torch.gather(x, 1, marks[:, :, None].expand(-1, -1, width))
         size = width // self.heads
 
         def split(part: Tensor) -> Tensor:
@@ -38,7 +39,8 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """Two answers: whether the second text tells what the first asks; and what it does to it as the later statement."""
+    """Three answers: whether the second text tells what the first asks; what it does to it as the later statement; and
+    of several texts which one answers at the time asked about. Each is read off the tokens at `marks`."""
 
     def __init__(
         self,
@@ -67,26 +69,29 @@ class Reader(nn.Module):
         self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(layers))
         self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
         self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
+        self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
         self.drop = 0.1
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, states: list[Tensor] | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor,
+        marks: Tensor,
+        states: list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
         x = self.words(input_ids) + self.places.weight[: input_ids.shape[1]] + self.kinds(token_type_ids)
         x = F.dropout(self.norm(x), self.drop, self.training)
         mask = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -10000.0
         for number, layer in enumerate(self.layers):
-            x = layer(x, mask, self.drop, first_only=number == len(self.layers) - 1)
+            x = layer(x, mask, self.drop, marks if number == len(self.layers) - 1 else None)
             if states is not None:
                 states.append(x)
-        first = x[:, 0]
-        said = self.say(F.dropout(torch.tanh(self.pool(first)), self.drop, self.training))
-        compared = self.compare(F.dropout(torch.tanh(self.compare_pool(first)), self.drop, self.training))
-        return said, compared
+        return _answers(self, x)
 
 
 class Teacher(nn.Module):
-    """all-mpnet-base-v2 with the same two answers: too large to ship, it knows more paraphrases to hand down."""
+    """all-mpnet-base-v2 with the same answers: too large to ship, it knows more paraphrases to hand down."""
 
     def __init__(self, words: int, layers: int = 12, width: int = 768, heads: int = 12, inner: int = 3072) -> None:
         super().__init__()
@@ -96,20 +101,32 @@ class Teacher(nn.Module):
         self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(layers))
         self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
         self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
+        self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
         self.drop = 0.1
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, marks: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         count = input_ids.shape[1]
         x = F.dropout(self.norm(self.words(input_ids) + self.places.weight[2 : count + 2]), self.drop, self.training)
         near = self.nearness.weight.detach()[_distances(count).to(x.device)].permute(2, 0, 1)[None]
         mask = (near + (1.0 - attention_mask[:, None, None, :].float()) * -10000.0).to(torch.bfloat16)
         for number, layer in enumerate(self.layers):
-            last = number == len(self.layers) - 1
-            x = layer(x, mask[:, :, :1] if last else mask, self.drop, first_only=last)
-        first = x[:, 0]
-        said = self.say(F.dropout(torch.tanh(self.pool(first)), self.drop, self.training))
-        compared = self.compare(F.dropout(torch.tanh(self.compare_pool(first)), self.drop, self.training))
-        return said, compared
+            if number < len(self.layers) - 1:
+                x = layer(x, mask, self.drop)
+            else:
+                rows = marks[:, None, :, None].expand(-1, mask.shape[1], -1, count)
+                x = layer(x, torch.gather(mask, 2, rows), self.drop, marks)
+        return _answers(self, x)
+
+
+def _answers(model: Reader | Teacher, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What a model says by the tokens at the marks, of which the first is the first of the text."""
+    first, drop = x[:, 0], model.drop
+    said = model.say(F.dropout(torch.tanh(model.pool(first)), drop, model.training))
+    compared = model.compare(F.dropout(torch.tanh(model.compare_pool(first)), drop, model.training))
+    chosen = model.choose(F.dropout(torch.tanh(model.choose_pool(x)), drop, model.training)).squeeze(-1)
+    return said, compared, chosen
 
 
 def _distances(count: int) -> Tensor:

@@ -75,9 +75,9 @@ def read_sources(
     others = unseen + worded + strange
     for file in (options.external / "external.jsonl.xz", options.external / "unlabelled.jsonl.xz", *options.more):
         if file.name.endswith(".pairs.jsonl.xz"):
-            written_pairs += _read_xz(file)
+            written_pairs += read_xz(file)
             continue
-        read = list(_read_xz(file))
+        read = list(read_xz(file))
         others += read + list(swap_speakers(read))
     if options.dumps:
         for name in TRAINED_SETS + MEASURED_SETS:
@@ -273,7 +273,7 @@ def _read_gz(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _read_xz(path: Path) -> Iterator[dict[str, Any]]:
+def read_xz(path: Path) -> Iterator[dict[str, Any]]:
     with lzma.open(path, "rt") as file:
         yield from map(json.loads, file)
 

@@ -2,9 +2,11 @@
 
     python training/train.py FOLDER teacher --seconds 420     FOLDER as `prepare.py` and `weights.py` left it
     python training/train.py FOLDER large --seconds 240       begins as the base model, learns from labels and teacher
+    python training/train.py FOLDER rank                      the large one says which lines of a timeline come first
     python training/train.py FOLDER small:4 --seconds 180     four layers of the large one, taught by both
 
-Each stage writes FOLDER/out/<stage>.pt and prints what it finds on questions that took no part in training.
+Each stage writes FOLDER/out/<stage>.pt, goes on with that file if it is there, and prints what it finds on questions
+that took no part in training.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import multiprocessing
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from model import Reader, Teacher, student_of
+from timelines import SETS, Timelines
 from torch import Tensor, nn
 from weights import unpack
 
@@ -52,36 +56,26 @@ KEEP = {3: [0, 5, 11], 4: [0, 4, 8, 11], 6: [0, 2, 4, 6, 8, 11]}
 """Which layers of the large reader a student begins with; student layer n follows large layer FOLLOW[n]."""
 FOLLOW = {3: [3, 7, 11], 4: [2, 5, 8, 11], 6: [1, 3, 5, 7, 9, 11]}
 RATE = {"teacher": 2.5e-5, "large": 6e-5, 3: 2.5e-4, 4: 2e-4, 6: 1.5e-4}
-QUESTIONS, CANDIDATES, PAIRS = 64, 14, 160
+QUESTIONS, CANDIDATES, PAIRS, TIMELINES = 64, 14, 160, 48
 PAIR_SHARE = (0.38, 0.34, 0.14, 0.14)
 PAIR_SOURCE = {"train": 0.3, "written": 0.2, "beside": 0.1, "asked": 0.15, "asked_written": 0.25}
 """How often pairs of each source are drawn: made of matters, written, texts that stand beside each other, and those
 of a question."""
 
 
-class Data:
-    """The arrays of `prepare.py` on the device, and batches of them."""
+class Texts:
+    """The tokens of texts on the device, and batches of two of them each."""
 
-    def __init__(self, folder: Path) -> None:
-        held = np.load(folder / "data.npz")
-        self.names = held["names"].tolist()
-        self.sets, self.flags, self.begin, self.labels = held["sets"], held["flags"], held["begin"], held["labels"]
-        self.fused, self.wanted = held["fused"], held["wanted"]
-        self.asked, self.cands = held["asked"], held["cands"]
-        self.pairs = {name.removeprefix("pairs_"): held[name] for name in held.files if name.startswith("pairs_")}
-        self.pair_source = np.repeat(np.arange(len(PAIR_SOURCE)), [len(self.pairs[name]) for name in PAIR_SOURCE])
-        self.pairs = {"train": np.concatenate([self.pairs.pop(name) for name in PAIR_SOURCE]), **self.pairs}
-        self.length = held["lengths"].astype(np.int64)
-        self.tokens = torch.from_numpy(held["tokens"].astype(np.int32)).to(DEVICE)
+    def __init__(self, tokens: np.ndarray, lengths: np.ndarray, folder: Path) -> None:
+        self.length = lengths.astype(np.int64)
+        self.tokens = torch.from_numpy(tokens.astype(np.int32)).to(DEVICE)
         self.lengths = torch.from_numpy(self.length).to(DEVICE)
         self.starts = self.lengths.cumsum(0) - self.lengths
-        owner = np.repeat(np.arange(len(self.asked)), np.diff(self.begin))
-        self.question_of = self.asked[owner]
         pieces = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
         self.ids = [pieces[name] for name in ("[PAD]", "[CLS]", "[SEP]")]
 
     def batch(self, first: np.ndarray, second: np.ndarray) -> list[Tensor]:
-        """Two texts each as input ids, mask and kinds."""
+        """Two texts each as input ids, mask, kinds, and the first token as the mark to answer at."""
         a, b = (
             torch.from_numpy(np.asarray(x, np.int64)).to(DEVICE, non_blocking=True)[:, None] for x in (first, second)
         )
@@ -97,7 +91,24 @@ class Data:
         ids = torch.where((place == la + 1) | (place == la + lb + 2), sep, ids)
         mask = place <= la + lb + 2
         ids = torch.where(mask, ids, pad)
-        return [ids.long(), mask.long(), ((place > la + 1) & mask).long()]
+        return [ids.long(), mask.long(), ((place > la + 1) & mask).long(), torch.zeros_like(a)]
+
+
+class Data(Texts):
+    """The arrays of `prepare.py`."""
+
+    def __init__(self, folder: Path) -> None:
+        held = np.load(folder / "data.npz")
+        super().__init__(held["tokens"], held["lengths"], folder)
+        self.names = held["names"].tolist()
+        self.sets, self.flags, self.begin, self.labels = held["sets"], held["flags"], held["begin"], held["labels"]
+        self.fused, self.wanted = held["fused"], held["wanted"]
+        self.asked, self.cands = held["asked"], held["cands"]
+        self.pairs = {name.removeprefix("pairs_"): held[name] for name in held.files if name.startswith("pairs_")}
+        self.pair_source = np.repeat(np.arange(len(PAIR_SOURCE)), [len(self.pairs[name]) for name in PAIR_SOURCE])
+        self.pairs = {"train": np.concatenate([self.pairs.pop(name) for name in PAIR_SOURCE]), **self.pairs}
+        owner = np.repeat(np.arange(len(self.asked)), np.diff(self.begin))
+        self.question_of = self.asked[owner]
 
     def in_order(self, first: np.ndarray, second: np.ndarray, parts: int) -> list[np.ndarray]:
         """Rows in a few groups of like length."""
@@ -106,7 +117,7 @@ class Data:
 
 
 def run(
-    model: nn.Module, data: Data, first: np.ndarray, second: np.ndarray, tokens: int = 260_000
+    model: nn.Module, data: Texts, first: np.ndarray, second: np.ndarray, tokens: int = 260_000
 ) -> tuple[np.ndarray, np.ndarray]:
     """What a model says of all these pairs: whether, and what the later does to the earlier."""
     model.eval()
@@ -118,14 +129,15 @@ def run(
         while at < len(order):
             count = max(8, tokens // int(size[order[min(len(order) - 1, at + 4000)]]))
             rows = order[at : at + count]
-            one, four = model(*data.batch(first[rows], second[rows]))
+            one, four, _ = model(*data.batch(first[rows], second[rows]))
             said[rows], compared[rows] = one.float().squeeze(-1).cpu().numpy(), four.float().cpu().numpy()
             at += count
     return said, compared
 
 
-def draws(data: Data, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
-    """Endless batches: rows of candidates, the question each belongs to, whether its labels are known; and pairs."""
+def draws(data: Data, timelines: Timelines, seed: int) -> Iterator[tuple[Any, ...]]:
+    """Endless batches: rows of candidates, the question each belongs to, whether its labels are known; pairs; and
+    timelines."""
     rng = np.random.default_rng(seed)
     members: dict[str, list[int]] = {}
     for number, (kind, flag) in enumerate(zip(data.sets, data.flags, strict=True)):
@@ -157,16 +169,17 @@ def draws(data: Data, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
         relations, sources = rng.choice(4, PAIRS, p=PAIR_SHARE), rng.choice(len(PAIR_SOURCE), PAIRS, p=source_odds)
         groups = [by_source[n][r if len(by_source[n][r]) else 0] for r, n in zip(relations, sources, strict=True)]
         pairs = np.array([group[rng.integers(len(group))] for group in groups])
-        yield np.concatenate(rows), np.concatenate(owner), np.concatenate(known), pairs
+        lists = timelines.batch(timelines.draw(rng, TIMELINES))
+        yield np.concatenate(rows), np.concatenate(owner), np.concatenate(known), pairs, lists
 
 
-def ahead(data: Data, seed: int, workers: int = 4) -> Iterator[tuple[np.ndarray, ...]]:
+def ahead(data: Data, timelines: Timelines, seed: int, workers: int = 8) -> Iterator[tuple[Any, ...]]:
     """Batches made ahead by processes of their own: a thread would hold up the one that feeds the GPU."""
     context = multiprocessing.get_context("fork")
     ready = context.Queue(4 * workers)
 
     def work(number: int) -> None:
-        for item in draws(data, seed + 1000 * number):
+        for item in draws(data, timelines, seed + 1000 * number):
             ready.put(item)
 
     for number in range(workers):
@@ -178,11 +191,13 @@ def ahead(data: Data, seed: int, workers: int = 4) -> Iterator[tuple[np.ndarray,
 def train(
     model: nn.Module,
     data: Data,
+    timelines: Timelines,
     *,
     seconds: float,
     rate: float,
     labels: float = 1.0,
     told: tuple[np.ndarray, np.ndarray] | None = None,
+    taught_by: nn.Module | None = None,
     followed: Reader | None = None,
     follow: list[int] | None = None,
     seed: int = 7,
@@ -192,12 +207,13 @@ def train(
     Args:
         labels: The weight of the labels.
         told: What a teacher says of every candidate and every pair; it counts once.
+        taught_by: A model whose choice in a timeline is learned beside the right one.
         followed, follow: A reader whose layers the model's are to be like, and which of them.
     """
     model.to(DEVICE).train()
     best = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
     began, step, shown = time.time(), 0, []
-    for rows, owner, known, pairs in ahead(data, seed):
+    for rows, owner, known, pairs, lists in ahead(data, timelines, seed):
         done = (time.time() - began) / seconds
         if done >= 1:
             break
@@ -215,7 +231,7 @@ def train(
             for number, group in enumerate(groups):
                 batch = data.batch(first[group], second[group])
                 mine: list[Tensor] = []
-                one, four = model(*batch, states=mine) if followed is not None else model(*batch)
+                one, four, _ = model(*batch, states=mine) if followed is not None else model(*batch)
                 said.append(one.float().squeeze(-1))
                 compared.append(four.float())
                 if followed is not None and follow is not None and number == looked:
@@ -225,6 +241,7 @@ def train(
         relation = torch.cat(compared)[back][len(rows) : len(rows) + len(pairs)]
         loss = apart + 0.5 * labels * F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long())
         loss = loss + _answer_loss(logits, rows, owner, known, data, labels, told)
+        loss = loss + _choice_loss(model, lists, taught_by)
         if told is not None:
             aim = F.log_softmax(_tensor(told[1][pairs]), 1)
             loss = loss + 0.5 * F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="batchmean")
@@ -272,6 +289,54 @@ def _answer_loss(
             loss + 2 * F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aim)) + 0.05 * F.mse_loss(logits, aim)
         )
     return loss
+
+
+def choice(model: nn.Module, lists: dict[str, np.ndarray]) -> Tensor:
+    """The log probability of each line of timelines, and first that of none."""
+    with torch.autocast(DEVICE, torch.bfloat16):
+        logits = model(*(_tensor(lists[name]) for name in ("ids", "mask", "kinds", "marks")))[2]
+    return torch.log_softmax(logits.float().masked_fill(~_tensor(lists["real"]), -1e4), 1)
+
+
+def _choice_loss(model: nn.Module, lists: dict[str, np.ndarray], taught_by: nn.Module | None) -> Tensor:
+    """One of the right lines is chosen, and all are as likely as the teacher says."""
+    chosen = choice(model, lists)
+    loss = -torch.logsumexp(chosen.masked_fill(~_tensor(lists["right"]), -1e4), 1).mean()
+    if taught_by is None:
+        return loss
+    with torch.no_grad():
+        aim = choice(taught_by, lists)
+    return 0.5 * loss + F.kl_div(chosen, aim, log_target=True, reduction="batchmean")
+
+
+def measure_choice(model: nn.Module, timelines: Timelines) -> None:
+    """How often the right line of a timeline is chosen, and how well "none of them" is told."""
+    model.eval()
+    for name in ("unseen_matters", "strangers"):
+        members = timelines.members[SETS.index(name)]
+        kinds, right, stale, known, confident = timelines.kinds[members], [], [], [], []
+        for part in np.array_split(members, -(-len(members) // 64)):
+            drawn = [(int(number), timelines.first(int(number))) for number in part]
+            with torch.no_grad():
+                chosen = choice(model, timelines.batch(drawn)).cpu().numpy()
+            for (number, rows), row in zip(drawn, chosen, strict=True):
+                picked = rows[row[1 : len(rows) + 1].argmax()]
+                right.append(timelines.labels[picked])
+                stale.append(timelines.tells[picked] and not timelines.labels[picked])
+                known.append(timelines.labels[timelines.begin[number] : timelines.begin[number + 1]].any())
+                confident.append(-row[0])
+        right, stale, known, confident = map(np.array, (right, stale, known, confident))
+        each = [
+            f"{k} {100 * right[known & (kinds == k)].mean():.1f}"
+            for k in sorted(set(kinds))
+            if (known & (kinds == k)).any()
+        ]
+        area = _area(confident[known].tolist(), confident[~known].tolist())
+        print(
+            f"  timelines of {name}: right {100 * right[known].mean():.1f}, stale {100 * stale[known].mean():.1f}, "
+            f"AUC {area:.3f}; {', '.join(each)}",
+            flush=True,
+        )
 
 
 def _apart(mine: list[Tensor], followed: Reader, batch: list[Tensor], follow: list[int]) -> Tensor:
@@ -348,76 +413,92 @@ def load(path: Path) -> Reader:
     """A reader that was saved."""
     held = torch.load(path, map_location="cpu")
     reader = Reader(**held["shape"])
-    reader.load_state_dict({name: value.float() for name, value in held["state"].items()})
+    reader.load_state_dict({name: value.float() for name, value in held["state"].items()}, strict=False)
     return reader
+
+
+def rank_lines(reader: Reader, timelines: Timelines, folder: Path) -> None:
+    """Write down how probable an answer each line of a timeline is by itself."""
+    texts = Texts(timelines.tokens, timelines.lengths, folder)
+    asked = np.repeat(timelines.asked, np.diff(timelines.begin))
+    said = run(reader.to(DEVICE), texts, asked, timelines.lines)[0]
+    np.save(folder / "out" / "line_answers.npy", said)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("stage", help="teacher, large, or small:3, small:4, small:6")
-    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("stage", help="teacher, large, rank, or small:3, small:4, small:6")
+    parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
-    began = time.time()
-    data, out = Data(options.folder), options.folder / "out"
+    began, folder, out = time.time(), options.folder, options.folder / "out"
     out.mkdir(exist_ok=True)
-    print(f"{options.stage}: data ready after {time.time() - began:.0f}s", flush=True)
+    timelines = Timelines(folder)
     stage, _, layers = options.stage.partition(":")
+    if stage == "rank":
+        rank_lines(load(out / "large.pt"), timelines, folder)
+        return
+    if (out / "line_answers.npy").exists():
+        timelines.answers = np.load(out / "line_answers.npy")
+    data = Data(folder)
+    print(f"{options.stage}: data ready after {time.time() - began:.0f}s", flush=True)
     name = stage + layers
-    told = None
-    if stage != "teacher":
-        parts = [
-            np.load(out / f"told_{kind}.npz")
-            for kind in (("teacher",) if stage == "large" else ("teacher", "large"))
-            if (out / f"told_{kind}.npz").exists()
-        ]
-        if parts:
-            told = sum(p["said"] for p in parts) / len(parts), sum(p["compared"] for p in parts) / len(parts)
+    teachers = {"teacher": (), "large": ("teacher",)}.get(stage, ("teacher", "large"))
+    parts = [np.load(file) for kind in teachers if (file := out / f"told_{kind}.npz").exists()]
+    told = (
+        (sum(p["said"] for p in parts) / len(parts), sum(p["compared"] for p in parts) / len(parts)) if parts else None
+    )
+    model = first_weights(name, folder)
+    settings: dict[str, Any] = {"seconds": options.seconds, "seed": options.seed, "told": told}
     if stage == "teacher":
-        held = unpack(options.folder / "teacher_1.npz", options.folder / "teacher_2.npz")
-        model: nn.Module = Teacher(len(held["words.weight"]))
-        model.load_state_dict({name: torch.from_numpy(value) for name, value in held.items()}, strict=False)
-        train(model, data, seconds=options.seconds, rate=RATE["teacher"], seed=options.seed)
+        train(model, data, timelines, rate=RATE["teacher"], **settings)
     elif stage == "large":
-        held = {name: torch.from_numpy(value) for name, value in unpack(options.folder / "base.npz").items()}
-        model = Reader(words=len(held["words.weight"]))
-        print("  not in the base model:", model.load_state_dict(held, strict=False).missing_keys)
-        train(
-            model,
-            data,
-            seconds=options.seconds,
-            rate=RATE["large"],
-            told=told,
-            labels=1.0 if told is None else 0.4,
-            seed=options.seed,
-        )
+        taught_by = load_teacher(out / "teacher.pt", folder)
+        labels = 1.0 if told is None else 0.4
+        train(model, data, timelines, rate=RATE["large"], labels=labels, taught_by=taught_by, **settings)
     else:
-        large = load(out / "large.pt").to(DEVICE).eval()
-        earlier = out / f"{name}.pt"  # trained on if it is there
-        model = load(earlier) if earlier.exists() else student_of(large, KEEP[int(layers)])
-        train(
-            model,
-            data,
-            seconds=options.seconds,
-            rate=RATE[int(layers)],
-            told=told,
-            labels=0.3,
-            followed=large,
-            follow=FOLLOW[int(layers)],
-            seed=options.seed,
-        )
-    if isinstance(model, Reader):
-        state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
-        torch.save({"shape": model.shape, "state": state}, out / f"{name}.pt")
+        large, follow = load(out / "large.pt").to(DEVICE).eval(), FOLLOW[int(layers)]
+        settings |= {"labels": 0.3, "taught_by": large, "followed": large, "follow": follow}
+        train(model, data, timelines, rate=RATE[int(layers)], **settings)
+    state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
+    torch.save({"shape": getattr(model, "shape", {}), "state": state}, out / f"{name}.pt")
     measure(model, data)
+    measure_choice(model, timelines)
     if stage in ("teacher", "large"):
         said = run(model, data, data.question_of, data.cands)[0]
         compared = run(model, data, data.pairs["train"][:, 0], data.pairs["train"][:, 1])[1]
         np.savez(out / f"told_{stage}.npz", said=said, compared=compared)
     print(f"{options.stage}: done after {time.time() - began:.0f}s", flush=True)
+
+
+def first_weights(name: str, folder: Path) -> nn.Module:
+    """The model that a stage begins with."""
+    saved = folder / "out" / f"{name}.pt"
+    if name == "teacher":
+        return load_teacher(saved, folder)
+    if saved.exists():
+        return load(saved)
+    if name == "large":
+        held = {key: torch.from_numpy(value) for key, value in unpack(folder / "base.npz").items()}
+        reader = Reader(words=len(held["words.weight"]))
+        print("  not in the base model:", reader.load_state_dict(held, strict=False).missing_keys)
+        return reader
+    return student_of(load(folder / "out" / "large.pt"), KEEP[int(name.removeprefix("small"))])
+
+
+def load_teacher(saved: Path, folder: Path) -> Teacher:
+    """The teacher as it was saved, or as it begins."""
+    if saved.exists():
+        held = {key: value.float() for key, value in torch.load(saved, map_location="cpu")["state"].items()}
+    else:
+        packed = unpack(folder / "teacher_1.npz", folder / "teacher_2.npz")
+        held = {key: torch.from_numpy(value) for key, value in packed.items()}
+    teacher = Teacher(len(held["words.weight"]))
+    teacher.load_state_dict(held, strict=False)
+    return teacher.to(DEVICE).eval()
 
 
 if __name__ == "__main__":

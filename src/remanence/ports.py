@@ -45,6 +45,7 @@ __all__ = [
     "Stage",
     "StoredPoints",
     "TextWriter",
+    "TimelineReader",
     "Transaction",
     "Utterance",
     "Vector",
@@ -379,6 +380,19 @@ class RelationReader(Protocol):
         """For each (earlier, later), the probability of each relation: the later one replaces the earlier, extends
         it, ends it, or does not touch it ("none"). With a question, what the later one does to the earlier one's
         answer to it."""
+        ...
+
+
+@runtime_checkable
+class TimelineReader(Protocol):
+    """What a reader may also do: read statements together, in the order they were told, and say which one is valid."""
+
+    def choose(self, question: str, statements: Sequence[str], told: int) -> Sequence[float]:
+        """For each statement, the probability that it answers the question at the time asked about. What they lack to 1
+        together is the probability that none does. An empty sequence if the reader cannot tell.
+
+        Each is given with its day ("5 May 2024: user: I moved to Porto."); the first `told` of them were told by the
+        time asked about."""
         ...
 
 

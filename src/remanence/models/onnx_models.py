@@ -15,6 +15,7 @@ import numpy as np
 from remanence.errors import EmbedderBroken, InvalidInput, MissingExtra
 from remanence.models import catalogue
 from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelSpec, ModelUse
+from remanence.models.reader_input import SpecialTokens, join_timeline
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -51,10 +52,22 @@ class OnnxSession:
         """One output of the model, its first if none is named, for one text or for a pair of texts."""
         # `encode`, not `encode_batch`, which starts threads and then warns in every forked process.
         encoded = self._tokenizer.encode(self._prefix(text), None if second_text is None else self._prefix(second_text))
+        return self._run(encoded.ids, encoded.type_ids, [0], output)
+
+    def choose(self, question: str, statements: Sequence[str], told: int) -> Vector:
+        """The output `choice` of a reader: a number for "none of them", and one for each statement of a timeline."""
+        tokenizer, prefix = self._tokenizer, self._prefix
+        asked, *lines = (tokenizer.encode(prefix(t), add_special_tokens=False).ids for t in (question, *statements))
+        special = SpecialTokens(*(tokenizer.token_to_id(name) or 0 for name in ("[CLS]", "[SEP]", "[MASK]")))
+        joined = join_timeline(asked, lines, told, special)
+        return self._run(joined.ids, joined.kinds, joined.marks, "choice")
+
+    def _run(self, ids: Sequence[int], kinds: Sequence[int], marks: Sequence[int], output: str | None) -> Vector:
         inputs = {
-            "input_ids": np.array([encoded.ids], np.int64),
-            "attention_mask": np.array([encoded.attention_mask], np.int64),
-            "token_type_ids": np.array([encoded.type_ids], np.int64),
+            "input_ids": np.array([ids], np.int64),
+            "attention_mask": np.ones((1, len(ids)), np.int64),
+            "token_type_ids": np.array([kinds], np.int64),
+            "marks": np.array([marks], np.int64),
         }
         if self._process != os.getpid():  # the threads of the parent's session do not survive a fork
             self._session, self._process = self._open(), os.getpid()

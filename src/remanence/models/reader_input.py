@@ -6,7 +6,10 @@ The readers that come with the package were trained on texts of exactly this for
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 QUESTION_WORDS = 60
 PASSAGE_WORDS = 64
@@ -14,7 +17,13 @@ PASSAGE_WORDS = 64
 ANSWER_WORDS = 14
 """A turn of at most so many words is read together with the question before it."""
 ASKED_WORDS = 30
+TIMELINE_LINES = 8
+"""How many statements of a timeline are read together."""
+LINE_WORDS, LINE_TOKENS = 40, 48
+"""How many words, and how many word pieces, of each."""
+QUESTION_TOKENS = 88
 
+_MONTHS = "January February March April May June July August September October November December".split()
 _WORD = re.compile(r"[^\W_]+")
 _STEP = 8
 _STOP_WORDS = frozenset(
@@ -24,7 +33,33 @@ _STOP_WORDS = frozenset(
 )
 
 
-def as_passage(question: str, text: str, *, speaker: str | None = None, title: str = "", before: str = "") -> str:
+class TimelineTokens(NamedTuple):
+    """A question and a timeline as a model reads them."""
+
+    ids: list[int]
+    kinds: list[int]
+    """0 for the question, 1 for the timeline."""
+    marks: list[int]
+    """The places at which the model answers: the first for "none of them", then the end of each statement."""
+
+
+class SpecialTokens(NamedTuple):
+    """The numbers of the tokens that are no words."""
+
+    begin: int
+    end: int
+    moment: int
+
+
+def as_passage(
+    question: str,
+    text: str,
+    *,
+    speaker: str | None = None,
+    title: str = "",
+    before: str = "",
+    most: int = PASSAGE_WORDS,
+) -> str:
     """The text as it is read for a question.
 
     Args:
@@ -33,8 +68,9 @@ def as_passage(question: str, text: str, *, speaker: str | None = None, title: s
         speaker: Who says it.
         title: The title of the document it comes from.
         before: The turn before with its speaker ("assistant: Any allergies?"), see `needs_turn_before`.
+        most: How many words of a long text are kept.
     """
-    read = excerpt(question, text)
+    read = excerpt(question, text, most)
     if speaker:
         read = f"{speaker}: {read}"
     elif title and not text.startswith(title):
@@ -61,6 +97,28 @@ def shorten_question(question: str) -> str:
 def with_question(question: str, earlier: str) -> str:
     """The earlier of two statements that are compared for a question: does the later one change the answer?"""
     return f"{shorten_question(question)} {earlier}"
+
+
+def with_date(told_at: datetime, passage: str) -> str:
+    """A statement of a timeline: a passage of at most `LINE_WORDS` words and the day it was told."""
+    return f"{told_at.day} {_MONTHS[told_at.month - 1]} {told_at.year}: {passage}"
+
+
+def join_timeline(
+    question: Sequence[int], lines: Sequence[Sequence[int]], told: int, special: SpecialTokens
+) -> TimelineTokens:
+    """The tokens of a question and of the lines of a timeline in the order they were told, as one text. The first
+    `told` of them were told by the time asked about: a token of its own stands there."""
+    ids, marks = [special.begin, *question[:QUESTION_TOKENS], special.end], [0]
+    first = len(ids)
+    for number, line in enumerate(lines):
+        if number == told:
+            ids.append(special.moment)
+        ids += [*line[:LINE_TOKENS], special.end]
+        marks.append(len(ids) - 1)
+    if told >= len(lines):
+        ids.append(special.moment)
+    return TimelineTokens(ids, [0] * first + [1] * (len(ids) - first), marks)
 
 
 def excerpt(question: str, text: str, most: int = PASSAGE_WORDS) -> str:

@@ -26,7 +26,7 @@ from remanence.ports import RELATIONS, Reader, Relation, Vector
 
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
-_CACHED_ANSWERS = 50_000
+_CACHED_ANSWERS, _CACHED_CHOICES = 50_000, 2_000
 
 
 class OnnxReader:
@@ -36,6 +36,7 @@ class OnnxReader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._answers: OrderedDict[tuple[str, str, str], Vector] = OrderedDict()
+        self._choices: OrderedDict[tuple[str, tuple[str, ...], int], list[float]] = OrderedDict()
         self._lock = threading.Lock()
         self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
 
@@ -68,10 +69,29 @@ class OnnxReader:
             out.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
         return out
 
+    def choose(self, question: str, statements: Sequence[str], told: int) -> list[float]:
+        """The probability of each statement of a timeline that it answers the question at the time asked about; an
+        empty list if the model cannot tell."""
+        if "choice" not in self.session.outputs:
+            return []
+        key = shorten_question(question), tuple(statements), told
+        with self._lock:
+            known = self._choices.get(key)
+        if known is None:
+            logits = self.session.choose(*key)
+            odds = np.exp(logits - logits.max())
+            known = (odds / odds.sum())[1:].tolist()
+            with self._lock:
+                self._choices[key] = known
+                while len(self._choices) > _CACHED_CHOICES:
+                    self._choices.popitem(last=False)
+        return known
+
     def clear(self) -> None:
         """Drop the answers that are kept, as for measuring how long reading takes."""
         with self._lock:
             self._answers.clear()
+            self._choices.clear()
 
     def _answer(self, pairs: Sequence[tuple[str, str]], output: str) -> list[Vector]:
         """One output of the model for each pair of texts. What is not known yet is run, several pairs side by side."""

@@ -28,6 +28,7 @@ from remanence.ports import (
     RelationReader,
     Signal,
     Stage,
+    TimelineReader,
     VectorStores,
 )
 from remanence.schema import Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict, Window
@@ -188,6 +189,17 @@ class ReaderContract(Contract[Reader]):
             assert len(reader.compare([pair], "Where does Alice live?")) == 1
             assert set(relation) <= set(RELATIONS)
             assert sum(relation.values()) == pytest.approx(1.0, abs=1e-4)
+
+    def test_choices_are_probabilities(self) -> None:
+        """If it reads statements together: at most one of them is the answer."""
+        reader = self.make()
+        if isinstance(reader, TimelineReader):
+            statements = ["3 May 2024: Alice lives in Porto.", "2 March 2025: Alice moved to Lisbon."]
+            for told in (0, 1, 2):
+                choice = np.asarray(reader.choose("Where does Alice live?", statements, told), np.float64)
+                assert choice.shape in ((0,), (2,))
+                assert ((choice >= 0) & (choice <= 1)).all()
+                assert choice.sum() <= 1.0001
 
 
 class SignalContract(Contract[Signal]):

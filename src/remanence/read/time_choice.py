@@ -1,0 +1,168 @@
+"""Part of the reading step: which of the hits that answer was valid at the time that the question asks about.
+
+For now that is the best one that most probably nothing told later replaces; for a past moment the same of what was told
+by then; and "first", "before" and "previously" accordingly. A reader that can read a timeline is given the best hits
+together, in the order they were told. Its choice counts beside that, decides where a question asks about an event at no
+particular time, and says how probable it is that any of them answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from remanence.language.text import tokens
+from remanence.models.reader_input import TIMELINE_LINES, with_date
+from remanence.ports import Reader, RelationReader, TimelineReader
+from remanence.read.question import ParsedQuestion
+from remanence.schema import Hit, Memory
+
+_MIN_PROBABILITY, _PART_OF_BEST = 0.2, 0.2
+"""A hit counts as an answer if its probability is at least this, and at least this part of the best."""
+_MIN_LATER = 0.01
+"""The least probability that a later statement answers the question, for it to be compared with an earlier one: what
+replaces an answer is often put in words that do not sound like one ("scrapped the Corolla")."""
+_MOST_COMPARED = 5
+"""How many of the hits that answer are compared with what was told later."""
+_COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.8
+"""The weights of the log odds that a later statement replaces an earlier answer: what the reader says of the two for
+this question, how probable an answer the later one is beside the earlier, and the days between them, for most things
+last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`; the constant also on chats in which little
+changes."""
+_CHOICE_WEIGHT = 0.08
+"""How much the choice in a timeline counts beside the score, as an exponent of its probability. A higher one does well
+on questions about what changes, and badly on chats, in which most is told once."""
+_LEAST_CHOICE = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadHit:
+    """A hit as it was read."""
+
+    hit: Hit
+    passage: str
+    probability: float
+    score: float
+    time: datetime
+    """When it was told. A date in the text may be that of something else."""
+    line: str = ""
+    """The passage as it stands in a timeline: shorter, if the text is long."""
+    after: str = ""
+    """The hit that it answers together with, if it does not alone."""
+
+
+def moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
+    """The end of the past time that a question names, or now."""
+    return next((window.end for window in parsed.times if window.end is not None and window.end <= now), now)
+
+
+def read_timeline(read: Sequence[ReadHit], question: str, moment: datetime, reader: Reader) -> dict[str, float]:
+    """For the best hits, by id, the probability that each is the answer at that moment; nothing if the reader cannot
+    tell."""
+    if not isinstance(reader, TimelineReader):
+        return {}
+    best = sorted(read, key=lambda each: -each.score)[:TIMELINE_LINES]
+    best.sort(key=lambda each: each.time)
+    told = sum(each.time <= moment for each in best)
+    choice = reader.choose(question, [with_date(each.time, each.line) for each in best], told)
+    return {each.hit.memory.id: probability for each, probability in zip(best, choice, strict=False)}
+
+
+def first_by_time(
+    read: Sequence[ReadHit], parsed: ParsedQuestion, now: datetime, reader: Reader, choice: Mapping[str, float]
+) -> tuple[ReadHit | None, str]:
+    """Of the hits that answer, the one that was valid at the time asked about, and why in words. `choice` is that of
+    `read_timeline`."""
+    best = max(each.probability for each in read)
+    answering = [each for each in read if each.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * best)]
+    answering.sort(key=lambda each: -each.score)
+    question, focus, moment = parsed.reading_text, parsed.focus, moment_asked_about(parsed, now)
+    if not answering:
+        return None, ""
+    if focus == "any":
+        best_chosen = max(answering, key=lambda each: each.score * _choice_factor(each, choice))
+        return (best_chosen, "chosen among those read together") if choice else (None, "")
+    if focus in ("now", "at"):
+        reason = "nothing told later replaces it" if focus == "now" else "valid at the time asked about"
+        return _valid_at(moment, answering, read, question, reader, choice), reason
+    oldest = sorted(answering, key=lambda each: each.time)
+    if focus == "first":
+        return oldest[0], f"the first of {len(answering)} that answer"
+    if focus == "previous":
+        replaced = {each.hit.memory.id for each in answering if _replaced_by(each, oldest, question, reader, 0.5)}
+        past = [each for each in answering if not each.hit.current or each.hit.memory.id in replaced]
+        return max(past, key=lambda each: each.time, default=None), "replaced by what was told later"
+    anchors = [each for each in oldest if _mentions(each.hit.memory, parsed.time_relation.anchor_words)]
+    if not anchors:
+        return None, ""
+    anchor = anchors[0].time
+    if focus == "after":
+        return next((each for each in oldest if each.time > anchor and each not in anchors), None), "told after it"
+    earlier = [each for each in oldest if each.time < anchor or (focus == "during" and each.time == anchor)]
+    return (earlier[-1] if earlier else None), f"what was valid {focus} it"
+
+
+def _choice_factor(each: ReadHit, choice: Mapping[str, float]) -> float:
+    """What the score of a hit is multiplied by, for the choice in the timeline."""
+    return (choice.get(each.hit.memory.id, 0.0) + _LEAST_CHOICE) ** _CHOICE_WEIGHT if choice else 1.0
+
+
+def _valid_at(
+    moment: datetime,
+    answering: Sequence[ReadHit],
+    read: Sequence[ReadHit],
+    question: str,
+    reader: Reader,
+    choice: Mapping[str, float],
+) -> ReadHit | None:
+    """Of what was told by a moment, the hit that scores best and was most probably not replaced by then. What replaces
+    an answer is an answer itself, though it may not sound like one."""
+    told = sorted((each for each in read if each.time <= moment), key=lambda each: each.time)
+    compared = [each for each in answering if each.time <= moment][:_MOST_COMPARED]
+    if not compared:
+        return None
+    score = {each.hit.memory.id: each.score for each in told}
+    valid = dict.fromkeys(score, 1.0)
+    for each in sorted(compared, key=lambda each: each.time):
+        own = each.hit.memory.id
+        for later, probability in _replaced_by(each, told, question, reader):
+            score[later] = max(score[later], probability * score[own])
+            valid[own] = min(valid[own], 1 - probability)
+
+    def worth(each: ReadHit) -> float:
+        own = each.hit.memory.id
+        return score[own] * valid[own] * _choice_factor(each, choice)
+
+    return max(told, key=worth)
+
+
+def _replaced_by(
+    earlier: ReadHit, others: Sequence[ReadHit], question: str, reader: Reader, least: float = 0.0
+) -> list[tuple[str, float]]:
+    """The ids of the later hits that may replace or end an answer, each with the probability that it does, if that is
+    at least so much. Where both make claims, the rules have compared these already. For a reader that cannot compare,
+    every later answer replaces an earlier one."""
+    claims, p = earlier.hit.memory.triples, earlier.probability
+    later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
+    later = [other for other in later if other.hit.memory.trust >= earlier.hit.memory.trust]
+    if not isinstance(reader, RelationReader):
+        enough = max(_MIN_PROBABILITY, _PART_OF_BEST * p)
+        return [(other.hit.memory.id, 1.0) for other in later if other.probability >= enough]
+    later = [other for other in later if other.probability >= _MIN_LATER]
+    if not later:
+        return []
+    compared = reader.compare([(earlier.passage, other.passage) for other in later], question)
+    replaced = np.array([odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in compared])
+    answers = np.array([min(1.0, other.probability / p) for other in later])
+    days = np.array([(other.time - earlier.time).total_seconds() / 86_400 for other in later])
+    log_odds = _COMPARED * np.log((replaced + 1e-3) / (1 - replaced + 1e-3)) + _ANSWERS * np.log(answers)
+    log_odds += _TIME_PASSED * np.log1p(days) + _NOTHING_CHANGES
+    odds = zip(later, (1 / (1 + np.exp(-log_odds))).tolist(), strict=True)
+    return [(other.hit.memory.id, probability) for other, probability in odds if probability >= least]
+
+
+def _mentions(memory: Memory, words: frozenset[str]) -> bool:
+    return bool(words) and 2 * len(words.intersection(tokens(memory.text))) >= len(words)
