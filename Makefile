@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test quick coverage lint docs setup lock clean
 
 help:
