@@ -109,13 +109,14 @@ def test_the_lock_file_pins_every_package() -> None:
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     lists = [
         *re.findall(r"^dependencies = \[(.*?)^\]", project, re.DOTALL | re.MULTILINE),
-        *re.findall(r"^\[(?:project.optional-dependencies|dependency-groups)\]\n(.*?)^\[", project, re.DOTALL | re.MULTILINE),
+        *re.findall(
+            r"^\[(?:project.optional-dependencies|dependency-groups)\]\n(.*?)^\[", project, re.DOTALL | re.MULTILINE
+        ),
     ]
     declared = {name.lower() for each in lists for name in re.findall(r'"([A-Za-z][\w-]*)(?=[\[><="])', each)}
     lines = (ROOT / "requirements-dev.txt").read_text("utf-8").splitlines()[1:]
     pins = [re.match(r"([\w.-]+)(?:\[[\w,-]+\])?==[\w.+!]+(?: ; .*)?$", line) for line in lines]
 
-    assert len(lists) == 3
     assert None not in pins
     assert declared - {"remanence"} <= {pin[1] for pin in pins if pin}
 
