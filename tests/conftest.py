@@ -15,6 +15,7 @@ import hypothesis
 import pytest
 
 import remanence
+from examples import examples
 from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
@@ -23,7 +24,7 @@ from remote import connected
 os.environ.setdefault("REMANENCE_READER", "none")
 
 # Machines are shared and noisy: how long an example takes says nothing about the code.
-hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(30))
 hypothesis.settings.load_profile("patient")
 
 

@@ -410,11 +410,12 @@ def test_only_the_signals_asked_for_speak(town: Space, signal: str) -> None:
     assert {*found.abstained, *found.missing} <= {signal}
 
 
-def test_the_question_can_bring_its_vector(space: Space) -> None:
-    """Then the embedder is not asked."""
+@pytest.mark.parametrize("length", [5, 1e300, 1e-300], ids=str)
+def test_the_question_can_bring_its_vector(space: Space, length: float) -> None:
+    """Then the embedder is not asked. Its length does not matter, even where float32 has no such numbers."""
     space.add("Alice lives in Porto.")
-    vector = HashingEmbedder().embed_query("Alice lives in Porto.")
-    [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * 5)
+    vector = HashingEmbedder().embed_query("Alice lives in Porto.").astype(float)
+    [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * length)
 
     assert hit.evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence import InvalidInput, NotFound, Receipt
 from remanence.cli import main
 from remanence.errors import LedgerUnavailable
@@ -834,7 +835,7 @@ MEMORIES = st.builds(
     st.lists(rows_saying(SENTENCE), max_size=8),
 )
 EVERY = ("decay", "gc", "clusters", "consolidate", "promote", "discover")
-QUIET = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def lived(rows: list[dict[str, Any]], days: int) -> Iterator[remanence.Space]:
