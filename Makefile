@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick coverage lint docs setup lock clean
+.PHONY: help demo test tests quick coverage lint docs setup lock clean
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
@@ -22,17 +23,21 @@ help:
 demo: $(READY)
 	@$(BIN)/remanence demo
 
-test: lint docs
-	@echo "== tests"
-	@$(BIN)/python -m pytest -n auto tests src integrations
+# Types and documentation take a minute on one core: the tests begin meanwhile.
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 lint docs tests
 
-# Without the tests marked `slow` and the docstrings; in parallel, too.
+tests: $(READY)
+	@echo "== tests"
+	@$(PYTEST) tests src integrations
+
+# Without the tests marked `slow` and the docstrings.
 quick: $(READY)
 	@$(BIN)/ruff check .
-	@$(BIN)/python -m pytest -n auto -m "not slow" tests
+	@$(PYTEST) -m "not slow" tests
 
 coverage: $(READY)
-	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
+	@$(PYTEST) -p pytest_cov --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
 
 docs: $(READY)
 	@echo "== documentation"

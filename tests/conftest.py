@@ -34,8 +34,9 @@ SLOW_FILES = {
     for name in (
         "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
         "extractors hostile_text import_sources imports langchain_imports "
-        "langgraph_differential ledger llm llm_answers many_spaces near_pairs notebook_display notebooks "
-        "package passages processes properties transfer written_down "
+        "langgraph_differential ledger llm llm_answers many_spaces mcp_transports migration near_pairs "
+        "notebook_display notebooks one_story package passages processes properties server shared_qdrant transfer "
+        "upkeep_vault vector_codes written_down"
     ).split()
 }
 REMOTE_MODULES = frozenset(
@@ -78,12 +79,19 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark slow tests, and leave out what an older Python cannot do."""
     for item in items:
-        if item.path.stem in SLOW_FILES:
+        if item.path.stem in SLOW_FILES or _needs_server(item):
             item.add_marker(pytest.mark.slow)
     if sys.version_info < (3, 11):
         for item in items:
             if item.get_closest_marker("run_config"):
                 item.add_marker(pytest.mark.skip(reason="async runs show their config from Python 3.11 on"))
+
+
+def _needs_server(item: pytest.Item) -> bool:
+    """Whether a test asks a REST server or PostgreSQL; there are others of the same code that do not."""
+    chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    names = [*getattr(item, "fixturenames", ()), *(each for each in chosen if isinstance(each, str))]
+    return not {"server", "postgres", "database"}.isdisjoint(names)
 
 
 @pytest.fixture

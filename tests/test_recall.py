@@ -360,6 +360,7 @@ with remanence.open(sys.argv[1], clock=FakeClock("2026-05-04")) as space:
 """
 
 
+@pytest.mark.slow
 def test_ties_are_broken_the_same_way_in_every_process(home: Path) -> None:
     """First come, first served, whatever seed the hashes of a process have."""
     runs = [
@@ -681,6 +682,7 @@ async def test_async_twins_leave_the_loop_alone(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("place", ["memory", "folder"])
+@pytest.mark.slow
 def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: FakeClock, place: str) -> None:
     """Eight of them, on one space and its children."""
     with remanence.open(home if place == "folder" else None, embedder=HashingEmbedder(), clock=clock) as space:

@@ -370,6 +370,7 @@ def test_a_parameter_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["-1", "day before ", "two days after ", "from 3 to ", "1/2/", "last ", "🦀٣"])
+@pytest.mark.slow
 def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
     """A megabyte of almost-times is done in seconds."""
     started = time.perf_counter()
@@ -652,6 +653,7 @@ def test_a_time_of_day_may_have_a_time_zone(text: str, window: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["in May ", "on Friday and ", "am 3. Mai ", "vor drei ", '"Friday" ', "明日"])
+@pytest.mark.slow
 def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
     started = time.perf_counter()
     find_stated_times(text * (100_000 // len(text)), NOW)
