@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
 	@echo "make test    lint, types, import directions, documentation, tests"
+	@echo "make tests   the tests only"
 	@echo "make quick   lint and the fast tests, for the inner loop"
 	@echo "make lint    lint, types and import directions only"
 	@echo "make docs    builds the documentation into site/"
@@ -74,8 +75,9 @@ $(READY): pyproject.toml
 # may have another package of that name.
 lock:
 	@mkdir -p .lock && sed '/"remanence\[/d' pyproject.toml > .lock/pyproject.toml
-	@uv pip compile --quiet --universal --python-version 3.10 --all-extras --group .lock/pyproject.toml:dev \
-		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o .lock/requirements.txt .lock/pyproject.toml
+	@uv pip compile --quiet --no-python-downloads --universal --python-version 3.10 --all-extras \
+		--group .lock/pyproject.toml:dev --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		-o .lock/requirements.txt .lock/pyproject.toml
 	@{ echo "# The versions of all packages for development, for Python 3.10 and later. Written by \`make lock\`."; \
 		cat .lock/requirements.txt; } > requirements-dev.txt
 	@rm -rf .lock
