@@ -3,12 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# There are as many processes as cores: a second thread of numpy in each of them would only wait.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help demo test quick coverage lint docs setup lock clean
+# The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test tests quick coverage lint docs setup lock clean
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
 	@echo "make test    lint, types, import directions, documentation, tests"
+	@echo "make tests   the tests only"
 	@echo "make quick   lint and the fast tests, for the inner loop"
 	@echo "make lint    lint, types and import directions only"
 	@echo "make docs    builds the documentation into site/"
@@ -19,17 +25,21 @@ help:
 demo: $(READY)
 	@$(BIN)/remanence demo
 
-test: lint docs
-	@echo "== tests"
-	@$(BIN)/python -m pytest -n auto tests src integrations
+# Types and documentation take a minute on one core: the tests begin meanwhile.
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 lint docs tests
 
-# Without the tests marked `slow` and the docstrings; in parallel, too.
+tests: $(READY)
+	@echo "== tests"
+	@$(PYTEST) tests src integrations
+
+# Without the tests marked `slow` and the docstrings.
 quick: $(READY)
 	@$(BIN)/ruff check .
-	@$(BIN)/python -m pytest -n auto -m "not slow" tests
+	@$(PYTEST) -m "not slow" tests
 
 coverage: $(READY)
-	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
+	@$(PYTEST) -p pytest_cov --cov --cov-report=term:skip-covered --cov-report=html tests src integrations
 
 docs: $(READY)
 	@echo "== documentation"
@@ -66,8 +76,9 @@ $(READY): pyproject.toml
 # may have another package of that name.
 lock:
 	@mkdir -p .lock && sed '/"remanence\[/d' pyproject.toml > .lock/pyproject.toml
-	@uv pip compile --quiet --universal --python-version 3.10 --all-extras --group .lock/pyproject.toml:dev \
-		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o .lock/requirements.txt .lock/pyproject.toml
+	@uv pip compile --quiet --no-python-downloads --universal --python-version 3.10 --all-extras \
+		--group .lock/pyproject.toml:dev --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		-o .lock/requirements.txt .lock/pyproject.toml
 	@{ echo "# The versions of all packages for development, for Python 3.10 and later. Written by \`make lock\`."; \
 		cat .lock/requirements.txt; } > requirements-dev.txt
 	@rm -rf .lock

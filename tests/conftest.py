@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import hypothesis
 import pytest
 
 import remanence
+from examples import examples
 from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
@@ -22,7 +24,7 @@ from remote import connected
 os.environ.setdefault("REMANENCE_READER", "none")
 
 # Machines are shared and noisy: how long an example takes says nothing about the code.
-hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(30))
 hypothesis.settings.load_profile("patient")
 
 
@@ -32,8 +34,9 @@ SLOW_FILES = {
     for name in (
         "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
         "extractors hostile_text import_sources imports langchain_imports "
-        "langgraph_differential ledger llm llm_answers many_spaces near_pairs notebook_display notebooks "
-        "package passages processes properties transfer written_down "
+        "langgraph_differential ledger llm llm_answers many_spaces mcp_transports migration near_pairs "
+        "notebook_display notebooks one_story package passages processes properties server shared_qdrant transfer "
+        "upkeep_vault vector_codes written_down"
     ).split()
 }
 REMOTE_MODULES = frozenset(
@@ -62,15 +65,33 @@ def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator
         yield remote
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage in the modules that the tests import: that takes seconds in each process."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark slow tests, and leave out what an older Python cannot do."""
     for item in items:
-        if item.path.stem in SLOW_FILES:
+        if item.path.stem in SLOW_FILES or _needs_server(item):
             item.add_marker(pytest.mark.slow)
     if sys.version_info < (3, 11):
         for item in items:
             if item.get_closest_marker("run_config"):
                 item.add_marker(pytest.mark.skip(reason="async runs show their config from Python 3.11 on"))
+
+
+def _needs_server(item: pytest.Item) -> bool:
+    """Whether a test asks a REST server or PostgreSQL; there are others of the same code that do not."""
+    chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    names = [*getattr(item, "fixturenames", ()), *(each for each in chosen if isinstance(each, str))]
+    return not {"server", "postgres", "database"}.isdisjoint(names)
 
 
 @pytest.fixture

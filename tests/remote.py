@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-from starlette.testclient import TestClient
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from fastapi import FastAPI
 
 import remanence
 from remanence.service.tokens import TokenStore
@@ -15,16 +16,19 @@ from remanence_server import ServerSettings, create_app
 
 
 class _InProcess(httpx.BaseTransport):
-    """Requests go to a test client, not to the network."""
+    """Requests go to an application in a thread of this process, not to the network."""
 
-    def __init__(self, client: TestClient) -> None:
-        self._client = client
+    def __init__(self, app: FastAPI, portal: BlockingPortal) -> None:
+        self._app, self._portal = httpx.ASGITransport(app), portal
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        headers = {name: value for name, value in request.headers.items() if name != "content-length"}
-        answer = self._client.request(request.method, str(request.url), headers=headers, content=request.read())
-        plain = [(name, value) for name, value in answer.headers.items() if name != "content-encoding"]
-        return httpx.Response(answer.status_code, headers=plain, content=answer.content)
+        return self._portal.call(self._answer, request.method, request.url, request.headers, request.read())
+
+    async def _answer(self, method: str, url: httpx.URL, headers: httpx.Headers, content: bytes) -> httpx.Response:
+        answer = await self._app.handle_async_request(httpx.Request(method, url, headers=headers, content=content))
+        assert isinstance(answer.stream, httpx.AsyncByteStream)
+        sent = b"".join([part async for part in answer.stream])
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(sent))
 
 
 @contextmanager
@@ -33,9 +37,9 @@ def connected(
 ) -> Iterator[remanence.Space]:
     """The same space, as a client of a server has it."""
     app = create_app(space, settings=ServerSettings(**{"sweep_seconds": 0, **settings}), tokens=tokens)
-    with TestClient(app, base_url="http://127.0.0.1") as client:
-        remote = remanence.connect(
-            "http://127.0.0.1", token=token, space=space.name, transport=_InProcess(client), timeout=30
-        )
-        with remote:
-            yield remote
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(app.router.lifespan_context(app)):
+        transport = _InProcess(app, portal)
+        with remanence.connect(
+            "http://127.0.0.1", token=token, space=space.name, transport=transport, timeout=30
+        ) as it:
+            yield it

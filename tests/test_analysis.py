@@ -93,6 +93,7 @@ def test_the_query_is_what_is_asked_for(text: str, query: str) -> None:
 
 
 @given(st.text())
+@pytest.mark.slow
 def test_any_text_can_be_analyzed(text: str) -> None:
     """With a reason, always."""
     assert analyze_message(text).reason

@@ -258,6 +258,8 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
         ({"during": "never"}, ["during='never'", "'last May'"]),
         ({"now": b"now"}, ["now=b'now'"]),
         ({"vector": "near"}, ["vector='near'"]),
+        ({"vector": [10**400]}, ["vector=", "too large"]),
+        ({"vector": [float("inf"), 1.0]}, ["no finite numbers"]),
         ({"vector": [1.0, 2.0]}, ["64 numbers", "(2,)"]),
         ({"vector": [math.nan] * 64}, ["finite"]),
         ({"vector": [[1.0] * 64]}, ["(1, 64)", "flat"]),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
+from examples import examples
 from remanence.signals.bm25 import GrowingBM25
 
 WORD = st.sampled_from("ant bee cat dog eel".split())
@@ -22,7 +23,7 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(corpus=CORPUS, question=QUESTION, parameters=PARAMETERS, cut=st.integers(0, 12), size=st.integers(1, 5))
 def test_it_scores_as_its_parent(
     corpus: list[list[str]], question: list[str], parameters: dict[str, Any], cut: int, size: int
@@ -50,7 +51,7 @@ def test_it_scores_as_its_parent(
         )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(corpus=CORPUS, question=QUESTION, parameters=PARAMETERS, data=st.data())
 def test_what_is_masked_might_as_well_not_be_there(
     corpus: list[list[str]], question: list[str], parameters: dict[str, Any], data: st.DataObject

@@ -104,6 +104,23 @@ def test_every_model_and_folder_is_named() -> None:
             assert f"\n  {folder.name}/ " in readme
 
 
+def test_the_lock_file_pins_every_package() -> None:
+    """`make lock` was run after the last change of packages, and no address of a registry is in the file."""
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    lists = [
+        *re.findall(r"^dependencies = \[(.*?)^\]", project, re.DOTALL | re.MULTILINE),
+        *re.findall(
+            r"^\[(?:project.optional-dependencies|dependency-groups)\]\n(.*?)^\[", project, re.DOTALL | re.MULTILINE
+        ),
+    ]
+    declared = {name.lower() for each in lists for name in re.findall(r'"([A-Za-z][\w-]*)(?=[\[><="])', each)}
+    lines = (ROOT / "requirements-dev.txt").read_text("utf-8").splitlines()[1:]
+    pins = [re.match(r"([\w.-]+)(?:\[[\w,-]+\])?==[\w.+!]+(?: ; .*)?$", line) for line in lines]
+
+    assert None not in pins
+    assert declared - {"remanence"} <= {pin[1] for pin in pins if pin}
+
+
 def test_the_readme_is_short() -> None:
     """At most 200 lines; everything else is in docs/."""
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 200

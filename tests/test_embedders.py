@@ -302,6 +302,7 @@ def test_any_unicode_is_embedded() -> None:
     assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * len(texts))
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_embedded() -> None:
     """As many words or as a single one."""
     words, word = "the harbour of Lisbon " * 50_000, "x" * 1_000_000

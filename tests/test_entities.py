@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.entity_facet import MAX_ALIASES
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
@@ -880,7 +881,7 @@ def world(folder: Path | None = None, clock: FakeClock | None = None) -> Iterato
 
 
 quick = settings(
-    max_examples=100,
+    max_examples=examples(25),
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
@@ -901,7 +902,7 @@ def test_every_view_says_what_the_lines_up_to_it_say(steps: list[Any]) -> None:
         agree(space, moments[-1:])
 
 
-@settings(quick, max_examples=8)
+@settings(quick, max_examples=examples(4))
 @given(first=st.lists(STEP, min_size=4, max_size=8), then=st.lists(STEP, min_size=2, max_size=6))
 def test_closed_and_opened_in_between_changes_nothing(first: list[Any], then: list[Any]) -> None:
     """Every view of the whole life is as the lines say."""

@@ -418,7 +418,7 @@ def test_a_kill_amid_an_erasure_leaves_either_state(home: Path) -> None:
         ]
         space.add_many(rows)
     dice, done, tried = random.Random(5), set[int](), set[int]()
-    for _ in range(6):
+    for _ in range(4):
         process = subprocess.Popen([sys.executable, "-c", ERASER, str(home), "0"], stdout=subprocess.PIPE)
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(dice.randint(1, 6))]

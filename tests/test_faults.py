@@ -149,6 +149,7 @@ print("all there")
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs the permissions of POSIX")
+@pytest.mark.slow
 def test_a_folder_that_turns_read_only() -> None:
     """It does not open, by name; who has it open answers on, and what it acknowledges is kept."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

@@ -108,6 +108,7 @@ def test_a_filter_nested_too_deeply_is_refused(space: Space) -> None:
         space.recall("river", meta=deep)
 
 
+@pytest.mark.slow
 def test_a_rare_match_is_found_among_many(space: Space) -> None:
     """Rows are filtered before they are ranked: 3,000 better matches do not hide the one."""
     rows: list[dict[str, Any]] = [{"text": f"The river {n}, river and river.", "meta": {"n": n}} for n in range(3_000)]
@@ -269,6 +270,7 @@ _FILTERS = st.recursive(
 
 
 @given(rows=st.lists(st.dictionaries(st.sampled_from("xyz"), _VALUES, max_size=3), max_size=6), wanted=_FILTERS)
+@pytest.mark.slow
 def test_the_index_agrees_with_each_memory_read_by_itself(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> None:
     """The filter over columns selects what the filter over one memory at a time selects."""
     import numpy as np

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence import RemanenceError
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.language.framing import is_frame, plain_line, strip_frames
@@ -230,7 +231,7 @@ def is_linear(read: Callable[[str], object], grow: Callable[[int], str]) -> bool
 
 @pytest.mark.parametrize("name", PATHS)
 @given(grow=growing())
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @example(grow=Grown("", ["Monday "], "", "repeated"))
 @example(grow=Grown("", ["."], "x", "repeated"))
 @example(grow=Grown("", [" "], "x", "repeated"))
@@ -261,7 +262,7 @@ def test_the_measurement_notices_quadratic_time() -> None:
 
 @pytest.mark.parametrize("name", PATHS)
 @given(text=st.one_of(st.text(), pieces, st.text(alphabet="0123456789-/:., ")))
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 def test_only_our_errors_are_raised(name: str, text: str) -> None:
     """Whatever somebody types."""
     with suppress(RemanenceError):
@@ -269,7 +270,7 @@ def test_only_our_errors_are_raised(name: str, text: str) -> None:
 
 
 @given(texts=st.lists(st.one_of(st.text(max_size=60), pieces), min_size=1, max_size=4), question=st.text(max_size=60))
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 def test_a_space_raises_only_our_errors(texts: list[str], question: str) -> None:
     """On the way in and on the way out."""
     with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:
@@ -300,7 +301,12 @@ lines = st.one_of(
 
 
 @given(header=st.dictionaries(st.sampled_from(("embedder", "lines", "spaces", "x")), plain_json), body=st.lists(lines))
-@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(30),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_an_import_raises_only_our_errors(tmp_path: Path, header: dict[str, Any], body: list[dict[str, Any]]) -> None:
     """A file with any content and the right checksums; and nothing of it is kept."""
     path = tmp_path / "a.jsonl"

@@ -63,6 +63,7 @@ def test_a_memory_is_found_by_its_words_in_another_form(memory: str, question: s
     assert found_first([*others, memory], question) == memory
 
 
+@pytest.mark.slow
 def test_nine_in_ten_of_the_cases_are_found() -> None:
     """In each language in a space of its own, beside English; English itself always."""
     spaces: dict[str, list[dict[str, str]]] = defaultdict(list)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from remanence import errors
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.ledger import codec, open_ledger, sqlite, tables
@@ -127,7 +128,7 @@ def answers(ledger: Any) -> list[Any]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.lists(STEPS, max_size=4), max_size=5))
 def test_the_database_answers_as_the_list_does(
     tmp_path_factory: pytest.TempPathFactory, transactions: list[list[tuple[Any, ...]]]

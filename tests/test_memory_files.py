@@ -239,6 +239,7 @@ async def test_every_command_has_an_async_twin(files: MemoryFiles) -> None:
     assert (await files.aview(NOTES)).endswith("     1\tx\n     2\ty\n     3\t")
 
 
+@pytest.mark.slow
 def test_any_story_reads_as_in_the_implementation_of_anthropic(space: remanence.Space, tmp_path: Path) -> None:
     """The same commands, on its folder and on a space: the same results, errors and files."""
     memory = pytest.importorskip("anthropic.lib.tools._beta_builtin_memory_tool", reason="needs the anthropic SDK")

@@ -257,6 +257,7 @@ class TestStats:
 
 
 class TestCompact:
+    @pytest.mark.slow
     def test_it_gives_back_room_and_no_line(self, reopen: Reopen) -> None:
         """What was erased took room; answers are as before."""
         space = reopen()

@@ -36,10 +36,12 @@ def telling(space: Space, text: str, day: str) -> None:
 WAYS = [adding, keyed, remembering, telling]
 
 
-@pytest.fixture(params=WAYS, ids=lambda way: way.__name__)
-def moved(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Space]:
-    """Alice moved twice and changed her job, and much else happened meanwhile; none of it says until when."""
-    with remanence.open(None, clock=clock, worker=False) as space:
+@pytest.fixture(scope="module", params=WAYS, ids=lambda way: way.__name__)
+def moved(request: pytest.FixtureRequest) -> Iterator[Space]:
+    """Alice moved twice and changed her job, and much else happened meanwhile; none of it says until when.
+
+    The tests only ask it."""
+    with remanence.open(None, clock=FakeClock("2026-05-04T09:00"), worker=False) as space:
         happened = [(day, f"Alice lives in {town}.") for day, town in LIVES]
         happened += [(day, f"Alice works at {firm}.") for day, firm in WORKS]
         happened += [(f"2025-{m:02}-20", f"Alice painted a fence on {m}/20/2025.") for m in range(1, 12)]
@@ -339,6 +341,7 @@ def test_how_long_counts_from_when_it_was_said(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("text", ["before ", "did ", "did before ", "how did ", "used to ", "has Bob ever "])
+@pytest.mark.slow
 def test_a_question_of_any_length_is_read(text: str, clock: FakeClock) -> None:
     """A pattern that goes back over it again and again would take minutes."""
     with remanence.open(None, clock=clock) as space:

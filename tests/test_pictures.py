@@ -262,6 +262,7 @@ def test_edges_between_the_same_two_nodes_can_be_told_apart() -> None:
     assert around > 0
 
 
+@pytest.mark.slow
 def test_two_thousand_nodes_are_no_trouble() -> None:
     """Every one of them has a place of its own, and stands on the sheet."""
     layout = lay_out(scattered(2000))

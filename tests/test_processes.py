@@ -35,17 +35,17 @@ WRITER = """
 name = sys.argv[2]
 wait()
 with opened() as space:
-    for number in range(60):
+    for number in range(30):
         space.add(f"{name} wrote line {number} of the log.", key=f"{name}-{number}")
         space.add(f"The shared page was last touched by {name}, time {number}.", key="shared")
-    space.add_many([{"text": f"{name} wrote line {number} of the log."} for number in range(60, 120)])
+    space.add_many([{"text": f"{name} wrote line {number} of the log."} for number in range(30, 60)])
 """
 
 READER = """
 wait()
 seen = 0
 with opened() as space:
-    while seen < 241:
+    while seen < 121:
         now = space.count()
         assert now >= seen, f"{now} memories, and there were {seen}"
         space.recall("Who wrote line 7 of the log?")
@@ -120,54 +120,47 @@ def test_two_writers_and_a_reader_lose_nothing(location: str, start: Start) -> N
 
     with remanence.open(location, embedder=HashingEmbedder()) as space:
         texts = sorted(memory.text for memory in space.memories())
-        expected = [f"{name} wrote line {n} of the log." for name in ("Ada", "Bo") for n in range(120)]
+        expected = [f"{name} wrote line {n} of the log." for name in ("Ada", "Bo") for n in range(60)]
         assert [text for text in texts if "shared" not in text] == sorted(expected)
-        assert len(texts) == 241, "the shared page is one memory"
-        assert space.verify().entries == 240 + 120
+        assert len(texts) == 121, "the shared page is one memory"
+        assert space.verify().entries == 120 + 60
         assert space.admin.check() == {}
 
 
-def test_each_sees_the_others_lines_at_its_next_call(start: Start) -> None:
-    """Two processes that stay open answer with what the other has just said, by every signal."""
-    one, two = start(HOLDER), start(HOLDER)
-
-    assert tell(one, "add Bob plays the cello.") == "waiting"
-    assert tell(two, "What does Bob play?").startswith("Bob plays the cello.")
-    ended_well(one)
-    ended_well(two)
-
-
 def test_a_second_process_works_while_the_first_holds_the_vectors(location: str, start: Start) -> None:
-    """Only one can hold the index on disk; the other makes its own and answers the same."""
+    """Only one can hold the index on disk; the other makes its own and answers the same. Each answers with what the
+    other has just said."""
     first = start(HOLDER)
     with remanence.open(location, embedder=HashingEmbedder()) as space:
         space.add("Carol keeps bees on the roof.")
         [hit] = space.recall("bees roof", signals=["vectors"], limit=1)
         assert hit.memory.text == "Carol keeps bees on the roof."
         assert "vectors" not in space.recall("bees").missing
+        assert tell(first, "add Bob plays the cello.") == "waiting"
+        assert space.recall("What does Bob play?")[0].memory.text == "Bob plays the cello."
         assert tell(first, "Who keeps bees?").startswith("Carol keeps bees on the roof.")
         assert space.admin.check() == {}
     ended_well(first)
 
     with remanence.open(location, embedder=HashingEmbedder()) as space:
-        assert space.count() == 2
+        assert space.count() == 3
         assert space.admin.check() == {}
 
 
 def test_a_space_made_by_two_processes_at_the_same_moment(location: str, start: Start) -> None:
     """Neither is in the other's way, and both first lines are there."""
-    makers = [start(MAKER, name) for name in ("Ada", "Bo", "Cy")]
+    makers = [start(MAKER, name) for name in ("Ada", "Bo")]
     assert not ledger_exists(location)
     for maker in makers:
         assert maker.stdin is not None
         maker.stdin.write("go\n")
         maker.stdin.flush()
     for maker in makers:
-        assert int(ended_well(maker)) in (1, 2, 3)
+        assert int(ended_well(maker)) in (1, 2)
 
     with remanence.open(location, embedder=HashingEmbedder()) as space:
-        assert {memory.text.split()[0] for memory in space.memories()} == {"Ada", "Bo", "Cy"}
-        assert space.verify().entries == 3
+        assert {memory.text.split()[0] for memory in space.memories()} == {"Ada", "Bo"}
+        assert space.verify().entries == 2
 
 
 def test_a_process_that_slept_through_an_erasure_does_not_write_the_words_back(home: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
 import remanence
+from examples import examples
 from remanence import Space
 from remanence.events import Remembered
 from remanence.language.text import tokens
@@ -56,13 +57,13 @@ SPAN = st.builds(
 )
 # Lives are short and readable as they are; to shrink one takes minutes.
 quick = settings(
-    max_examples=60,
+    max_examples=examples(20),
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )
-slow = settings(quick, max_examples=6)
+slow = settings(quick, max_examples=examples(3))
 
 
 def live(space: Space, clock: FakeClock, steps: list[tuple[Any, ...]], known: list[str] | None = None) -> list[str]:

@@ -233,6 +233,7 @@ def test_a_name_or_a_folder_that_is_not_there_says_how(tmp_path: Path, monkeypat
     assert not (tmp_path / "memory").exists()
 
 
+@pytest.mark.slow
 def test_a_stock_cross_encoder_by_name_or_folder(clock: FakeClock) -> None:
     """On a text of any length, and replayed as it was."""
     place = catalogue.installed_folder(LARGER)

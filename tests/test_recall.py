@@ -360,6 +360,7 @@ with remanence.open(sys.argv[1], clock=FakeClock("2026-05-04")) as space:
 """
 
 
+@pytest.mark.slow
 def test_ties_are_broken_the_same_way_in_every_process(home: Path) -> None:
     """First come, first served, whatever seed the hashes of a process have."""
     runs = [
@@ -410,11 +411,12 @@ def test_only_the_signals_asked_for_speak(town: Space, signal: str) -> None:
     assert {*found.abstained, *found.missing} <= {signal}
 
 
-def test_the_question_can_bring_its_vector(space: Space) -> None:
-    """Then the embedder is not asked."""
+@pytest.mark.parametrize("length", [5, 1e300, 1e-300], ids=str)
+def test_the_question_can_bring_its_vector(space: Space, length: float) -> None:
+    """Then the embedder is not asked. Its length does not matter, even where float32 has no such numbers."""
     space.add("Alice lives in Porto.")
-    vector = HashingEmbedder().embed_query("Alice lives in Porto.")
-    [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * 5)
+    vector = HashingEmbedder().embed_query("Alice lives in Porto.").astype(float)
+    [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * length)
 
     assert hit.evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
@@ -680,6 +682,7 @@ async def test_async_twins_leave_the_loop_alone(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("place", ["memory", "folder"])
+@pytest.mark.slow
 def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: FakeClock, place: str) -> None:
     """Eight of them, on one space and its children."""
     with remanence.open(home if place == "folder" else None, embedder=HashingEmbedder(), clock=clock) as space:

@@ -467,6 +467,7 @@ def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock)
         other.close()
 
 
+@pytest.mark.slow
 def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
     """Queued, killed in the middle of reading, taken up at the next opening."""
     program = textwrap.dedent(

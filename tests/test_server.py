@@ -24,6 +24,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 import remanence
+from examples import examples
 from live_server import served
 from remanence import InvalidInput, Space
 from remanence.cli import main
@@ -412,7 +413,7 @@ def test_the_description_is_exact(space: Space) -> None:
             continue
 
         @hypothesis.settings(
-            max_examples=6,
+            max_examples=examples(4),
             deadline=None,
             database=None,
             phases=[hypothesis.Phase.generate],

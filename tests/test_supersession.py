@@ -345,6 +345,7 @@ def traces(home: Path) -> list[str]:
 
 @pytest.mark.parametrize("snapshot", ["no snapshot", "a snapshot before", "a snapshot before and after"])
 @pytest.mark.usefixtures("with_files")
+@pytest.mark.slow
 def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot: str) -> None:
     """Neither the words nor the name; the line stays, so the ledger still verifies."""
     space = reopen()

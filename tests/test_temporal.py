@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence.errors import InvalidInput
 from remanence.language.temporal import TimePhrase, find_stated_times, find_times, parse_moment, parse_window
 from remanence.language.temporal.dateparser_times import _codes, _find, _language
@@ -345,7 +346,7 @@ _PHRASE = (
 _WORDS = st.sampled_from(_PHRASE.split())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.text() | st.lists(_WORDS, max_size=14).map(" ".join), st.datetimes())
 def test_no_text_raises_and_every_span_lies_inside(text: str, now: datetime) -> None:
     """Whatever is said, whenever: phrases in order, inside the text, none of them backwards."""
@@ -358,7 +359,7 @@ def test_no_text_raises_and_every_span_lies_inside(text: str, now: datetime) -> 
         at = phrase.end
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.text(max_size=30) | st.lists(_WORDS, max_size=5).map(" ".join))
 def test_a_parameter_is_read_or_refused(text: str) -> None:
     """Never another error than InvalidInput."""
@@ -369,6 +370,7 @@ def test_a_parameter_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["-1", "day before ", "two days after ", "from 3 to ", "1/2/", "last ", "🦀٣"])
+@pytest.mark.slow
 def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
     """A megabyte of almost-times is done in seconds."""
     started = time.perf_counter()
@@ -651,6 +653,7 @@ def test_a_time_of_day_may_have_a_time_zone(text: str, window: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["in May ", "on Friday and ", "am 3. Mai ", "vor drei ", '"Friday" ', "明日"])
+@pytest.mark.slow
 def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
     started = time.perf_counter()
     find_stated_times(text * (100_000 // len(text)), NOW)

@@ -24,6 +24,7 @@ def entries(lines: list[str]) -> dict[tuple[str, str], int]:
     return found
 
 
+@pytest.mark.slow
 def test_the_file_is_what_the_table_gives() -> None:
     """To the hundredth: another processor rounds otherwise, and may put another word last."""
     head, *shipped = THESAURUS_FILE.read_text(encoding="ascii").splitlines()

@@ -24,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence import InvalidInput, Space
 from remanence.admin import import_vectors
 from remanence.admin.export_file import remap_positions
@@ -239,7 +240,7 @@ class TestExact:
         assert plain.digest == packed.digest
 
     @given(st.lists(st.tuples(st.sampled_from("arfuekl"), st.integers(0, 5)), max_size=25))
-    @settings(max_examples=25, deadline=None, derandomize=True)
+    @settings(max_examples=examples(10), deadline=None, derandomize=True)
     def test_whatever_was_done_comes_back(
         self, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
     ) -> None:

@@ -455,6 +455,7 @@ def test_where_there_is_no_way_there_is_no_path(space: Space) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=18), st.integers(1, 8))
+@pytest.mark.slow
 def test_a_path_is_as_short_as_a_search_from_one_end_finds(ties: list[tuple[int, int]], most: int) -> None:
     """Meeting in the middle costs nothing in length, and finds a way exactly where there is one."""
     import remanence

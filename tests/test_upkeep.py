@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence import InvalidInput, NotFound, Receipt
 from remanence.cli import main
 from remanence.errors import LedgerUnavailable
@@ -604,6 +605,7 @@ class TestOneRunAtATime:
         ):
             second.upkeep.gc(dry_run=False)
 
+    @pytest.mark.slow
     def test_and_another_program_is_kept_out_while_it_lives(
         self, reopen: Callable[..., remanence.Space], clock: FakeClock
     ) -> None:
@@ -834,7 +836,7 @@ MEMORIES = st.builds(
     st.lists(rows_saying(SENTENCE), max_size=8),
 )
 EVERY = ("decay", "gc", "clusters", "consolidate", "promote", "discover")
-QUIET = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def lived(rows: list[dict[str, Any]], days: int) -> Iterator[remanence.Space]:
@@ -862,6 +864,7 @@ class TestProperties:
 
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]))
+    @pytest.mark.slow
     def test_a_dry_run_changes_nothing(self, rows: list[dict[str, Any]], days: int) -> None:
         """Not one line, and not one digit of an answer."""
         for space in lived(rows, days):
@@ -875,6 +878,7 @@ class TestProperties:
 
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]), st.sampled_from(["forget", "archive"]))
+    @pytest.mark.slow
     def test_applied_and_undone_is_as_before(self, rows: list[dict[str, Any]], days: int, how: str) -> None:
         """The same answers with the same scores; and the ledger only grew."""
         for space in lived(rows, days):
@@ -890,6 +894,7 @@ class TestProperties:
 
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]), st.sampled_from([*PLANS, "index_vault"]))
+    @pytest.mark.slow
     def test_no_step_ever_takes_a_line_away(
         self, tmp_path: Path, rows: list[dict[str, Any]], days: int, step: str
     ) -> None:
@@ -906,6 +911,7 @@ class TestProperties:
 
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]))
+    @pytest.mark.slow
     def test_two_runs_in_a_row_equal_one(self, rows: list[dict[str, Any]], days: int) -> None:
         """The second finds nothing to do."""
         for space in lived(rows, days):
@@ -917,6 +923,7 @@ class TestProperties:
 
     @QUIET
     @given(MEMORIES)
+    @pytest.mark.slow
     def test_what_was_planned_is_what_is_done(self, rows: list[dict[str, Any]]) -> None:
         """A plan applied later does what it said."""
         for space in lived(rows, 20):

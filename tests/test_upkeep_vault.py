@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import remanence
+from examples import examples
 from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import notes
@@ -492,7 +493,7 @@ class TestNames:
         assert (vault / "entities" / f"{file}.md").is_file()
         assert f"[[{file}" in note_of(vault, "something").read_text("utf-8")
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(75), deadline=None)
     @example("A/B", "A:B")
     @example("A/B", "A B")
     @example("x" * 300, "x" * 299)
@@ -507,7 +508,7 @@ class TestNames:
         assert not set(first) & set('/\\:*?"<>|\n\0[]#^')
         assert not first.startswith(".")
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(75), deadline=None)
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.lists(st.text(max_size=9)))
     def test_a_note_is_read_as_it_was_written(self, body: str, tags: list[str]) -> None:
         """Whatever is in it, and nobody is taken to have edited it."""

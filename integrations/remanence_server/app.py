@@ -28,7 +28,7 @@ from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
 from remanence_server.problems import Problem, Refused, problem, problem_of
-from remanence_server.routes import add_operation_routes
+from remanence_server.routes import operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
@@ -81,7 +81,7 @@ def create_app(
         title="Remanence", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, summary=_SUMMARY
     )
     app.state.server = state
-    add_operation_routes(app.router)
+    app.router.routes.extend(operation_routes())
     app.include_router(other_routes.router)
     add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Protocol
 
@@ -15,6 +16,7 @@ from fastapi.routing import APIRoute
 from pydantic import create_model
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from remanence import Space
 from remanence.service import requests
@@ -63,8 +65,10 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "What If-None-Match names is still the answer"}}
 
 
-def add_operation_routes(router: APIRouter) -> None:
-    """Add the routes of all operations."""
+@functools.cache
+def operation_routes() -> Sequence[BaseRoute]:
+    """The routes of all operations. They are made once: each takes its state from the application of its request."""
+    router = APIRouter()
     # What is asked for most comes first, as routes are tried in this order. Paths without a name in braces come before
     # the others: /memories/find is no id of a memory.
     for operation in sorted(OPERATIONS.values(), key=lambda each: (each.name not in _RECALLS, "{" in each.path)):
@@ -82,6 +86,7 @@ def add_operation_routes(router: APIRouter) -> None:
             tags=[_tag(operation)],
             openapi_extra=None if operation.method == "GET" else {"parameters": [_KEY_PARAMETER]},
         )
+    return tuple(router.routes)
 
 
 _KEY_PARAMETER = {

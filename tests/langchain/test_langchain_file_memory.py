@@ -103,6 +103,7 @@ def test_a_model_of_anthropic_gets_its_own_tool(space: remanence.Space) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_chat_model_of_langchain_anthropic_takes_the_tool(space: remanence.Space) -> None:
     """The request that it would send names the tool and the beta that it belongs to."""
     anthropic = pytest.importorskip("langchain_anthropic", reason="needs langchain-anthropic")

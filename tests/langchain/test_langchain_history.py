@@ -195,6 +195,7 @@ with remanence.open(sys.argv[1], embedder=HashingEmbedder()) as space:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(home: Path, reopen: Callable[..., Space]) -> None:
     """And a reader who was there before sees what they wrote."""
     chat = RemanenceChatMessageHistory(reopen(), "monday")

@@ -397,6 +397,7 @@ def test_a_reply_that_is_structured_output_is_remembered(space: Space, ask: Call
     ]
 
 
+@pytest.mark.slow
 def test_a_message_over_the_limit_is_one_warning(
     space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -36,6 +36,7 @@ def hello(agent: Any, context: Any = None, **configurable: Any) -> Any:
 
 
 @pytest.mark.run_config
+@pytest.mark.slow
 async def test_fifty_users_at_once_each_see_their_own(space: Space) -> None:
     """A model that repeats all it was given, three turns each, all at the same time, by both ways of saying
     who it is: no answer and no space holds anything of anybody else."""

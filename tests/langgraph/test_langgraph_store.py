@@ -189,6 +189,7 @@ def test_a_batch_reads_before_it_writes(store: RemanenceStore) -> None:
     assert store.get(BOB, "b") is None
 
 
+@pytest.mark.slow
 def test_a_large_batch_is_kept_whole(store: RemanenceStore) -> None:
     """Thousands of puts at once, each found again."""
     store.batch([PutOp(BOB, f"k{n}", {"n": n, "text": f"note {n}"}) for n in range(2_500)])
@@ -627,6 +628,7 @@ def test_a_store_is_there_after_a_restart(reopen: Callable[..., remanence.Space]
     assert [item.key for item in after.search((), query="kept")] == ["a"]
 
 
+@pytest.mark.slow
 def test_many_threads_lose_nothing(store: RemanenceStore) -> None:
     """Eight threads put, read and search at once; every item of each is there."""
     failures: list[BaseException] = []
@@ -660,6 +662,7 @@ def write_from_elsewhere(home: str) -> None:
         store.delete(BOB, "a")
 
 
+@pytest.mark.slow
 def test_two_processes_share_one_folder(home: Path) -> None:
     """What another process puts and deletes is seen at the next call."""
     with remanence.open(home, embedder=HashingEmbedder()) as space:

@@ -120,6 +120,7 @@ async def test_what_was_erased_is_not_heard_again(space: remanence.Space) -> Non
     assert kept(space) == ["Noted.", "Go on."]
 
 
+@pytest.mark.slow
 async def test_fifty_sessions_at_once_hear_of_nobody_else(space: remanence.Space) -> None:
     """One block, one space: a session recalls what was said in it."""
     block = RemanenceMemoryBlock(space)

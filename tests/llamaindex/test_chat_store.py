@@ -224,6 +224,7 @@ for number in range(20):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_begin_a_session_at_once_share_it(home: Path) -> None:
     """Neither begins it anew over the other's messages."""
     store = RemanenceChatStore(location=home)

@@ -13,6 +13,7 @@ from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from sqlalchemy import select
 
 import remanence
+from examples import examples
 from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore
 from llamaindex.scripted import calling
 
@@ -39,7 +40,7 @@ def outcome(call: Any, *given: Any) -> Any:
         return None
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(examples(3)))
 def test_as_simple_chat_store_does(space: remanence.Space, seed: int) -> None:
     """Every method, after every step the same keys in the same order with the same messages."""
     dice = random.Random(seed)
@@ -75,7 +76,7 @@ async def rows_of(store: SQLAlchemyChatStore, key: str) -> list[int]:
         return [row[0] for row in await session.execute(query)]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(examples(2)))
 async def test_as_sqlalchemy_chat_store_does(space: remanence.Space, seed: int) -> None:
     """Every method, after every step the same messages under each status."""
     dice = random.Random(seed)

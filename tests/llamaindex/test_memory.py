@@ -285,6 +285,7 @@ def test_a_blank_question_asks_nothing(space: remanence.Space, embedder: Countin
     assert embedder.asked == []
 
 
+@pytest.mark.slow
 async def test_fifty_users_at_once_see_their_own_and_nothing_else(space: remanence.Space) -> None:
     """Each holds a space, and what one holds is all one can see."""
 
@@ -302,6 +303,7 @@ async def test_fifty_users_at_once_see_their_own_and_nothing_else(space: remanen
         assert {f"code{other:03}" for other in range(50) if f"code{other:03}" in answer} == {f"code{number:03}"}
 
 
+@pytest.mark.slow
 async def test_fifty_sessions_of_one_user_keep_their_windows_apart(space: remanence.Space) -> None:
     """They share what is remembered, not what is being said."""
 
@@ -423,6 +425,7 @@ def test_calls_and_pictures_take_room_too(space: remanence.Space) -> None:
         assert texts(memory.get()) == ["Second."]
 
 
+@pytest.mark.slow
 def test_a_message_over_the_limit_is_one_warning(space: remanence.Space, caplog: pytest.LogCaptureFixture) -> None:
     """Its beginning is remembered."""
     memory = RemanenceMemory(space)

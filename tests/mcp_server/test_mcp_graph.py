@@ -161,6 +161,7 @@ async def test_any_story_is_answered_as_by_the_rules_of_that_server(space: reman
     assert failures > 10
 
 
+@pytest.mark.slow
 async def test_a_large_graph_is_read_in_parts_that_fit(space: remanence.Space) -> None:
     """The first complaint about that server is a graph of 80,000 tokens in one answer."""
     observations = [f"observation {number} of some length" for number in range(30)]

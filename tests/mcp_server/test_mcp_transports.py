@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,6 +110,7 @@ def serving(server: Any) -> Iterator[str]:
     thread.start()
     while not running.started:
         assert thread.is_alive()
+        time.sleep(0.01)
     try:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:

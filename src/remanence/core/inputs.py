@@ -125,13 +125,17 @@ def vector(value: object) -> NDArray[np.float32] | None:
     import numpy as np
 
     try:
-        array = np.asarray(value, np.float32)
-    except (TypeError, ValueError) as error:
+        array = np.asarray(value, np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
         raise InvalidInput(f"vector={shown(value)} is not a list of numbers: {error}.") from None
-    length = float(np.linalg.norm(array)) if array.ndim == 1 else float("nan")
-    if not np.isfinite(length):
+    if array.ndim != 1 or not np.isfinite(array).all():
         raise InvalidInput(f"vector has the shape {array.shape} or holds no finite numbers. Give one flat list.")
-    return array / length if length else array
+    # By the largest number first: the squares of large numbers are infinite, and so are they themselves as float32.
+    largest = np.abs(array).max(initial=0.0)
+    if largest:
+        array = array / largest
+        array /= np.linalg.norm(array)
+    return array.astype(np.float32)
 
 
 def positive_int(value: object, what: str, most: int | None = None) -> int:

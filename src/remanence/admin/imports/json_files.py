@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ _MAX_DIRECTORY_BYTES = 64 * 2**20  # of a zip file: room for half a million name
 _MAX_RATIO, _FREE_BYTES = 200, 32 * 2**20
 """Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is no export."""
 _TRUNCATED_WITHIN = 16  # an error that near to the end of a piece may only mean that the piece ends there
-_BLANK = " \t\r\n"
+_VALUE = re.compile(r"[^ \t\r\n,]")  # what is not between two values
 
 ZIP_MAGIC = b"PK"
 UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
@@ -152,9 +153,11 @@ def _objects(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
         return len(buffer) > waiting
 
     while True:
-        while at < len(buffer) and buffer[at] in _BLANK + (",[" if not in_list else ","):
-            in_list = in_list or buffer[at] == "["
-            at += 1
+        found = _VALUE.search(buffer, at)
+        at = found.start() if found else len(buffer)
+        if not in_list and buffer.startswith("[", at):
+            in_list, at = True, at + 1
+            continue
         if at == len(buffer):
             if not more():
                 if in_list:
