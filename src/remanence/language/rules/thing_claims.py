@@ -18,12 +18,14 @@ from remanence.language.rules.lexicon import FIRST_NAMES, HONORIFICS, KINSHIP_TI
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
 from remanence.language.rules.thing_phrases import (
+    EQUALS,
     NO_SUBJECT,
     PREPOSITIONS,
     PUNCTUATION,
     Subject,
     is_adverb,
     is_identifier,
+    is_verb,
     names_something,
     phrase_at,
     skip_adverbs,
@@ -47,7 +49,7 @@ _MAX_SENTENCES = 40
 _MAX_SENTENCE_CHARS = 300
 _MAX_CLAUSES = 6
 _DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
-_MAY_CLAIM = re.compile(r"[A-HJ-Z0-9=€$£#_`]|I(?![ '’])|[a-z]-[a-z]|\b(?:tomorrow|every|next|tonight)\b")
+_MAY_CLAIM = re.compile(r"[A-HJ-Z0-9=€$£#_`]|I(?![ '’])|[a-z]-[a-z]|\b(?:tomorrow|every|next|tonight|t(?:wo|hree|en)|f(?:our|ive)|six)\b")
 """A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
 _NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
@@ -69,6 +71,8 @@ _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<ro
 _GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
 _CALENDAR_DATE = re.compile(rf"\d|\b(?:{load_pattern('months')})\b")
 _EVALUATIVE = load_words("evaluative_words")
+_PRONOUNS = word_set("it it's it’s which")
+_CONSEQUENCES = word_set("cost mean make cause allow help give result save take bring let lead keep explain")
 _REPORTED = word_set("says say states state shows confirms")
 
 
@@ -141,12 +145,16 @@ class _SentenceReader:
         self.is_command, self.opens_text = is_command, opens_text
         self.subject: str | None = None
         """The subject of the last clause: "its owner" is that of this one."""
+        self.object: str | None = None
+        """What the last claim leads to, if that has a name."""
 
     def claims(self) -> Iterator[Triple]:
         at = 0
         for _ in range(_MAX_CLAUSES):
             found, stop = self._clause(at)
             yield from found
+            last = found[-1].object if found else ""
+            self.object = last if last in self.statement.kinds or is_identifier(last) else None
             if not found and stop == at and not self._is_fronted(at):
                 return  # no verb: what follows the comma belongs to this, as in "Auburn, Alabama is"
             at = self._next_clause(max(stop, at))
@@ -174,7 +182,7 @@ class _SentenceReader:
         done = self._done_to(at)
         if done is not None:
             return done
-        own = self._own_attribute(at)
+        own = self._own_attribute(at) or self._of_last_subject(at)
         if own is not None:
             return own
         subject = subject_at(self.words, at, self.text)
@@ -189,12 +197,13 @@ class _SentenceReader:
         """Whether what looks like a verb may belong to a noun: "and the Port Authority located at Ground Zero"."""
         lower = self.words[at].lower
         following = self.words[at + 1].lower if at + 1 < len(self.words) else ""
-        return lower in PARTICIPLES and lower not in PRESENT_FORMS and following in PREPOSITIONS and following != "to"
+        is_other_form = lower in PRESENT_FORMS or lower in BASE_FORMS
+        return lower in PARTICIPLES and not is_other_form and following in PREPOSITIONS and following != "to"
 
     def _is_person(self, name: str) -> bool:
         """Whether this is surely somebody; what only acts like a person may be a firm."""
         first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
-        return first in FIRST_NAMES or (
+        return (first in FIRST_NAMES and not name.islower()) or (
             self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES
         )
 
@@ -236,7 +245,7 @@ class _SentenceReader:
                 return False
         attribute = _ATTRIBUTE_OF.fullmatch(name)
         if attribute is not None and predicate in ("is", "is_a") and not _is_attribute(attribute["attribute"]):
-            return False  # the reason for Brexit
+            return names_something(value)  # not "the reason for Brexit is a lie"
         has_name = (
             is_identifier(name.partition(" ")[0])
             or any(known in name for known in self.statement.kinds)
@@ -245,9 +254,10 @@ class _SentenceReader:
         )
         if not names_something(value) and not is_date_predicate(predicate):
             return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
-        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text == "=":
+        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
             return True
-        return self.opens_text and predicate not in _IS_PREDICATES  # "Auditor was …": whose, was said before
+        # "Auditor was …": whose, was said before. "Prod database is …" tells.
+        return self.opens_text and (predicate not in _IS_PREDICATES or " " in name)
 
     def _triple(self, name: str, predicate: str, value: str) -> Triple:
         """The claim; "the API's rate limit is 300" is one about the API."""
@@ -270,8 +280,11 @@ class _SentenceReader:
         inside = self.statement._replace(words=self.words[:end])
         name = subject.names[0]
         text = self.text[self.words[begin].start : self.words[end - 1].end]
-        if subject.is_definite and (text in self.statement.kinds or is_identifier(text)):
-            return (text,), []
+        if self.words[begin].lower in ("the", "our"):
+            text = text[4:]
+        owned = _POSSESSIVE.fullmatch(name)
+        if (subject.is_definite or owned is not None) and (text in self.statement.kinds or is_identifier(text)):
+            return (text,), [] if owned is None else [_attribute_claim(owned, text)]
         parent = _PARENT.match(text)
         if parent is not None:
             return subject.names, [Triple(name, f"{parent['role']}_of", parent["owner"])]
@@ -337,6 +350,23 @@ class _SentenceReader:
         if value is None or value["attribute"].split()[-1] not in ATTRIBUTE_NOUNS:
             return None
         return [Triple(self.subject, _snake(value["attribute"]), value["value"])], end
+
+    def _of_last_subject(self, at: int) -> tuple[list[Triple], int] | None:
+        """The claims of "it's in Porto now" after a clause about something, and of "…, which runs on Redis" about what
+        the last claim leads to."""
+        lower = self.words[at].lower
+        if lower == "which":
+            subject, verb = self.object, at + 1
+            after = self.words[verb].lower if verb < len(self.words) else ""
+            if PRESENT_FORMS.get(after) in _CONSEQUENCES:
+                return None  # all of the clause does so
+        else:
+            subject, verb = self.subject, at + (lower == "it")
+        if subject is None or lower not in _PRONOUNS or (lower == "it" and not is_verb(self.words, verb)):
+            return None
+        claims, stop = claims_of_verb(self.statement, verb)
+        claims = [] if self._is_negated(verb) else [claim for claim in claims if names_something(claim[1])]
+        return [Triple(subject, predicate, value) for predicate, value in claims], max(stop, at)
 
     def _is_negated(self, at: int) -> bool:
         """Whether the clause around a word denies something, or tells what is to come."""
