@@ -114,7 +114,7 @@ def is_identifier(word: str) -> bool:
 
 
 def is_adverb(word: str) -> bool:
-    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in _NOT_ADVERBS)
+    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word.isalpha() and word not in _NOT_ADVERBS)
 
 
 def skip_adverbs(words: Sequence[Word], at: int) -> int:
@@ -224,7 +224,7 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
         return False  # "small acts of love"
     if lower in PRESENT_FORMS:  # in "the tests run", "the builds are" it is a plural noun
         base_follows = after in BASE_FORMS and lower in _PLURAL_NOUNS
-        return not (after in BE or after in HAVE or after == "get" or base_follows)
+        return not (after in BE or after in HAVE or after == "get" or base_follows or _disagrees(words[at - 1]))
     if lower in PAST_FORMS:
         return True
     if lower in BASE_FORMS or lower == "get":
@@ -235,6 +235,11 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
         )
         return plural and after not in PRESENT_FORMS and after not in BE and after not in HAVE
     return False
+
+
+def _disagrees(noun: Word) -> bool:
+    """Whether a noun is surely a plural, to which "stocks" and "books" are no verbs."""
+    return noun.text.islower() and noun.lower.endswith("s") and not noun.lower.endswith(("ss", "us", "is", "ws", "cs"))
 
 
 def time_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:

@@ -75,7 +75,7 @@ _PLAIN_OBJECT = re.compile(r"[a-z][a-z-]*(?: [a-z-]+){0,2}")
 _ROLE_OF = re.compile(r"(?P<noun>[a-z-]+(?: [a-z-]+)?) of (?:the |our )?(?P<value>.+)")
 _SPACE = re.compile(r"\W+")
 _COMPOUNDING = word_set("in on at to into for with from within")
-"""Prepositions after an object in plain words that tell what is meant: "has offices in Lyon", "drops support for iOS"."""
+"""Prepositions after an object in plain words that tell what is meant: "has offices in Lyon", "drops support for X"."""
 _MAX_PREPOSITIONS = 3
 
 
@@ -153,8 +153,13 @@ def _claims_after_prepositions(
     """The claims with what follows prepositions. A second one belongs to the verb only if that tells where something
     is or by whom something is done: in "signed a deal for ships in Porto" it belongs to the noun."""
     claims: list[_Claim] = []
+    words, first = statement.words, _preposition_at(statement.words, skip_adverbs(statement.words, at))[0]
     for _ in range(_MAX_PREPOSITIONS):
-        at = skip_adverbs(statement.words, at)
+        at = skip_adverbs(words, at)
+        if claims and words[at : at + 1] and words[at].lower == "and" and _preposition_at(words, at + 1)[0] == first:
+            more, at = _prepositional_claims(statement, verb, at + 1, has_object=has_object, has_claims=True)
+            claims += more  # "by PostNord in Sweden and by GLS in Denmark"
+            continue
         found, stop = _prepositional_claims(
             statement, verb, at, has_object=has_object, has_claims=has_object or bool(claims)
         )
