@@ -58,7 +58,7 @@ _MAX_SENTENCE_CHARS = 300
 _MAX_CLAUSES = 6
 _DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
 _MAY_CLAIM = re.compile(
-    r"[A-HJ-Z0-9=→€$£#_`]|I(?![ '’])|[a-z]-[a-z]|\b(?:tomorrow|every|next|tonight|two|three|four|five|six|ten)\b"
+    r"[A-HJ-Z0-9=→€$£#_`]|I(?![ '’])|[a-z][-.@/][a-z]|\b(?:tomorrow|every|next|tonight|two|three|four|five|six|ten)\b"
 )
 """A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
 _NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)

@@ -287,7 +287,7 @@ def _own_name(words: Sequence[Word], begin: int, stop: int, *, is_described: boo
     for place in range(begin + 1, stop - 1):
         if words[place].lower in _NAMING:
             return place + 1
-    if stop - begin < 2 or not words[begin].text.islower():
+    if stop - begin < 2 or not words[begin].text.islower() or any(word.lower == "of" for word in words[begin:stop]):
         return begin
     if _is_label(words[stop - 1].text):
         return stop - 1
