@@ -61,7 +61,7 @@ _MAY_CLAIM = re.compile(
     r"[A-HJ-Z0-9=→€$£#_`]|I(?![ '’])|[a-z][-.@/][a-z]|\b(?:tomorrow|every|next|tonight|two|three|four|five|six|ten)\b"
 )
 """A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
-_NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
+_NEGATED = re.compile(rf"(?<![.@/-])\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
 _COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|deps|style)(?:\([\w./-]+\))?!?: ")
 _LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
