@@ -18,6 +18,7 @@ from remanence.language.rules.lexicon import FIRST_NAMES, HONORIFICS, KINSHIP_TI
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
 from remanence.language.rules.thing_phrases import (
+    BE,
     EQUALS,
     NO_SUBJECT,
     PREPOSITIONS,
@@ -298,7 +299,8 @@ class _SentenceReader:
         if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
             return True
         # "Auditor was …": whose, was said before. "Prod database is …" tells.
-        return self.opens_text and (predicate not in _IS_PREDICATES or " " in name)
+        tells = predicate not in _IS_PREDICATES or " " in name or self.words[verb].lower not in BE
+        return self.opens_text and tells
 
     def _triple(self, name: str, predicate: str, value: str) -> Triple:
         """The claim; "the API's rate limit is 300" is one about the API."""
