@@ -287,10 +287,10 @@ def _own_name(words: Sequence[Word], begin: int, stop: int, *, is_described: boo
     for place in range(begin + 1, stop - 1):
         if words[place].lower in _NAMING:
             return place + 1
-    if stop - begin < 2 or not words[begin].text.islower() or any(word.lower == "of" for word in words[begin:stop]):
+    if stop - begin < 2 or not words[begin].text.islower():
         return begin
     if _is_label(words[stop - 1].text):
-        return stop - 1
+        return begin if words[stop - 2].lower == "of" else stop - 1
     name = stop
     while words[name - 1].text[0].isupper() and not words[name - 1].text.isupper():
         name -= 1
