@@ -145,7 +145,7 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         if lower == "and":
             joints.append(place)
-        elif place > begin and lower == "(":
+        elif place > begin and lower == "(" and words[place - 1].text.islower():
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         elif lower in _MODALS or words[place].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
@@ -292,9 +292,18 @@ def _own_name(words: Sequence[Word], begin: int, stop: int, *, is_described: boo
     if _is_label(words[stop - 1].text):
         return begin if words[stop - 2].lower == "of" else stop - 1
     name = stop
-    while words[name - 1].text[0].isupper() and not words[name - 1].text.isupper():
+    while name > begin and (_is_capitalized(words[name - 1]) or _is_inside_name(words, name - 1, stop)):
         name -= 1
     return name if is_described and name < stop else begin
+
+
+def _is_capitalized(word: Word) -> bool:
+    return word.text[0].isupper() and not word.text.isupper()
+
+
+def _is_inside_name(words: Sequence[Word], at: int, stop: int) -> bool:
+    """Whether this is the "of" of "United States of America"."""
+    return words[at].lower == "of" and at + 1 < stop and at > 0 and _is_capitalized(words[at - 1])
 
 
 def _phrase_end(words: Sequence[Word], begin: int) -> int:
