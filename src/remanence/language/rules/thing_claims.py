@@ -17,6 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from remanence.language.rules.lexicon import FIRST_NAMES, HONORIFICS, KINSHIP_TITLES, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
+from remanence.language.rules.thing_attributes import (
+    ATTRIBUTE_OF,
+    OPENERS,
+    POSSESSIVE,
+    attribute_claim,
+    is_attribute,
+    labelled_claims,
+    snake_case,
+    split_compound,
+)
 from remanence.language.rules.thing_phrases import (
     BE,
     EQUALS,
@@ -48,7 +58,6 @@ from remanence.language.rules.verb_forms import (
     PARTICIPLES,
     PAST_FORMS,
     PRESENT_FORMS,
-    is_verb_form,
     participle_of,
 )
 from remanence.language.text import sentence_breaks
@@ -66,7 +75,6 @@ _NEGATED = re.compile(rf"(?<![.@/-])\b(?:{load_pattern('negating_words')})\b|n['
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
 _COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|deps|style)(?:\([\w./-]+\))?!?: ")
 _LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
-_OPENERS = load_words("thing_openers")
 _AGENTS = word_set("we i we've i've they they've we’ve i’ve we're we’re i'm i’m they're they’re")
 _PLACING_THINGS = word_set("host run store keep deploy serve publish track manage build ship")
 """What "we" do all the time: "we host the docs on Netlify"."""
@@ -74,10 +82,6 @@ _HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING | _PLACING_TH
 _CHOOSING = word_set("use used using choose chose chosen picked pick adopted selected")
 _CHOOSING_PHRASES = frozenset(("went with", "go with", "gone with", "settled on", "opted for", "standardised on"))
 _UNNAMED_USE = re.compile(r"\d|\b(?:now|this|that|everything|free|fun|sale|work|years?|months?|weeks?|days?)\b")
-_ATTRIBUTE_OF = re.compile(
-    r"(?P<attribute>[\w-]+(?: [\w-]+){0,2}) (?:of|for|on|in front of|behind) (?:the |our )?(?P<owner>.+)"
-)
-_POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s? (?P<attribute>[\w-]+(?: [\w-]+){0,2})")
 _ATTRIBUTE_VALUE = re.compile(
     r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)"
 )
@@ -134,7 +138,7 @@ def _claims_of_sentence(
         begin = commit.end()
     label = _LABEL.match(text, begin, end) if ": " in sentence else None
     if label is not None:
-        labelled = list(_labelled_claims(text, label, end, kinds, is_first=is_first))
+        labelled = list(labelled_claims(text, label, end, kinds, is_first=is_first))
         if labelled:
             yield from labelled
             return
@@ -142,35 +146,6 @@ def _claims_of_sentence(
     statement = Statement(text, split_words(text, begin, end), kinds)
     opens = is_first and label is None
     yield from _SentenceReader(statement, is_command=commit is not None, opens_text=opens).claims()
-
-
-def _labelled_claims(
-    text: str, label: re.Match[str], end: int, kinds: Mapping[str, str], *, is_first: bool
-) -> Iterator[Triple]:
-    """The claims of "Rate limit on the API: 300" and "Password resets: handled by Auth0"."""
-    head = label.group().removesuffix(": ").strip()
-    statement = Statement(text, split_words(text, label.end(), end), kinds)
-    attribute = _ATTRIBUTE_OF.fullmatch(head) or _POSSESSIVE.fullmatch(head)
-    value = phrase_at(statement.words, 0, text)
-    if attribute is not None and value is not None and _is_attribute(attribute["attribute"]):
-        rest = text[statement.words[0].start : end].partition(" (")[0].rstrip(". ")
-        yield _attribute_claim(attribute, rest if len(rest) < 40 and "," not in rest else value.text)
-    elif is_first and value is not None and _is_label_of_value(head, value.text, statement, value.next):
-        yield Triple(head.removeprefix("the ").removeprefix("The "), "is", value.text)
-    elif statement.words and participle_of(statement.words[0].lower) is not None:
-        claims, _ = claims_of_verb(statement, 0, is_passive=True)
-        yield from (Triple(head, predicate, object_) for predicate, object_ in claims)
-
-
-def _is_label_of_value(head: str, value: str, statement: Statement, stop: int) -> bool:
-    """Whether "Max upload size: 25 MB" tells a value: the head is a noun phrase, and what follows is one that has a
-    name or a number, up to a comma or the end."""
-    words = head.lower().split()
-    is_noun_phrase = len(words) > 1 and _OPENERS.isdisjoint(words) and NO_SUBJECT.isdisjoint(words)
-    if not is_noun_phrase or head in statement.kinds or any(map(is_verb_form, words[1:])):
-        return False
-    ends = stop >= len(statement.words) or statement.words[stop].text in (",", ";", "(")
-    return ends and names_something(value) and not statement.words[0].lower.startswith(("http", "@"))
 
 
 class _SentenceReader:
@@ -205,7 +180,7 @@ class _SentenceReader:
     def _is_fronted(self, at: int) -> bool:
         """Whether the part of the sentence that begins here can stand before a clause: "In March, …", "Drop X, …"."""
         first = self.words[at].lower if at < len(self.words) else ""
-        return self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in _OPENERS or is_adverb(first)
+        return self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in OPENERS or is_adverb(first)
 
     def _next_clause(self, at: int) -> int:
         """The index after the next comma or the like, or after "and" if it stands here."""
@@ -284,8 +259,8 @@ class _SentenceReader:
             following = self.words[verb + 1].lower if verb + 1 < len(self.words) else ""
             if participle_of(following) is None:
                 return False
-        attribute = _ATTRIBUTE_OF.fullmatch(name)
-        if attribute is not None and predicate in ("is", "is_a") and not _is_attribute(attribute["attribute"]):
+        attribute = ATTRIBUTE_OF.fullmatch(name)
+        if attribute is not None and predicate in ("is", "is_a") and not is_attribute(attribute["attribute"]):
             head = attribute["attribute"].lower().split()[-1]
             return names_something(value) and head not in _ABSTRACT_HEADS  # the reason for Brexit
         has_name = (
@@ -308,12 +283,12 @@ class _SentenceReader:
             return Triple(name, "is_a" if predicate == "is" else predicate, value)
         is_value = predicate in ("is", "scheduled_for")
         if is_value or _CHANGED_TO.fullmatch(predicate):
-            attribute = _POSSESSIVE.fullmatch(name) or _ATTRIBUTE_OF.fullmatch(name)
-            if attribute is not None and (is_value or _is_attribute(attribute["attribute"])):
-                return _attribute_claim(attribute, value)
-            owner, noun = _split_compound(name)
+            attribute = POSSESSIVE.fullmatch(name) or ATTRIBUTE_OF.fullmatch(name)
+            if attribute is not None and (is_value or is_attribute(attribute["attribute"])):
+                return attribute_claim(attribute, value)
+            owner, noun = split_compound(name)
             if owner and predicate != "switched_to":  # "staging db moved to OVH": it is the database that moved
-                return Triple(owner, _snake(noun), value)
+                return Triple(owner, snake_case(noun), value)
         return Triple(name, predicate, value)
 
     def _read_insertion(self, subject: Subject) -> tuple[tuple[str, ...], list[Triple]]:
@@ -325,9 +300,9 @@ class _SentenceReader:
         text = self.text[self.words[begin].start : self.words[end - 1].end]
         if self.words[begin].lower in ("the", "our"):
             text = text[4:]
-        owned = _POSSESSIVE.fullmatch(name)
+        owned = POSSESSIVE.fullmatch(name)
         if (subject.is_definite or owned is not None) and (text in self.statement.kinds or is_identifier(text)):
-            return (text,), [] if owned is None else [_attribute_claim(owned, text)]
+            return (text,), [] if owned is None else [attribute_claim(owned, text)]
         parent = _PARENT.match(text)
         if parent is not None:
             return subject.names, [Triple(name, f"{parent['role']}_of", parent["owner"])]
@@ -367,7 +342,7 @@ class _SentenceReader:
         name, stop = thing.text, thing.next
         if stop + 1 < len(self.words) and self.words[stop].lower in ("on", "of", "for"):
             owner = phrase_at(self.words, stop + 1, self.text)
-            if owner is not None and _is_attribute(name):
+            if owner is not None and is_attribute(name):
                 name, stop = f"{name} {self.words[stop].lower} {owner.text}", owner.next
         claims = passive_claims(self.statement, verb, _PARTICIPLE_OF.get(verb, lower), stop)
         return [self._triple(name, predicate, value) for predicate, value in claims], stop
@@ -429,7 +404,7 @@ class _SentenceReader:
             if subject is None:
                 return None
             claims, stop = claims_of_verb(self.statement, subject.verb)
-            noun = _snake(subject.names[0])
+            noun = snake_case(subject.names[0])
             return [
                 Triple(self.subject, noun, value) for predicate, value in claims if predicate in _IS_PREDICATES
             ], stop
@@ -438,7 +413,7 @@ class _SentenceReader:
         value = _ATTRIBUTE_VALUE.fullmatch(part)
         if value is None or value["attribute"].split()[-1] not in ATTRIBUTE_NOUNS:
             return None
-        return [Triple(self.subject, _snake(value["attribute"]), value["value"])], end
+        return [Triple(self.subject, snake_case(value["attribute"]), value["value"])], end
 
     def _gapped(self, at: int) -> tuple[list[Triple], int]:
         """The claim of "…, ledger-ui in TypeScript" after "ledger-core is written in Rust": the verb is left out."""
@@ -501,7 +476,7 @@ class _SentenceReader:
         lowers = [word.lower for word in self.words[at : at + 2]]
         if lowers == ["turns", "out"] or (lowers and lowers[0].startswith("@")):
             at += len(lowers) if lowers[0] == "turns" else 1
-        while at < len(self.words) and self.words[at].lower in _OPENERS:
+        while at < len(self.words) and self.words[at].lower in OPENERS:
             time = time_at(self.words, at + 1, self.text)
             if self.words[at].lower == "as" and at + 1 < len(self.words) and self.words[at + 1].lower == "of":
                 time = time_at(self.words, at + 2, self.text)
@@ -521,35 +496,3 @@ def _is_bare_noun(name: str) -> bool:
     """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
     words = name.lower().split()
     return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))
-
-
-def _is_attribute(noun: str) -> bool:
-    return noun.lower().split()[-1] in ATTRIBUTE_NOUNS
-
-
-def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:
-    return Triple(attribute["owner"], _snake(attribute["attribute"]), value)
-
-
-def _split_compound(name: str) -> tuple[str, str]:
-    """ "public API rate limit" as owner and attribute; empty strings if it is not such a compound."""
-    words = name.split()
-    if (
-        len(words) < 2
-        or words[-1].lower() not in ATTRIBUTE_NOUNS
-        or not PREPOSITIONS.isdisjoint(words)
-        or "of" in words
-    ):
-        return "", ""
-    is_modified = words[-2].islower() and words[-2] in _ATTRIBUTE_MODIFIERS
-    if is_modified and len(words) == 2:
-        return "", ""  # the default port
-    size = 1 + is_modified
-    return " ".join(words[:-size]), " ".join(words[-size:])
-
-
-_ATTRIBUTE_MODIFIERS = load_words("attribute_modifiers")
-
-
-def _snake(noun: str) -> str:
-    return re.sub(r"[\W_]+", "_", noun.lower()).strip("_")
