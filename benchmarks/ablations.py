@@ -18,6 +18,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from pagerank import pagerank
 from remanence.read import fusion, query, rankings, recall
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Ranking
@@ -103,6 +104,17 @@ SEEDS = (
     Variant("no turns beside, no sitting", patches=_zero(entity_graph, *_BY_TURN)),
     Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT_WEIGHT")),
 )
+WALKS = (
+    Variant("the walk"),
+    *(
+        Variant(
+            f"PageRank, damping {damping:g}, weight {weight:g}",
+            patches={entity_graph: {"spread": pagerank(damping, weight)}},
+        )
+        for damping, weight in ((0.5, 3), (0.85, 1), (0.85, 3), (0.85, 10))
+    ),
+    Variant("no hops", patches={entity_graph: {"spread": lambda *_: []}}),
+)
 VARIANTS = (
     *SEEDS,
     Variant("no vectors", signals=_without("vectors")),
@@ -140,7 +152,7 @@ class Varied:
         """The space is closed when the next world is built."""
 
 
-def ablations(embedder: Any, variants: Sequence[Variant]) -> dict[str, SystemFactory]:
+def ablations(embedder: Any, variants: Sequence[Variant], reader: Any = None) -> dict[str, SystemFactory]:
     """Every variant of recall; they share a space, which the first one fills."""
     shared: list[tuple[Conversation, RemanenceSystem]] = []
 
@@ -148,7 +160,7 @@ def ablations(embedder: Any, variants: Sequence[Variant]) -> dict[str, SystemFac
         if not shared or shared[0][0] is not world:
             while shared:
                 shared.pop()[1].close()
-            shared.append((world, RemanenceSystem(world, embedder=embedder, reader=None)))
+            shared.append((world, RemanenceSystem(world, embedder=embedder, reader=reader)))
         return Varied(shared[0][1], variant)
 
     def builder(variant: Variant) -> Callable[[Conversation], Varied]:

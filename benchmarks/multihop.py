@@ -3,6 +3,7 @@
     python benchmarks/multihop.py                                       the cases in cases/multihop.dev.jsonl
     python benchmarks/multihop.py other.jsonl --reader none --failures
     python benchmarks/multihop.py --ablations                           without each seed
+    python benchmarks/multihop.py --walks                               the walk beside PageRank
 
 A case is a story, memories with their dates, and questions about it. `answer_index` is the memory that answers (or
 several, of which any does), `chain` the memories that lead to it, itself last, and `hops` how many there are. Each
@@ -22,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import remanence
-from ablations import SEEDS, Variant
+from ablations import SEEDS, WALKS, Variant
 from remanence.models import embedders, readers
 
 CASES = Path(__file__).parent / "cases" / "multihop.dev.jsonl"
@@ -33,7 +34,7 @@ Outcome = tuple[bool, bool, bool]
 
 def main() -> None:
     options = _options()
-    variants = SEEDS if options.ablations else SEEDS[:1]
+    variants = WALKS if options.walks else SEEDS if options.ablations else SEEDS[:1]
     outcomes: dict[str, dict[int, list[Outcome]]] = {variant.name: defaultdict(list) for variant in variants}
     embedder = embedders.resolve_embedder(options.embedder)
     reader = None if options.reader == "none" else readers.resolve_reader(options.reader)
@@ -100,6 +101,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--embedder", default=None, help="a name that remanence.open takes")
     parser.add_argument("--reader", default="small", help="likewise, or none")
     parser.add_argument("--ablations", action="store_true", help="also without each seed")
+    parser.add_argument("--walks", action="store_true", help="the walk of the graph beside PageRank")
     parser.add_argument("--failures", action="store_true", help="also print what came first where it is wrong")
     return parser.parse_args()
 

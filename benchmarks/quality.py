@@ -24,7 +24,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ablations import SEEDS, VARIANTS, ablations
+from ablations import SEEDS, VARIANTS, WALKS, ablations
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.models import embedders, readers
 from remanence.signals import SIGNALS
@@ -95,6 +95,9 @@ def chosen(options: argparse.Namespace) -> tuple[dict[str, SystemFactory], dict[
     embedder = embedders.resolve_embedder(options.embedder)
     if options.seeds or options.ablations:
         return ablations(embedder, VARIANTS if options.ablations else SEEDS), {}
+    if options.walks:
+        reader = None if options.reader == "none" else readers.resolve_reader(options.reader)
+        return ablations(embedder, WALKS, reader), {}
     asking = {"signals": options.signals, "weights": options.weights}
     reader = None if options.reader == "none" else readers.resolve_reader(options.reader)
     ours: dict[str, SystemFactory] = {"remanence": partial(RemanenceSystem, embedder=embedder, reader=reader, **asking)}
@@ -192,6 +195,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda s: s.split(","), help="only systems with one of these in their name")
     parser.add_argument("--no-peers", action="store_true", help="beside BM25 and vectors only")
     parser.add_argument("--seeds", action="store_true", help="without the graph, and without each of its seeds")
+    parser.add_argument("--walks", action="store_true", help="the walk of the graph beside PageRank, with --reader")
     parser.add_argument("--ablations", action="store_true", help="without each part, and fused otherwise")
     parser.add_argument("--json", type=Path, help="also write everything here")
     parser.add_argument("--markdown", type=Path, help="also write the tables here")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from remanence import Space
 
 ENGEL = ["Eliot Engel is a politician from the Bronx.", "In 2013 he became chairman of a committee."]
@@ -72,3 +74,44 @@ def test_documents_survive_closing_and_an_erasure(reopen: Callable[[], Space]) -
 
     assert live == saved == space.recall(QUESTION).explain()
     assert live.count("in one document") >= 3
+
+
+def test_an_edited_piece_stays_in_its_document(reopen: Callable[[], Space]) -> None:
+    """Indexed again under its key, after other texts, it lifts and is lifted as before, in a saved index too."""
+    space = reopen()
+    for source, pieces in (("engel", ENGEL), ("mills", MILLS)):
+        space.add_many(
+            {"text": piece, "source": source, "key": f"{source} {number}"} for number, piece in enumerate(pieces)
+        )
+    space.add("In 2013 he became the chairman of a committee.", source="engel", key="engel 1")
+
+    live = space.recall(QUESTION)
+
+    edited = next(hit for hit in live if hit.memory.key == "engel 1")
+    assert "in one document with a near one" in str(edited.evidence)
+    assert reopen().recall(QUESTION).explain() == live.explain()
+
+
+def test_a_piece_that_moved_to_another_document_left_the_first(space: Space) -> None:
+    """The same key with another source is a piece of that one."""
+    space.add_many({"text": piece, "source": "engel", "key": str(n)} for n, piece in enumerate(ENGEL))
+    space.add("Trams run until midnight.")
+    space.add(ENGEL[1], source="notes", key="1")
+
+    assert "in one document" not in space.recall(QUESTION).explain()
+
+
+def test_an_edited_turn_keeps_its_place_in_the_conversation(space: Space) -> None:
+    """It follows the turn that it followed, and the next one follows it."""
+    turns = ["Where do the trams end?", "At the harbour, I think.", "And the buses?"]
+    space.add_turns(
+        [{"speaker": "Ann", "content": text, "conversation": "c", "key": str(n)} for n, text in enumerate(turns)]
+    )
+    space.add("Trams of another city run all night.")
+    space.add_turns([{"speaker": "Ann", "content": "At the harbour.", "conversation": "c", "key": "1"}])
+
+    with space._engine.open_index(space.name) as index:
+        rows = [index.catalog.rows_of(number)[-1] for number in range(3)]
+
+        assert index.graph.next_turns(np.array(rows)).tolist() == [rows[1], rows[2], -1]
+        assert index.graph.previous_turns(rows) == [-1, rows[0], rows[1]]

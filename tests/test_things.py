@@ -51,6 +51,31 @@ def claims(text: str) -> list[str]:
         ("Rate limit on the public API: 600 requests per minute.", ["public API —rate_limit→ 600 requests per minute"]),
         ("docs: public API rate limit lowered to 300 rpm", ["public API —rate_limit→ 300 rpm"]),
         ("The all-hands will take place at Mercer Hall.", ["all-hands —takes_place_at→ Mercer Hall"]),
+        (
+            "Orbit Labs has offices in Lyon and Gdansk.",
+            [f"Orbit Labs —has_offices_in→ {o}" for o in ("Lyon", "Gdansk")],
+        ),
+        ("Quarkline acquired the startup Geolith.", ["Quarkline —acquired→ Geolith"]),
+        ("The backup goes to a bucket called acme-eu.", ["backup —goes_to→ acme-eu"]),
+        ("Cron job cleanup-tmp runs on node-7.", ["cleanup-tmp —runs_on→ node-7"]),
+        ("The wiki moved to Frankfurt, it's on pve-03 now.", ["wiki —based_in→ Frankfurt", "wiki —is_on→ pve-03"]),
+        (
+            "checkout-web depends on cart-api, which depends on Redis.",
+            ["checkout-web —depends_on→ cart-api", "cart-api —depends_on→ Redis"],
+        ),
+        (
+            "ledger-core is written in Rust, ledger-ui in TypeScript.",
+            ["ledger-core —written_in→ Rust", "ledger-ui —written_in→ TypeScript"],
+        ),
+        ("infra standup → 09:15", ["infra standup —scheduled_for→ 09:15"]),
+        ("The portal (for partners) is run by Mosaic.", ["portal —run_by→ Mosaic"]),
+        ("The handbook can be found in SharePoint.", ["handbook —found_in→ SharePoint"]),
+        ("Max upload size: 25 MB.", ["Max upload size —is→ 25 MB"]),
+        ("We're hosting the docs on Netlify.", ["docs —runs_on→ Netlify"]),
+        ("We went with Adyen for the web shop.", ["web shop —uses→ Adyen"]),
+        ("There are three replicas of users-db.", ["users-db —has→ three replicas"]),
+        ("Don't forget that the invoices go to billing@tidewater.no.", ["invoices —goes_to→ billing@tidewater.no"]),
+        ("Parcels are delivered by PostNord and by GLS.", [f"Parcels —delivered_by→ {o}" for o in ("PostNord", "GLS")]),
     ],
 )
 def test_a_statement_about_a_thing_makes_claims(text: str, expected: list[str]) -> None:

@@ -474,6 +474,55 @@ def test_a_path_is_as_short_as_a_search_from_one_end_finds(ties: list[tuple[int,
             assert (None if path is None else len(path)) == (expected if reachable else None)
 
 
+_TIES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from("rmo")), max_size=14)
+
+
+@given(_TIES, st.integers(1, 5), st.integers(1, 12))
+def test_a_walk_and_a_path_are_those_of_a_plain_search(
+    ties: list[tuple[int, int, str]], depth: int, limit: int
+) -> None:
+    """Of relations, memories that name two towns, and relations that are over, a search written down here finds the
+    same nodes at the same depths, and no path is shorter, or as short with fewer mentions."""
+    import remanence
+    from remanence.testing import HashingEmbedder
+
+    edges: list[tuple[str, str]] = []
+    with remanence.open(None, embedder=HashingEmbedder()) as space:
+        for name in range(8):
+            space.entities.register(f"Town {name}")
+        for number, (a, b, kind) in enumerate(ties):
+            one, other = f"Town {a}", f"Town {b}"
+            if kind == "m":
+                text = f"Note {number}."
+                space.add(text, entities=[one, other], triples=[])
+                edges += [(text, one), (text, other)]
+            else:
+                space.graph.relate(one, "leads_to", other, valid_until="2020" if kind == "o" else None)
+                edges += [(one, other)] if kind == "r" else []
+        costs = _fewest_steps(edges)
+        steps = {label: cost for label, (cost, _) in costs.items()}
+        walked = space.graph.query("Town 0", depth=depth, limit=limit)
+        found = {node.label: node.depth for node in walked.nodes}
+        within = {label: far for label, far in steps.items() if far <= depth}
+        assert all(within[label] == far for label, far in found.items())
+        assert sorted(found.values()) == sorted(within.values())[:limit]
+        for goal in range(8):
+            path = space.graph.path("Town 0", f"Town {goal}", depth=8)
+            measured = None if path is None else (len(path), sum(step.name == "mentions" for step in path.steps))
+            assert measured == costs.get(f"Town {goal}")
+
+
+def _fewest_steps(edges: list[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+    """For each node the least steps from Town 0, and the least mentions among paths of so many steps."""
+    best = {"Town 0": (0, 0)}
+    for _ in range(9):
+        for one, other in [*edges, *((other, one) for one, other in edges)]:
+            if one in best:
+                cost = best[one][0] + 1, best[one][1] + ("Note" in one + other)
+                best[other] = min(best.get(other, cost), cost)
+    return {label: cost for label, cost in best.items() if cost[0] <= 8}
+
+
 def _distances(ties: list[tuple[int, int]]) -> dict[int, int]:
     far, frontier = {0: 0}, [0]
     while frontier:

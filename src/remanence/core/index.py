@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "14"
+FORMAT = "15"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
@@ -508,7 +508,7 @@ class Index:
         self.links = Links(self.catalog)
         self.journal = Journal()
         self.usage = Usage()
-        self.graph = EntityGraph(self._vector_loader, self.names)
+        self.graph = EntityGraph(self._vector_loader, self.names, self.fields.earlier_version_from_there)
         self.times = Times()
         built_in: list[Signal] = [self.words, self.vectors, self.times, self.graph]
         signals = [*built_in, *map(deepcopy, self._extra_signals)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 from remanence.graph.graph_at_time import GraphAtTime
 
@@ -45,14 +45,16 @@ class EntityMap:
 
 def entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
     """The map of a graph, with at most `limit` entities: those that most memories and other entities refer to."""
+    import igraph
+
     mentions, weights = Counter[int](), Counter[tuple[int, int]]()
     for entities in graph.entities_by_memory():
         mentions.update(entities)
         weights.update(combinations(sorted(entities[:_MAX_TOGETHER]), 2))
     for one, other in graph.stated_relations():
         weights[min(one, other), max(one, other)] += _RELATED
-    degrees = Counter(end for pair in weights for end in pair)
     numbers = graph.all_entities()
+    degrees = igraph.Graph(1 + max((0, *numbers, *chain.from_iterable(weights))), list(weights)).degree()
     kept = sorted(numbers, key=lambda number: (-mentions[number] - degrees[number], number))[:limit]
     nodes = {number: node for number in kept if (node := _node(graph, number, mentions[number])) is not None}
     places = {number: place for place, number in enumerate(nodes)}

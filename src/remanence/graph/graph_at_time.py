@@ -75,6 +75,7 @@ class GraphAtTime:
         self.at = None if any_time else moment or snapshot.now
         self._moment = moment
         self._first_names: dict[str, int] = {}  # by the id of an entity
+        self._entity_numbers: dict[int, int] = {}  # by the number of a name
         self._rows = snapshot.row_mask
         if self.at is not None:
             window = Window.from_moment(self.at)
@@ -221,8 +222,11 @@ class GraphAtTime:
 
     def _entity_number(self, name: int) -> int:
         """One number for all the names of an entity: that of the name which was met first in this graph."""
-        entity_id = self.index.registry.entity_of(name, self.snapshot.position)
-        return self._first_names.setdefault(entity_id, name)
+        number = self._entity_numbers.get(name)
+        if number is None:
+            entity_id = self.index.registry.entity_of(name, self.snapshot.position)
+            number = self._entity_numbers[name] = self._first_names.setdefault(entity_id, name)
+        return number
 
     def _name_number(self, name: str) -> int | None:
         """The number of a name of the entity with this id or name."""

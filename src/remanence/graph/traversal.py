@@ -1,7 +1,7 @@
 """Walks over the graph, from a memory or an entity along its edges, and relations that are joined in time.
 
-A walk goes breadth first and visits each node once. Of a node with many edges only the newest are followed, and the
-answer says when something was left out.
+`moment_graph` searches. Of a node with many edges only the newest are followed, and the answer says when something was
+left out.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice, product
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
+from remanence.graph.moment_graph import MomentGraph
 from remanence.language.text import truncate
 from remanence.read.recall_tables import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
@@ -140,73 +141,41 @@ def walk(
     limit: int,
 ) -> Subgraph:
     """Everything within `depth` steps of some nodes, nearest first, up to `limit` nodes."""
-    first = list(islice(starts, limit + 1))
-    depths: dict[GraphNode, int] = dict.fromkeys(first[:limit], 0)
-    edges: dict[object, GraphEdge] = {}
-    left_out: set[object] = set()
-    truncated = len(first) > limit
-    frontier = list(depths)
+    around = MomentGraph(graph, edge_names, direction)
+    first = around.add(islice(starts, limit + 1))
+    truncated, first = len(first) > limit, first[:limit]
+    rings = [first]
     for step in range(1, depth + 1):
-        following: list[GraphNode] = []
-        for node in frontier:
-            if left_out and step > 1:
-                break  # the limit is reached, so that nodes further away cannot be added
-            found, more = graph.edges(node, edge_names, direction, max(FAN_OUT, limit) if step == 1 else FAN_OUT)
-            truncated |= more
-            for edge in found:
-                other = edge.other_end(node)
-                if other not in depths:
-                    if len(depths) == limit:
-                        left_out.add(edge.key)
-                        continue
-                    depths[other] = step
-                    following.append(other)
-                edges.setdefault(edge.key, edge)
-        frontier = following
+        fan_out, until = (max(FAN_OUT, limit), None) if step == 1 else (FAN_OUT, limit)
+        truncated |= around.read(rings[-1], fan_out, until=until)
+        rings.append([number for number in around.ring(first, step) if number < limit])
+    depths = {around.nodes[number]: step for step, ring in enumerate(rings) for number in ring}
+    inside = [edge for edge in around.edges.values() if edge.source in depths and edge.target in depths]
     reached = max(depths.values(), default=0)
-    nodes_and_edges = _public_values(graph, depths, edges.values())
-    return Subgraph(*nodes_and_edges, reached, len(edges) + len(left_out), truncated or bool(left_out))
-
-
-_Paths: TypeAlias = dict[GraphNode, tuple[GraphEdge, ...]]
-"""The nodes that were reached from one end, each with the edges that lead to it."""
+    truncated |= len(inside) < len(around.edges)
+    return Subgraph(*_public_values(graph, depths, inside), reached, len(around.edges), truncated)
 
 
 def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_depth: int) -> Path | None:
     """The shortest path between two nodes, in at most `max_depth` steps; None if there is none.
 
-    The search runs from both ends, and always continues at the smaller frontier. Of several shortest paths it returns
-    one with few mentions.
+    Edges are read around both ends, ring by ring, always where the outermost ring is smaller. Of several shortest paths
+    it returns one with the fewest mentions.
     """
-    sides: tuple[_Paths, _Paths] = ({start: ()}, {goal: ()})
-    frontiers = [[start], [goal]]
-    meetings = [start] if start == goal else []
+    around = MomentGraph(graph)
+    ends = around.add((start, goal))
+    rings, radii = [[end] for end in ends], [0, 0]
     for _ in range(max_depth):
-        if meetings or not all(frontiers):
+        if around.connects(*ends) or not all(rings):
             break
-        near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
-        frontiers[near] = _advance(graph, frontiers[near], sides[near])
-        meetings = [node for node in frontiers[near] if node in sides[1 - near]]
-    if not meetings:
+        near = 0 if len(rings[0]) <= len(rings[1]) else 1
+        around.read(rings[near], _PATH_FAN_OUT)
+        radii[near] += 1
+        rings[near] = around.ring(ends[near : near + 1], radii[near])
+    if not around.connects(*ends):
         return None
-    paths = [(*sides[0][node], *reversed(sides[1][node])) for node in meetings]
-    edges = min(paths, key=lambda path: sum(edge.relation_or_link is None for edge in path))
-    nodes = [start]
-    for edge in edges:
-        nodes.append(edge.other_end(nodes[-1]))
+    nodes, edges = around.shortest_path(*ends)
     return Path(*_public_values(graph, {node: depth for depth, node in enumerate(nodes)}, edges))
-
-
-def _advance(graph: GraphAtTime, frontier: Iterable[GraphNode], side: _Paths) -> list[GraphNode]:
-    """One step on from every node of a frontier: the nodes that were not reached before."""
-    following: list[GraphNode] = []
-    for node in frontier:
-        for edge in graph.edges(node, None, "both", _PATH_FAN_OUT)[0]:
-            other = edge.other_end(node)
-            if other not in side:
-                side[other] = (*side[node], edge)
-                following.append(other)
-    return following
 
 
 _CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {

@@ -35,14 +35,17 @@ _HUB = 1_024
 """An entity that so many rows mention connects nothing."""
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
+EarlierVersion = Callable[[int], "int | None"]
+"""The row of the previous version of a memory, if it is from the same document or conversation."""
 
 
 class MentionIndex:
     """Memories by the names in them, and by what stands next to them."""
 
-    def __init__(self, load_vectors: LoadVectors, names: Names) -> None:
+    def __init__(self, load_vectors: LoadVectors, names: Names, earlier_version: EarlierVersion) -> None:
         self._load_vectors = load_vectors
         self._names = names
+        self._earlier_version = earlier_version
         # For each name, how many rows mention it; for hubs, the row with which they became one.
         self._mention_counts: list[int] = []
         self._hub_since: dict[int, int] = {}
@@ -198,14 +201,17 @@ class MentionIndex:
     # Indexing
 
     def _connect_neighbours(self, row: int, version: Remembered) -> None:
-        """Connect a turn to the previous one of its conversation, and a piece of a document to the others."""
+        """Connect a turn to the previous one of its conversation, and a piece of a document to the others. A version
+        that is from the same place as the one before it takes its place."""
+        earlier = self._earlier_version(row)
         if version.turn is None:
             # A text with an observer is a statement of its own, not a piece of a document.
             document = version.source if version.observed_by is None else None
-            same, piece = self._last_piece[0] == document, self._last_piece[1]
+            other = earlier if earlier is not None else self._last_piece[1]
+            same = earlier is not None or self._last_piece[0] == document
             self._last_piece = (document, row)
             if document is not None:
-                self._add_to_group(row, piece if same else None)
+                self._add_to_group(row, other if same else None)
             return
         self._last_piece = (None, row)
         at = 0 if version.turn.at is None else micros(version.turn.at)
@@ -213,18 +219,25 @@ class MentionIndex:
         last = self._last_turn.get(version.turn.conversation)
         if last is None or number >= last[2]:
             self._last_turn[version.turn.conversation] = (row, at, number)
-        if last is None or abs(at - last[1]) > SESSION_GAP:
+        if earlier is not None:
+            self._add_to_group(row, earlier)
+            self._connect_turns(int(self._before.values[earlier]), row)
+            self._connect_turns(row, int(self._after.values[earlier]))
+        elif last is None or abs(at - last[1]) > SESSION_GAP:
             self._add_to_group(row, None)
+        else:
+            self._add_to_group(row, last[0])
+            if number > last[2]:  # otherwise the last turn is not the one before this
+                self._connect_turns(last[0], row)
+
+    def _connect_turns(self, before: int, after: int) -> None:
+        """Connect two turns, one right after the other; -1 is none."""
+        if before < 0 or after < 0:
             return
-        before = last[0]
-        self._add_to_group(row, before)
-        if number <= last[2]:
-            # Another version of an earlier turn: the last turn is not the one before it.
-            return
-        self._before.values[row] = before
-        self._after.values[before] = row
-        if self._short.values[before] == self._short.values[row] == 1.0:
-            self._next_short.values[before] = row
+        self._after.values[before] = after
+        self._before.values[after] = before
+        short = self._short.values[before] == self._short.values[after] == 1.0
+        self._next_short.values[before] = after if short else -1
 
     def _add_to_group(self, row: int, other: int | None) -> None:
         """Add a row to the session or document of another; None begins a new one."""

@@ -196,11 +196,6 @@ class Catalog(SavedPart):
             rows.append(earlier)
         return rows[::-1]
 
-    def earlier_version(self, row: int) -> int | None:
-        """The row of the version before this one; None if it is the first."""
-        earlier = int(self._earlier.values[row])
-        return None if earlier < 0 else earlier
-
     def memory_of(self, row: int) -> int:
         return int(self._memory.values[row])
 

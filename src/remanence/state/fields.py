@@ -73,7 +73,7 @@ class Fields(SavedPart):
         )
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
-            earlier = self._catalog.earlier_version(row)
+            earlier = self._catalog.previous_row(row)
             if earlier is not None and version is not None and version.key is None:
                 known = {int(self._source.values[earlier]), *self._more_sources.get(earlier, ())}
                 if more := sorted(known - {_NONE, source[row - first]}):
@@ -88,6 +88,13 @@ class Fields(SavedPart):
     def telling(self) -> NDArray[np.bool_]:
         """The rows that tell something: all but chat turns that only ask, greet, thank or agree."""
         return self._telling.values
+
+    def earlier_version_from_there(self, row: int) -> int | None:
+        """The row of the previous version of a memory, if it has the same source, speaker and conversation."""
+        earlier = self._catalog.previous_row(row)
+        columns = self._source.values, self._speaker.values, self._conversation.values
+        same = earlier is not None and all(column[row] == column[earlier] for column in columns)
+        return earlier if same else None
 
     def with_source(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that come from one of these sources."""

@@ -17,13 +17,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from remanence.language.rules.lexicon import FIRST_NAMES, HONORIFICS, KINSHIP_TITLES, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
+from remanence.language.rules.thing_attributes import (
+    ATTRIBUTE_OF,
+    OPENERS,
+    POSSESSIVE,
+    attribute_claim,
+    is_attribute,
+    labelled_claims,
+    snake_case,
+    split_compound,
+)
 from remanence.language.rules.thing_phrases import (
+    BE,
+    EQUALS,
     NO_SUBJECT,
     PREPOSITIONS,
     PUNCTUATION,
     Subject,
     is_adverb,
     is_identifier,
+    is_verb,
     names_something,
     phrase_at,
     skip_adverbs,
@@ -39,7 +52,14 @@ from remanence.language.rules.verb_claims import (
     continues,
     passive_claims,
 )
-from remanence.language.rules.verb_forms import BASE_FORMS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS, participle_of
+from remanence.language.rules.verb_forms import (
+    BASE_FORMS,
+    GERUNDS,
+    PARTICIPLES,
+    PAST_FORMS,
+    PRESENT_FORMS,
+    participle_of,
+)
 from remanence.language.text import sentence_breaks
 from remanence.schema import Triple
 
@@ -47,19 +67,21 @@ _MAX_SENTENCES = 40
 _MAX_SENTENCE_CHARS = 300
 _MAX_CLAUSES = 6
 _DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
-_MAY_CLAIM = re.compile(r"[A-HJ-Z0-9=€$£#_`]|I(?![ '’])|[a-z]-[a-z]|\b(?:tomorrow|every|next|tonight)\b")
+_MAY_CLAIM = re.compile(
+    r"[A-HJ-Z0-9=→€$£#_`]|I(?![ '’])|[a-z][-.@/][a-z]|\b(?:tomorrow|every|next|tonight|two|three|four|five|six|ten)\b"
+)
 """A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
-_NEGATED = re.compile(rf"\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
+_NEGATED = re.compile(rf"(?<![.@/-])\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
 _COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|deps|style)(?:\([\w./-]+\))?!?: ")
 _LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
-_OPENERS = load_words("thing_openers")
-_AGENTS = word_set("we i we've i've they they've we’ve i’ve")
-_HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING
-_ATTRIBUTE_OF = re.compile(
-    r"(?P<attribute>[\w-]+(?: [\w-]+){0,2}) (?:of|for|on|in front of|behind) (?:the |our )?(?P<owner>.+)"
-)
-_POSSESSIVE = re.compile(r"(?P<owner>.+?)['’]s? (?P<attribute>[\w-]+(?: [\w-]+){0,2})")
+_AGENTS = word_set("we i we've i've they they've we’ve i’ve we're we’re i'm i’m they're they’re")
+_PLACING_THINGS = word_set("host run store keep deploy serve publish track manage build ship")
+"""What "we" do all the time: "we host the docs on Netlify"."""
+_HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING | _PLACING_THINGS
+_CHOOSING = word_set("use used using choose chose chosen picked pick adopted selected")
+_CHOOSING_PHRASES = frozenset(("went with", "go with", "gone with", "settled on", "opted for", "standardised on"))
+_UNNAMED_USE = re.compile(r"\d|\b(?:now|this|that|everything|free|fun|sale|work|years?|months?|weeks?|days?)\b")
 _ATTRIBUTE_VALUE = re.compile(
     r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)"
 )
@@ -69,6 +91,13 @@ _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<ro
 _GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
 _CALENDAR_DATE = re.compile(rf"\d|\b(?:{load_pattern('months')})\b")
 _EVALUATIVE = load_words("evaluative_words")
+_KNOWING = word_set("learned learnt forget remember note noted noticed out confirmed see reminder fact know known")
+_ABSTRACT_HEADS = word_set(
+    "reason cause point problem question answer goal purpose idea thing key trick secret case hope fear love need"
+    " issue blame result part kind sort type lot beginning end rest"
+)
+_PRONOUNS = word_set("it it's it’s which")
+_CONSEQUENCES = word_set("cost mean make cause allow help give result save take bring let lead keep explain")
 _REPORTED = word_set("says say states state shows confirms")
 
 
@@ -109,7 +138,7 @@ def _claims_of_sentence(
         begin = commit.end()
     label = _LABEL.match(text, begin, end) if ": " in sentence else None
     if label is not None:
-        labelled = list(_labelled_claims(text, label, end, kinds))
+        labelled = list(labelled_claims(text, label, end, kinds, is_first=is_first))
         if labelled:
             yield from labelled
             return
@@ -117,20 +146,6 @@ def _claims_of_sentence(
     statement = Statement(text, split_words(text, begin, end), kinds)
     opens = is_first and label is None
     yield from _SentenceReader(statement, is_command=commit is not None, opens_text=opens).claims()
-
-
-def _labelled_claims(text: str, label: re.Match[str], end: int, kinds: Mapping[str, str]) -> Iterator[Triple]:
-    """The claims of "Rate limit on the API: 300" and "Password resets: handled by Auth0"."""
-    head = label.group().removesuffix(": ").strip()
-    statement = Statement(text, split_words(text, label.end(), end), kinds)
-    attribute = _ATTRIBUTE_OF.fullmatch(head) or _POSSESSIVE.fullmatch(head)
-    value = phrase_at(statement.words, 0, text)
-    if attribute is not None and value is not None and _is_attribute(attribute["attribute"]):
-        rest = text[statement.words[0].start : end].rstrip(". ")
-        yield _attribute_claim(attribute, rest if len(rest) < 40 and "," not in rest else value.text)
-    elif statement.words and participle_of(statement.words[0].lower) is not None:
-        claims, _ = claims_of_verb(statement, 0, is_passive=True)
-        yield from (Triple(head, predicate, object_) for predicate, object_ in claims)
 
 
 class _SentenceReader:
@@ -141,12 +156,21 @@ class _SentenceReader:
         self.is_command, self.opens_text = is_command, opens_text
         self.subject: str | None = None
         """The subject of the last clause: "its owner" is that of this one."""
+        self.predicate = ""
+        """The predicate of the last claim, if it is one of the last subject."""
+        self.start = 0
+        """Where the statement begins: after "don't forget that"."""
+        self.object: str | None = None
+        """What the last claim leads to, if that has a name."""
 
     def claims(self) -> Iterator[Triple]:
         at = 0
         for _ in range(_MAX_CLAUSES):
             found, stop = self._clause(at)
             yield from found
+            last = found[-1].object if found else ""
+            self.predicate = found[-1].predicate if found and found[-1].subject == self.subject else ""
+            self.object = last if last in self.statement.kinds or is_identifier(last) else None
             if not found and stop == at and not self._is_fronted(at):
                 return  # no verb: what follows the comma belongs to this, as in "Auburn, Alabama is"
             at = self._next_clause(max(stop, at))
@@ -156,7 +180,7 @@ class _SentenceReader:
     def _is_fronted(self, at: int) -> bool:
         """Whether the part of the sentence that begins here can stand before a clause: "In March, …", "Drop X, …"."""
         first = self.words[at].lower if at < len(self.words) else ""
-        return self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in _OPENERS or is_adverb(first)
+        return self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in OPENERS or is_adverb(first)
 
     def _next_clause(self, at: int) -> int:
         """The index after the next comma or the like, or after "and" if it stands here."""
@@ -171,15 +195,15 @@ class _SentenceReader:
         at = self._after_report(self._after_openers(at))
         if at >= len(self.words):
             return [], at
-        done = self._done_to(at)
+        done = self._done_to(at) or self._used_for(at) or self._existing_in(at)
         if done is not None:
             return done
-        own = self._own_attribute(at)
+        own = self._own_attribute(at) or self._of_last_subject(at)
         if own is not None:
             return own
         subject = subject_at(self.words, at, self.text)
         if subject is None:
-            return [], at
+            return self._gapped(at)
         if any(map(self._is_person, subject.names)) or (at > 0 and self._is_participle(subject.verb)):
             return [], subject.verb
         found, stop = self._claims_of_subject(subject)
@@ -189,12 +213,13 @@ class _SentenceReader:
         """Whether what looks like a verb may belong to a noun: "and the Port Authority located at Ground Zero"."""
         lower = self.words[at].lower
         following = self.words[at + 1].lower if at + 1 < len(self.words) else ""
-        return lower in PARTICIPLES and lower not in PRESENT_FORMS and following in PREPOSITIONS and following != "to"
+        is_other_form = lower in PRESENT_FORMS or lower in BASE_FORMS
+        return lower in PARTICIPLES and not is_other_form and following in PREPOSITIONS and following != "to"
 
     def _is_person(self, name: str) -> bool:
         """Whether this is surely somebody; what only acts like a person may be a firm."""
         first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
-        return first in FIRST_NAMES or (
+        return (first in FIRST_NAMES and not name.islower()) or (
             self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES
         )
 
@@ -234,9 +259,10 @@ class _SentenceReader:
             following = self.words[verb + 1].lower if verb + 1 < len(self.words) else ""
             if participle_of(following) is None:
                 return False
-        attribute = _ATTRIBUTE_OF.fullmatch(name)
-        if attribute is not None and predicate in ("is", "is_a") and not _is_attribute(attribute["attribute"]):
-            return False  # the reason for Brexit
+        attribute = ATTRIBUTE_OF.fullmatch(name)
+        if attribute is not None and predicate in ("is", "is_a") and not is_attribute(attribute["attribute"]):
+            head = attribute["attribute"].lower().split()[-1]
+            return names_something(value) and head not in _ABSTRACT_HEADS  # the reason for Brexit
         has_name = (
             is_identifier(name.partition(" ")[0])
             or any(known in name for known in self.statement.kinds)
@@ -245,9 +271,11 @@ class _SentenceReader:
         )
         if not names_something(value) and not is_date_predicate(predicate):
             return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
-        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text == "=":
+        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
             return True
-        return self.opens_text and predicate not in _IS_PREDICATES  # "Auditor was …": whose, was said before
+        # "Auditor was …": whose, was said before. "Prod database is …" tells.
+        tells = predicate not in _IS_PREDICATES or " " in name or self.words[verb].lower not in BE
+        return self.opens_text and tells
 
     def _triple(self, name: str, predicate: str, value: str) -> Triple:
         """The claim; "the API's rate limit is 300" is one about the API."""
@@ -255,12 +283,12 @@ class _SentenceReader:
             return Triple(name, "is_a" if predicate == "is" else predicate, value)
         is_value = predicate in ("is", "scheduled_for")
         if is_value or _CHANGED_TO.fullmatch(predicate):
-            attribute = _POSSESSIVE.fullmatch(name) or _ATTRIBUTE_OF.fullmatch(name)
-            if attribute is not None and (is_value or _is_attribute(attribute["attribute"])):
-                return _attribute_claim(attribute, value)
-            owner, noun = _split_compound(name)
-            if owner:
-                return Triple(owner, _snake(noun), value)
+            attribute = POSSESSIVE.fullmatch(name) or ATTRIBUTE_OF.fullmatch(name)
+            if attribute is not None and (is_value or is_attribute(attribute["attribute"])):
+                return attribute_claim(attribute, value)
+            owner, noun = split_compound(name)
+            if owner and predicate != "switched_to":  # "staging db moved to OVH": it is the database that moved
+                return Triple(owner, snake_case(noun), value)
         return Triple(name, predicate, value)
 
     def _read_insertion(self, subject: Subject) -> tuple[tuple[str, ...], list[Triple]]:
@@ -270,8 +298,11 @@ class _SentenceReader:
         inside = self.statement._replace(words=self.words[:end])
         name = subject.names[0]
         text = self.text[self.words[begin].start : self.words[end - 1].end]
-        if subject.is_definite and (text in self.statement.kinds or is_identifier(text)):
-            return (text,), []
+        if self.words[begin].lower in ("the", "our"):
+            text = text[4:]
+        owned = POSSESSIVE.fullmatch(name)
+        if (subject.is_definite or owned is not None) and (text in self.statement.kinds or is_identifier(text)):
+            return (text,), [] if owned is None else [attribute_claim(owned, text)]
         parent = _PARENT.match(text)
         if parent is not None:
             return subject.names, [Triple(name, f"{parent['role']}_of", parent["owner"])]
@@ -294,17 +325,15 @@ class _SentenceReader:
 
     def _done_to(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "we moved X to Y", "moved X to Y", and in the title of a change "move X to Y"."""
-        place = at
-        if self.words[at].lower in _AGENTS:
-            place = skip_adverbs(self.words, at + 1)
-            if place < len(self.words) and self.words[place].lower in ("have", "had"):
-                place = skip_adverbs(self.words, place + 1)
-        elif at > 0 and not self.is_command:
+        place, has_agent = self._after_agent(at), self.words[at].lower in _AGENTS
+        if not has_agent and at > 0 and not self.is_command:
             return None
         lower = self.words[place].lower if place < len(self.words) else ""
-        if lower not in PAST_FORMS and not self.is_command:
-            return None
-        verb = lower if self.is_command and lower in BASE_FORMS else PAST_FORMS.get(lower)
+        verb = PAST_FORMS.get(lower)
+        if lower in BASE_FORMS and (self.is_command or (has_agent and lower in _PLACING_THINGS)):
+            verb = lower
+        elif has_agent and GERUNDS.get(lower) in _PLACING_THINGS:
+            verb = GERUNDS[lower]
         if verb not in _HANDLING or self._is_negated(place):
             return None
         thing = phrase_at(self.words, place + 1, self.text)
@@ -313,10 +342,58 @@ class _SentenceReader:
         name, stop = thing.text, thing.next
         if stop + 1 < len(self.words) and self.words[stop].lower in ("on", "of", "for"):
             owner = phrase_at(self.words, stop + 1, self.text)
-            if owner is not None and _is_attribute(name):
+            if owner is not None and is_attribute(name):
                 name, stop = f"{name} {self.words[stop].lower} {owner.text}", owner.next
         claims = passive_claims(self.statement, verb, _PARTICIPLE_OF.get(verb, lower), stop)
         return [self._triple(name, predicate, value) for predicate, value in claims], stop
+
+    def _after_agent(self, at: int) -> int:
+        """The index of the verb after "we", "we have" or "we are"; the same one if there is no such word."""
+        if self.words[at].lower not in _AGENTS:
+            return at
+        place = skip_adverbs(self.words, at + 1)
+        if place < len(self.words) and self.words[place].lower in ("have", "had", "are", "were", "am"):
+            place = skip_adverbs(self.words, place + 1)
+        return place
+
+    def _used_for(self, at: int) -> tuple[list[Triple], int] | None:
+        """The claims of "we use X for Y" and "we went with X for Y": Y uses X."""
+        place = self._after_agent(at)
+        verb = " ".join(word.lower for word in self.words[place : place + 2])
+        size = 2 if verb in _CHOOSING_PHRASES else 1
+        if place == at or not (size == 2 or verb.partition(" ")[0] in _CHOOSING) or self._is_negated(place):
+            return None
+        tool = phrase_at(self.words, place + size, self.text)
+        if tool is None or not names_something(tool.text) or self._is_person(tool.text):
+            return None
+        if tool.next + 1 >= len(self.words) or self.words[tool.next].lower not in ("for", "as"):
+            return None
+        if self.words[tool.next].lower == "as" and self.words[tool.next + 1].lower not in ("the", "our"):
+            return None
+        user = phrase_at(self.words, tool.next + 1, self.text)
+        if user is None or user.text.lower().split()[0] in GERUNDS or _UNNAMED_USE.search(user.text):
+            return None
+        if self.words[tool.next].lower == "as":  # as our CDN
+            return [Triple(user.text, "is", tool.text)], user.next
+        return [Triple(user.text, "uses", tool.text)], user.next
+
+    def _existing_in(self, at: int) -> tuple[list[Triple], int] | None:
+        """The claims of "there are three replicas of users-db": users-db has three replicas."""
+        if self.words[at].lower != "there" or at + 2 >= len(self.words):
+            return None
+        if self.words[at + 1].lower not in ("is", "are") or self._is_negated(at + 1):
+            return None
+        things = phrase_at(self.words, at + 2, self.text)
+        if things is None:
+            return None
+        text, _, owner = things.text.partition(" of ")
+        stop = things.next
+        if not owner and stop + 1 < len(self.words) and self.words[stop].lower in ("in", "on", "at", "behind"):
+            place = phrase_at(self.words, stop + 1, self.text)
+            owner, stop = ("", stop) if place is None else (place.text, place.next)
+        owner = owner.removeprefix("the ").removeprefix("our ")
+        is_known = owner in self.statement.kinds or is_identifier(owner) or owner != owner.lower()
+        return ([Triple(owner, "has", text)], stop) if is_known and names_something(text) else None
 
     def _own_attribute(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "its owner is Legal" and "budget is 140k" after a clause about something."""
@@ -327,7 +404,7 @@ class _SentenceReader:
             if subject is None:
                 return None
             claims, stop = claims_of_verb(self.statement, subject.verb)
-            noun = _snake(subject.names[0])
+            noun = snake_case(subject.names[0])
             return [
                 Triple(self.subject, noun, value) for predicate, value in claims if predicate in _IS_PREDICATES
             ], stop
@@ -336,13 +413,41 @@ class _SentenceReader:
         value = _ATTRIBUTE_VALUE.fullmatch(part)
         if value is None or value["attribute"].split()[-1] not in ATTRIBUTE_NOUNS:
             return None
-        return [Triple(self.subject, _snake(value["attribute"]), value["value"])], end
+        return [Triple(self.subject, snake_case(value["attribute"]), value["value"])], end
+
+    def _gapped(self, at: int) -> tuple[list[Triple], int]:
+        """The claim of "…, ledger-ui in TypeScript" after "ledger-core is written in Rust": the verb is left out."""
+        subject = phrase_at(self.words, at, self.text)
+        preposition = self.predicate.rpartition("_")[2]
+        if subject is None or subject.next >= len(self.words) or self.words[subject.next].lower != preposition:
+            return [], at
+        value = phrase_at(self.words, subject.next + 1, self.text)
+        if value is None or not names_something(value.text) or not preposition:
+            return [], at
+        return [Triple(subject.text, self.predicate, value.text)], value.next
+
+    def _of_last_subject(self, at: int) -> tuple[list[Triple], int] | None:
+        """The claims of "it's in Porto now" after a clause about something, and of "…, which runs on Redis" about what
+        the last claim leads to."""
+        lower = self.words[at].lower
+        if lower == "which":
+            subject, verb = self.object, at + 1
+            after = self.words[verb].lower if verb < len(self.words) else ""
+            if PRESENT_FORMS.get(after) in _CONSEQUENCES:
+                return None  # all of the clause does so
+        else:
+            subject, verb = self.subject, at + (lower == "it")
+        if subject is None or lower not in _PRONOUNS or (lower == "it" and not is_verb(self.words, verb)):
+            return None
+        claims, stop = claims_of_verb(self.statement, verb)
+        claims = [] if self._is_negated(verb) else [claim for claim in claims if names_something(claim[1])]
+        return [Triple(subject, predicate, value) for predicate, value in claims], max(stop, at)
 
     def _is_negated(self, at: int) -> bool:
         """Whether the clause around a word denies something, or tells what is to come."""
         begin = at
         while (
-            begin > 0
+            begin > self.start
             and self.words[begin - 1].text not in PUNCTUATION
             and self.words[begin - 1].lower not in ("and", "but")
         ):
@@ -365,7 +470,13 @@ class _SentenceReader:
 
     def _after_openers(self, at: int) -> int:
         """The index after "Since March", "Although", "then" and the like."""
-        while at < len(self.words) and self.words[at].lower in _OPENERS:
+        for place in range(at + 1, min(at + 6, len(self.words) - 1)):
+            if self.words[place].lower == "that" and self.words[place - 1].lower in _KNOWING:
+                self.start = at = place + 1  # just learned that, don't forget that
+        lowers = [word.lower for word in self.words[at : at + 2]]
+        if lowers == ["turns", "out"] or (lowers and lowers[0].startswith("@")):
+            at += len(lowers) if lowers[0] == "turns" else 1
+        while at < len(self.words) and self.words[at].lower in OPENERS:
             time = time_at(self.words, at + 1, self.text)
             if self.words[at].lower == "as" and at + 1 < len(self.words) and self.words[at + 1].lower == "of":
                 time = time_at(self.words, at + 2, self.text)
@@ -385,35 +496,3 @@ def _is_bare_noun(name: str) -> bool:
     """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
     words = name.lower().split()
     return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))
-
-
-def _is_attribute(noun: str) -> bool:
-    return noun.lower().split()[-1] in ATTRIBUTE_NOUNS
-
-
-def _attribute_claim(attribute: re.Match[str], value: str) -> Triple:
-    return Triple(attribute["owner"], _snake(attribute["attribute"]), value)
-
-
-def _split_compound(name: str) -> tuple[str, str]:
-    """ "public API rate limit" as owner and attribute; empty strings if it is not such a compound."""
-    words = name.split()
-    if (
-        len(words) < 2
-        or words[-1].lower() not in ATTRIBUTE_NOUNS
-        or not PREPOSITIONS.isdisjoint(words)
-        or "of" in words
-    ):
-        return "", ""
-    is_modified = words[-2].islower() and words[-2] in _ATTRIBUTE_MODIFIERS
-    if is_modified and len(words) == 2:
-        return "", ""  # the default port
-    size = 1 + is_modified
-    return " ".join(words[:-size]), " ".join(words[-size:])
-
-
-_ATTRIBUTE_MODIFIERS = load_words("attribute_modifiers")
-
-
-def _snake(noun: str) -> str:
-    return re.sub(r"[\W_]+", "_", noun.lower()).strip("_")

@@ -14,12 +14,14 @@ from remanence.language.rules.lexicon import (
     PLURAL_RELATIONSHIP_NOUNS,
     RELATIONSHIP_NOUNS,
     compile_pattern,
+    is_common_word,
     load_words,
     word_set,
 )
 from remanence.language.rules.verb_forms import BASE_FORMS, GERUNDS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS
 
 BE = word_set("is are was were")
+EQUALS = frozenset(("=", "→", "->", "=>"))
 HAVE = word_set("has have had")
 GET = word_set("get gets got")
 PREPOSITIONS = word_set(
@@ -30,13 +32,15 @@ ADVERBS = load_words("thing_adverbs")
 PUNCTUATION = frozenset((*',;:()"“”…—–!?[]{}', "-", "--", "/"))
 _MODALS = word_set("will would can could may might must shall should cannot")
 NO_SUBJECT = load_words("no_thing_subjects")
-_INSIDE_SUBJECT = word_set("of for with in at from on by")
+_INSIDE_SUBJECT = word_set("of for with in at from on by to between behind under")
+_NAMING = word_set("called named dubbed nicknamed")
 _ARTICLES = word_set("the our a an")
 _PLURALS = word_set("people data staff children men women police media criteria")
 _OBJECT_STOPS = load_words("thing_object_stops") | PREPOSITIONS | ADVERBS | BE | HAVE | _MODALS
 _EMPTY_OBJECTS = load_words("empty_thing_objects")
 _UNCLEAR_OWNERS = word_set("its their his her your whose this that these those some any no another other such")
 _ROUGHLY = word_set("about roughly around approximately some nearly over almost circa exactly just")
+_OR_MORE = word_set("later newer higher above more less lower older earlier below")
 _UNITS = word_set("second minute hour day week month quarter year night seat user person unit key head")
 _PLACING_GERUNDS = word_set("sitting running living hosted residing using serving based located standing hanging lying")
 _FUTURE_VERBS = word_set("be take start begin end happen launch open close expire ship occur finish")
@@ -110,7 +114,7 @@ def is_identifier(word: str) -> bool:
 
 
 def is_adverb(word: str) -> bool:
-    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in _NOT_ADVERBS)
+    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word.isalpha() and word not in _NOT_ADVERBS)
 
 
 def skip_adverbs(words: Sequence[Word], at: int) -> int:
@@ -141,6 +145,8 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         if lower == "and":
             joints.append(place)
+        elif place > begin and lower == "(" and words[place - 1].text.islower():
+            return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         elif lower in _MODALS or words[place].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
         elif place > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(lower)):
@@ -153,15 +159,16 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
 def _subject_with_insertion(
     words: Sequence[Word], begin: int, comma: int, text: str, *, is_definite: bool
 ) -> Subject | None:
-    """A subject with an insertion: "the worker, written in Elixir, handles …"."""
+    """A subject with an insertion: "the worker, written in Elixir, handles …", "the worker (a job) handles …"."""
+    closing = ")" if words[comma].text == "(" else ","
     for close in range(comma + 2, min(comma + 12, len(words))):
-        if words[close].text == ",":
+        if words[close].text == closing:
             verb = skip_adverbs(words, close + 1)
             if verb < len(words) and is_verb(words, verb, before=words[comma - 1].lower):
                 found = _subject(words, begin, comma, [], text, is_definite=is_definite)
                 return None if found is None else found._replace(verb=verb, insertion=(comma + 1, close))
             return None
-        if words[close].text in PUNCTUATION:
+        if words[close].text in PUNCTUATION and closing == ",":
             return None
     return None
 
@@ -178,6 +185,8 @@ def _subject(
             start += 1
         if start >= stop or not _may_be_subject(words[start:stop], is_definite=is_definite):
             return None
+        if stop - start > 1 and _is_label(words[stop - 1].text) and words[stop - 2].lower not in _INSIDE_SUBJECT:
+            start = stop - 1  # the job cleanup-tmp
         parts.append(text[words[start].start : words[stop - 1].end].strip("`"))
     return Subject(tuple(parts), verb, is_definite=is_definite)
 
@@ -197,10 +206,12 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
 def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: str | None = None) -> bool:
     """Whether the word is the finite verb of the subject before it."""
     lower = words[at].lower
-    if lower == "=":
+    if lower in EQUALS:
         return True
     if words[at].text != lower:
         return False
+    if lower == "can":
+        return at + 2 < len(words) and words[at + 1].lower == "be" and words[at + 2].lower in PARTICIPLES
     if lower == "will":
         return at + 1 < len(words) and words[at + 1].lower in _FUTURE_VERBS
     if lower in BE or lower in HAVE or lower in ("gets", "got"):
@@ -213,7 +224,7 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
         return False  # "small acts of love"
     if lower in PRESENT_FORMS:  # in "the tests run", "the builds are" it is a plural noun
         base_follows = after in BASE_FORMS and lower in _PLURAL_NOUNS
-        return not (after in ("are", "were", "have", "get") or base_follows)
+        return not (after in BE or after in HAVE or after == "get" or base_follows or _disagrees(words[at - 1]))
     if lower in PAST_FORMS:
         return True
     if lower in BASE_FORMS or lower == "get":
@@ -224,6 +235,11 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
         )
         return plural and after not in PRESENT_FORMS and after not in BE and after not in HAVE
     return False
+
+
+def _disagrees(noun: Word) -> bool:
+    """Whether a noun is surely a plural, to which "stocks" and "books" are no verbs."""
+    return noun.text.islower() and noun.lower.endswith("s") and not noun.lower.endswith(("ss", "us", "is", "ws", "cs"))
 
 
 def time_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
@@ -256,17 +272,49 @@ def phrase_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
         return None
     if first in GERUNDS and stop - begin == 1:
         return None
-    if stop - begin > 1 and words[begin].text.islower() and _LABELLED.fullmatch(words[stop - 1].text):
-        begin = stop - 1  # the bucket tf-state
+    begin = _own_name(words, begin, stop, is_described=begin > at)
     return Phrase(text[words[begin].start : words[stop - 1].end].strip("`"), stop, is_indefinite)
+
+
+def _is_label(word: str) -> bool:
+    """Whether a word is the name of something in code; "go-live" is made of ordinary words."""
+    return _LABELLED.fullmatch(word) is not None and not all(map(is_common_word, word.lower().split("-")))
+
+
+def _own_name(words: Sequence[Word], begin: int, stop: int, *, is_described: bool) -> int:
+    """Where the name begins in a phrase that first tells what it is: "the bucket tf-state", "the startup Geolith", "a
+    bucket called tf-state". An abbreviation at the end is a kind of thing: "the partner API"."""
+    for place in range(begin + 1, stop - 1):
+        if words[place].lower in _NAMING:
+            return place + 1
+    if stop - begin < 2 or not words[begin].text.islower():
+        return begin
+    if _is_label(words[stop - 1].text):
+        return begin if words[stop - 2].lower == "of" else stop - 1
+    name = stop
+    while name > begin and (_is_capitalized(words[name - 1]) or _is_inside_name(words, name - 1, stop)):
+        name -= 1
+    return name if is_described and name < stop else begin
+
+
+def _is_capitalized(word: Word) -> bool:
+    return word.text[0].isupper() and not word.text.isupper()
+
+
+def _is_inside_name(words: Sequence[Word], at: int, stop: int) -> bool:
+    """Whether this is the "of" of "United States of America"."""
+    return words[at].lower == "of" and at + 1 < stop and at > 0 and _is_capitalized(words[at - 1])
 
 
 def _phrase_end(words: Sequence[Word], begin: int) -> int:
     stop = begin
     while stop < len(words):
         lower = words[stop].lower
-        if words[stop].text in PUNCTUATION or words[stop].text == "=":
+        if words[stop].text in PUNCTUATION or words[stop].text in EQUALS:
             break
+        if lower == "or" and stop > begin and stop + 1 < len(words) and words[stop + 1].lower in _OR_MORE:
+            stop += 2
+            continue
         if lower.endswith(("n't", "n’t")):
             return begin  # "libvips and won't build" is no list
         if stop > begin and lower in ("a", "an", "per") and stop + 1 < len(words) and words[stop + 1].lower in _UNITS:
@@ -275,6 +323,8 @@ def _phrase_end(words: Sequence[Word], begin: int) -> int:
             stop += 1
             if stop < len(words) and words[stop].lower in _ARTICLES:
                 stop += 1
+        elif stop > begin and lower in _NAMING and stop + 1 < len(words) and words[stop + 1].text not in PUNCTUATION:
+            stop += 2
         elif stop > begin and lower in PARTICIPLES and _precedes_preposition(words, stop):
             break  # an alliance created by
         elif (

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from remanence.language.rules.lexicon import load_words, word_set
 from remanence.language.rules.thing_phrases import (
     BE,
+    EQUALS,
     GET,
     HAVE,
     PREPOSITIONS,
@@ -50,6 +51,7 @@ _LINKING = word_set("be become remain stay")
 _PLACING = word_set("run host deploy live sit locate base reside house situate stand lie operate serve be")
 _RUNNING = word_set("run host deploy operate base")
 _SCHEDULING = word_set("be schedule set plan slate fix book happen occur take hold leave depart meet")
+_LASTING = word_set("run last extend continue stay remain")
 _PASSING = word_set("go come get have look start begin stop try leave become")
 _DATE_PREDICATES: Mapping[str, str] = {
     **dict.fromkeys(("start", "begin", "kick", "open"), "starts_on"),
@@ -72,6 +74,8 @@ _DATES = frozenset(("scheduled_for", "due_on", *_DATE_PREDICATES.values()))
 _PLAIN_OBJECT = re.compile(r"[a-z][a-z-]*(?: [a-z-]+){0,2}")
 _ROLE_OF = re.compile(r"(?P<noun>[a-z-]+(?: [a-z-]+)?) of (?:the |our )?(?P<value>.+)")
 _SPACE = re.compile(r"\W+")
+_COMPOUNDING = word_set("in on at to into for with from within")
+"""Prepositions after an object in plain words that tell what is meant: "has offices in Lyon", "drops support for X"."""
 _MAX_PREPOSITIONS = 3
 
 
@@ -124,16 +128,17 @@ def _compound_claim(
     statement: Statement, verb: VerbPhrase, claims: Sequence[_Claim], at: int
 ) -> tuple[list[_Claim], int] | None:
     """A claim about what follows plain words: "opened a second site in Tampere", "reaches end of life on 1 May"."""
-    if len(claims) != 1 or verb.verb in ("be", "have") or not _PLAIN_OBJECT.fullmatch(claims[0][1]):
+    if len(claims) != 1 or verb.verb == "be" or not _PLAIN_OBJECT.fullmatch(claims[0][1]):
         return None
     preposition, after = _preposition_at(statement.words, at)
-    if preposition not in ("in", "on", "at", "to", "into"):
+    if preposition not in _COMPOUNDING:
         return None
     time = time_at(statement.words, after, statement.text)
-    target = time or phrase_at(statement.words, after, statement.text)
-    if target is None or not (time is not None or names_something(target.text)):
+    targets = [time] if time is not None else phrases_at(statement, after)
+    if not targets or not (time is not None or all(names_something(target.text) for target in targets)):
         return None
-    return [(f"{verb.predicate}_{_SPACE.sub('_', claims[0][1].lower())}_{preposition}", target.text)], target.next
+    predicate = f"{verb.predicate}_{_SPACE.sub('_', claims[0][1].lower())}_{preposition}"
+    return [(predicate, target.text) for target in targets], targets[-1].next
 
 
 def passive_claims(statement: Statement, verb: str, participle: str, at: int) -> list[_Claim]:
@@ -148,8 +153,13 @@ def _claims_after_prepositions(
     """The claims with what follows prepositions. A second one belongs to the verb only if that tells where something
     is or by whom something is done: in "signed a deal for ships in Porto" it belongs to the noun."""
     claims: list[_Claim] = []
+    words, first = statement.words, _preposition_at(statement.words, skip_adverbs(statement.words, at))[0]
     for _ in range(_MAX_PREPOSITIONS):
-        at = skip_adverbs(statement.words, at)
+        at = skip_adverbs(words, at)
+        if claims and words[at : at + 1] and words[at].lower == "and" and _preposition_at(words, at + 1)[0] == first:
+            more, at = _prepositional_claims(statement, verb, at + 1, has_object=has_object, has_claims=True)
+            claims += more  # "by PostNord in Sweden and by GLS in Denmark"
+            continue
         found, stop = _prepositional_claims(
             statement, verb, at, has_object=has_object, has_claims=has_object or bool(claims)
         )
@@ -167,8 +177,12 @@ def _verb_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
     if at >= len(words):
         return None
     lower = words[at].lower
-    if lower == "=":
+    if lower in EQUALS:
         return VerbPhrase("be", "is", at + 1)
+    if lower == "can":  # can be found in
+        return _after_be(words, at + 2)
+    if lower in ("it's", "it’s"):
+        return _after_be(words, at + 1) or VerbPhrase("be", "is", skip_adverbs(words, at + 1))
     if lower == "will":
         return _future_at(words, at + 1)
     if lower in BE:
@@ -184,6 +198,8 @@ def _verb_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
         if following in PARTICIPLES:
             return VerbPhrase(PARTICIPLES[following], following, after + 1)
         return VerbPhrase("have", "had" if lower == "had" else "has", at + 1)
+    if lower in ("takes", "take", "took") and at + 1 < len(words) and words[at + 1].lower == "place":
+        return VerbPhrase("occur", f"{lower}_place", at + 2)
     if lower in PRESENT_FORMS:
         return VerbPhrase(PRESENT_FORMS[lower], lower, at + 1)
     if lower in PAST_FORMS:
@@ -305,7 +321,9 @@ def _prepositional_claims(
 def _skip_particle(words: Sequence[Word], at: int) -> int:
     if at >= len(words) or words[at].lower not in _PARTICLES or _preposition_at(words, at)[0] == "out_of":
         return at
-    return at + 1
+    following = words[at + 1].lower if at + 1 < len(words) else ""
+    # "chosen over Datadog" has a preposition, "cut over to Fastly" a particle.
+    return at if words[at].lower in PREPOSITIONS and following and not _preposition_at(words, at + 1)[0] else at + 1
 
 
 def _preposition_at(words: Sequence[Word], at: int) -> tuple[str, int]:
@@ -344,8 +362,10 @@ def continues(words: Sequence[Word], at: int, *, is_plural: bool = False) -> boo
     """Whether a further verb of the same subject stands here, perhaps after an adverb."""
     at = skip_adverbs(words, at)
     lower = words[at].lower if at < len(words) else ""
-    if lower in PRESENT_FORMS or lower in BE or lower in HAVE:
+    if lower in BE or lower in HAVE:
         return True
+    if lower in PRESENT_FORMS:  # "laptops come from Framework, monitors from Dell" has no second verb
+        return not is_plural
     if lower in PAST_FORMS or participle_of(lower) is not None:
         return at + 1 < len(words) and (
             words[at + 1].lower in PREPOSITIONS or words[at + 1].lower in ("the", "a", "an")
@@ -382,6 +402,8 @@ def _date_predicate(verb: VerbPhrase, preposition: str) -> str | None:
         return "due_on"
     if verb.verb in CHANGING or verb.verb in RESCHEDULING:
         return "scheduled_for" if preposition in ("to", "until", "till", "for", "into") else None
+    if preposition in ("until", "till") and (verb.verb in _LASTING or verb.predicate in _RELATING_ADJECTIVES):
+        return f"{verb.predicate}_until"
     if preposition in ("since", "from", "by", "until", "till", "before", "after", "during", "as"):
         return None
     if verb.verb in _SCHEDULING:

@@ -60,7 +60,12 @@ def participle_of(word: str) -> str | None:
     >>> participle_of("written"), participle_of("shipped"), participle_of("painted"), participle_of("red")
     ('write', 'ship', 'painted', None)
     """
-    found = PARTICIPLES.get(word)
+    found = "do" if word == "done" else PARTICIPLES.get(word)
     if found is not None:
         return found
     return word if len(word) > 5 and word.endswith("ed") and is_common_word(word) else None
+
+
+def is_verb_form(word: str) -> bool:
+    """Whether a word is a finite form of a verb that is no noun as well: "went", "confirmed"."""
+    return word in PAST_FORMS and word not in BASE_FORMS

@@ -178,7 +178,7 @@ def following_claims(text: str, at: int, claim: Triple, names: NamesByStart) -> 
     if predicate in ("born_in", "died_in"):
         date = _YEAR_OR_DATE.match(text, at)
         return ([Triple(subject, f"{predicate[:4]}_on", date[1])], date.end()) if date else ([], at)
-    if predicate == "works_at":
+    if predicate in ("works_at", "joined"):
         joint = _AS.match(text, at)
         profession = _PROFESSION.match(text, joint.end()) if joint else None
         return ([Triple(subject, "works_as", profession[1])], profession.end()) if profession else ([], at)
