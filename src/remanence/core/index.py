@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "14"
+FORMAT = "15"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
@@ -368,7 +368,9 @@ class Index:
         out: dict[str, str] = {}
         for name, part in self._parts.items():
             mine, theirs = part.save(), other._parts[name].save()
-            differing = [key for key in theirs if not np.array_equal(mine.get(key, np.empty(0)), theirs[key])]
+            none = np.empty(0)
+            keys = dict.fromkeys((*theirs, *mine))
+            differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
             if differing:
                 out[name] = f"{', '.join(differing)} differ from a fresh build"
         if problems := self.vectors.differences():
@@ -687,7 +689,8 @@ def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[
     sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
     if not sized:
         return {}
-    lengths = np.linalg.norm(np.array(list(sized.values())), axis=1)
+    matrix = np.concatenate(list(sized.values())).reshape(len(sized), -1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     valid = (np.abs(lengths - 1) < _LENGTH_TOLERANCE) | (lengths == 0)
     return sized if valid.all() else {key: sized[key] for key, good in zip(sized, valid.tolist(), strict=True) if good}
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from remanence.schema import OPEN_END
 from remanence.state.columns import Codec, Column, pack, unpack
 
-_MIN_REBUILD = 32
+_MIN_REBUILD = 512
+"""As many edges are kept in the overlay: a small space needs no other graph, and making one takes longer."""
 _MIN_CACHED = 64
 
 
@@ -70,8 +71,9 @@ class Adjacency:
             self._rebuild()
             return
         for edge, (a, b) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
-            for vertex in {a, b}:
-                self._overlay.setdefault(vertex, []).append(edge)
+            self._overlay.setdefault(a, []).append(edge)
+            if a != b:
+                self._overlay.setdefault(b, []).append(edge)
         self._overlay_end = size
 
     def _rebuild(self) -> None:
@@ -88,6 +90,9 @@ class Endings:
 
     def __init__(self, stored: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
         self._by_edge = {edge: [(position, end) for position, end in ends] for edge, ends in stored}
+
+    def __len__(self) -> int:
+        return len(self._by_edge)
 
     def add(self, edge: int, position: int, end: int) -> None:
         self._by_edge.setdefault(edge, []).append((position, end))

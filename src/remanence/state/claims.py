@@ -109,6 +109,11 @@ class Claims(SavedPart):
         first, count = self._claims_of_row.values[row].tolist()
         return range(first, first + count)
 
+    def names_claimed(self, row: int) -> list[tuple[str, str]]:
+        """The two names of each claim of a row."""
+        ends = self._columns.values[list(self.claims_of_row(row)), :2].tolist()
+        return [(self._names.spellings[subject], self._names.spellings[object_]) for subject, object_ in ends]
+
     def active_claims(
         self, claims: Sequence[int], snapshot: Snapshot, predicates: Collection[int] | None = None
     ) -> Iterator[StatedClaim]:

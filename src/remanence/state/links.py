@@ -71,6 +71,8 @@ class Links(SavedPart):
         at: datetime | None = None,
     ) -> list[Link]:
         """The links of a memory, in the order in which they were added; with `at`, those that hold then."""
+        if not self._ids:
+            return []
         numbers: list[int] = []
         for number in self._graph.edges_of(memory):
             source, target = self._graph.endpoints[number].tolist()
