@@ -686,7 +686,9 @@ def embeddable_texts(version: Remembered) -> list[str]:
 def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
     """Those of these vectors that the embedder could have made: of its dimension, and of unit length or all zeros. A
     ledger that was changed from outside, or imported by an earlier release, may have others; they are made again."""
-    sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
+    sized = dict(vectors)
+    if set(map(len, sized.values())) != {dimension}:
+        sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
     if not sized:
         return {}
     matrix = np.concatenate(list(sized.values())).reshape(len(sized), -1)

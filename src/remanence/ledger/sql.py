@@ -317,10 +317,9 @@ def _bound_values(entry: StoredEntry) -> tuple[Any, ...]:
 
 def _vectors(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:
     """The vectors in these rows by the hash of their text."""
-    sizes = {len(blob) for _, blob in rows}
-    if len(sizes) == 1:  # always, unless the ledger was changed from outside: then one array is enough
-        matrix = np.frombuffer(b"".join([blob for _, blob in rows]), VECTOR_DTYPE).reshape(len(rows), -1)
-        return dict(zip([text_hash for text_hash, _ in rows], matrix, strict=True))
+    hashes, blobs = zip(*rows, strict=True) if rows else ((), ())
+    if len(set(map(len, blobs))) == 1:  # always, unless the ledger was changed from outside
+        return dict(zip(hashes, np.frombuffer(b"".join(blobs), VECTOR_DTYPE).reshape(len(rows), -1), strict=True))
     return {text_hash: np.frombuffer(blob, VECTOR_DTYPE) for text_hash, blob in rows}
 
 

@@ -7,13 +7,14 @@ are collected in a small overlay until there are enough for a rebuild.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.schema import OPEN_END
-from remanence.state.columns import Codec, Column, pack, unpack
+from remanence.state.columns import Codec, Column, pack, run_starts, unpack
 
 _MIN_REBUILD = 512
 """As many edges are kept in the overlay: a small space needs no other graph, and making one takes longer."""
@@ -70,10 +71,17 @@ class Adjacency:
         if size - self._graph_size > max(_MIN_REBUILD, self._graph_size // 4):
             self._rebuild()
             return
-        for edge, (a, b) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
-            self._overlay.setdefault(a, []).append(edge)
-            if a != b:
-                self._overlay.setdefault(b, []).append(edge)
+        new = self.endpoints[self._overlay_end :]
+        is_loop = new[:, 0] == new[:, 1]
+        ends = np.concatenate((new[:, 0], new[~is_loop, 1]))
+        edges = np.concatenate((np.arange(len(new)), np.flatnonzero(~is_loop)))
+        order = np.lexsort((edges, ends))
+        starts = run_starts(ends[order])
+        by_vertex = (edges[order] + self._overlay_end).tolist()
+        for vertex, (start, end) in zip(
+            ends[order[starts]].tolist(), pairwise([*starts.tolist(), len(by_vertex)]), strict=True
+        ):
+            self._overlay.setdefault(vertex, []).extend(by_vertex[start:end])
         self._overlay_end = size
 
     def _rebuild(self) -> None:

@@ -91,6 +91,7 @@ class ClaimView:
         self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
         self._rules: dict[int, PredicateRule] = {}  # by the number of a predicate
         self._edges: dict[int, EntityEdge] = {}  # by the number of a claim, except those with a symmetric predicate
+        self._row_edges: dict[int, list[EntityEdge]] = {}
         self._statements: dict[tuple[int, str], dict[NumberedTriple, list[EntityEdge]]] = {}
         self._groups: dict[tuple[int, str], ClaimGroup] = {}
         self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]] = {}
@@ -195,7 +196,12 @@ class ClaimView:
     # The claims of one row
 
     def edges_of_row(self, row: int) -> list[EntityEdge]:
-        return self.edges_of_claims(self._claims.claims_of_row(row))
+        found = self._row_edges.get(row)
+        if found is None:
+            if len(self._row_edges) >= _MAX_EDGES:
+                self._row_edges.clear()
+            found = self._row_edges[row] = self.edges_of_claims(self._claims.claims_of_row(row))
+        return found
 
     def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
         return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))

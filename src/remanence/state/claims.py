@@ -120,7 +120,8 @@ class Claims(SavedPart):
         """Those of these claims that are active in this snapshot, with one of these predicates."""
         if not claims:
             return
-        for number, values in zip(claims, self._columns.values[list(claims)].tolist(), strict=True):
+        chosen = slice(claims.start, claims.stop) if isinstance(claims, range) else list(claims)
+        for number, values in zip(claims, self._columns.values[chosen].tolist(), strict=True):
             if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(
                 number, values[_SOURCE], snapshot
             ):

@@ -51,6 +51,10 @@ class ExactStore:
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         rows = as_rows(vectors, len(ids), self._dimension)
         with self._usable():
+            if not self._slots and len(slots_of := dict(zip(map(int, ids), range(len(ids)), strict=True))) == len(ids):
+                self._slots = slots_of
+                self._matrix, self._ids = Column(np.float32, rows), Column(np.uint64, np.array(ids, np.uint64))
+                return
             slots = [self._slots.setdefault(int(point), len(self._slots)) for point in ids]
             for column, values in ((self._matrix, rows), (self._ids, ids)):
                 column.fill(max(0, len(self._slots) - len(column)), 0)
