@@ -19,13 +19,14 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from remanence.admin.export_file import EXPORT_VERSION, TransferReport, remap_positions
+from remanence.admin.export_file import EXPORT_VERSION, TransferReport
 from remanence.admin.import_vectors import VectorCheck, VectorLines
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
 from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
+from remanence.ledger.portable import remap_positions
 from remanence.schema import UTC, from_micros
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ class _SpaceWriter:
             entry = transaction.append_erased(self._space, line.kind, line.subject, at=line.at)
             self._blank.add(entry.position)
         elif isinstance(event, Emptied):
-            entry = transaction.erase_space(self._space, at=line.at)
+            entry = transaction.erase_space(self._space, at=line.at, signature=event.signature)
             self._blank.update(self._positions)
         else:
             self._positions.append(transaction.head + 1)  # an event may name its own entry

@@ -182,7 +182,7 @@ class SqliteLedger(SqlLedger):
     def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         # Of a few lengths only, so that sqlite3 finds the statement among those that it has compiled before.
         length = 1 << (len(choices) - 1).bit_length()
-        repeated = choices[-1:] * (length - len(choices))
+        repeated = [choices[-1]] * (length - len(choices))
         return self._rows(f"{sql} IN ({', '.join('?' * length)})", (*values, *choices, *repeated))
 
     @contextmanager

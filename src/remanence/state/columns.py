@@ -29,7 +29,7 @@ class Column:
             self._data = np.array(values, dtype=dtype)
             self.values = self._data
         else:
-            self._data = self.values = _empty(dtype, width)
+            self._data = self.values = _empty(np.dtype(dtype), width)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -70,7 +70,7 @@ class Column:
 
 
 @cache
-def _empty(dtype: DTypeLike, width: int) -> NDArray[Any]:
+def _empty(dtype: np.dtype[Any], width: int) -> NDArray[Any]:
     """An array without values. All empty columns share one: an index has dozens of them."""
     return np.empty((0, width) if width else 0, dtype=dtype)
 

@@ -51,8 +51,8 @@ class ExactStore:
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         rows = as_rows(vectors, len(ids), self._dimension)
         with self._usable():
-            if not self._slots and len(slots_of := dict(zip(map(int, ids), range(len(ids)), strict=True))) == len(ids):
-                self._slots = slots_of
+            if not self._slots and len(set(ids)) == len(ids):  # the first ones are not looked up one by one
+                self._slots.update(zip(map(int, ids), range(len(ids)), strict=True))
                 self._matrix, self._ids = Column(np.float32, rows), Column(np.uint64, np.array(ids, np.uint64))
                 return
             slots = [self._slots.setdefault(int(point), len(self._slots)) for point in ids]
@@ -141,7 +141,7 @@ def round_to_half(rows: Vector) -> Vector:
     bits = rows.view(np.uint32)
     # To the nearest of those with 10 bits after the point, and to the even one of two.
     rounded: Vector = ((bits + (0xFFF + ((bits >> 13) & 1))) & np.uint32(0xFFFFE000)).view(np.float32)
-    unusual = np.flatnonzero(~((_HALF_MIN <= np.abs(rows)) & (np.abs(rows) < _HALF_MAX)))
+    unusual = np.flatnonzero(~((np.abs(rows) >= _HALF_MIN) & (np.abs(rows) < _HALF_MAX)))
     if len(unusual):  # those near zero have fewer bits
         rounded.reshape(-1)[unusual] = rows.reshape(-1)[unusual].astype(np.float16)
     return rounded

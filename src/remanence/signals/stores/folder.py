@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores.edge import EdgeStore, NoRoom, StoreBusy, remove_store
 from remanence.signals.stores.exact import ExactStore, as_rows, round_to_half
