@@ -359,9 +359,9 @@ class TestRedaction:
 
 
 _SIGNED_KINDS = {
-    *("remembered", "forgotten", "restored", "erased", "registered", "renamed", "merged", "split", "undone", "declared"),
-    *("related", "linked", "invalidated", "served", "extracted", "queued", "worked", "expired", "used", "ran"),
-    *("reversed", "quarantined", "released"),
+    *("remembered", "forgotten", "restored", "erased", "registered", "renamed", "merged", "split", "undone"),
+    *("declared", "related", "linked", "invalidated", "served", "extracted", "queued", "worked", "expired", "used"),
+    *("ran", "reversed", "quarantined", "released"),
 }
 
 

@@ -165,9 +165,7 @@ def rank_by_supersession(
     return replace(ranked, notes={**fused.notes, **_notes(index, moves, limit, ranked)}, pinned_rows=frozenset())
 
 
-def _notes(
-    index: Index, moves: Mapping[int, tuple[str, int]], limit: int, ranked: FusedRanking
-) -> dict[int, Evidence]:
+def _notes(index: Index, moves: Mapping[int, tuple[str, int]], limit: int, ranked: FusedRanking) -> dict[int, Evidence]:
     """The reasons why some of the first `limit` rows were moved."""
     first = ranked.rows[:limit].tolist()
     moved = {row: moves[row] for row in first if row in moves}

@@ -201,9 +201,7 @@ class SavedPart:
     def save(self) -> Mapping[str, NDArray[Any]]:
         values = ((name, codec, getattr(self, name)) for name, codec in self._saved.items())
         return {
-            name: codec.to_array(value)
-            for name, codec, value in values
-            if not isinstance(value, Sized) or len(value)
+            name: codec.to_array(value) for name, codec, value in values if not isinstance(value, Sized) or len(value)
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
