@@ -44,7 +44,8 @@ def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> N
     """Which of these rows nothing superseded, and whose claims nothing ended."""
     catalog = index.catalog
     out = catalog.active(rows, snapshot.position)
-    out &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
+    if not index.links.is_empty:
+        out &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
     for place in np.flatnonzero(out).tolist():
         out[place] = not _is_superseded(index, int(rows[place]), snapshot)
     return out
@@ -88,6 +89,8 @@ def pairs_that_disagree(
 
 def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
     """The rows that disagree with this one, by links and by claims."""
+    if index.links.is_empty:
+        return index.relations.disagreements(row, snapshot)
     catalog = index.catalog
     linked: list[tuple[int | None, DisagreementKind, str]] = [
         (catalog.row_at(number, snapshot.position), "conflict", "as a link says")
