@@ -130,8 +130,8 @@ def measure_warm_memory(folder: Path, spaces: int) -> None:
 
 
 def show_threads(folder: Path, spaces: int) -> None:
-    """Recalls in another space each time, by one thread and by four: in spaces that have to be opened, in open ones, and
-    in open ones with the reader. In turns, so that all meet the same machine; the median of each is shown."""
+    """Recalls in another space each time, by one thread and by four: in spaces that have to be opened, in open ones,
+    and in open ones with the reader. In turns, so that all meet the same machine; the median of each is shown."""
     for name, options in (("cold", {"cache_size": 1}), ("warm", {}), ("warm, with the reader", {"reader": "small"})):
         count = spaces if "reader" not in options else min(spaces, 40)
         with opened(folder, **options) as space:

@@ -28,6 +28,7 @@ from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
 from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
+from remanence.ledger.event_types import WRONG_TYPES, damage_in
 from remanence.ledger.portable import to_portable
 from remanence.schema import micros
 from remanence.schema.version import __version__
@@ -120,7 +121,10 @@ def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
         if entry.event is None:
             yield f'{start},"subject":{_dump(entry.subject)}}}'
             continue
-        event = to_portable(entry.event, lambda position: bisect_right(positions, position))
+        try:
+            event = to_portable(entry.event, lambda position: bisect_right(positions, position))
+        except WRONG_TYPES as error:
+            raise damage_in([entry]) or error from error
         yield f'{start},"event":{encode(event)}}}'
 
 

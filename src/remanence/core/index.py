@@ -22,6 +22,7 @@ from remanence.errors import LedgerTampered, NotFound, ProjectionError, Projecti
 from remanence.events import Emptied, Erased, Forgotten, Quarantined, Released, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
+from remanence.ledger.event_types import WRONG_TYPES, damage_in
 from remanence.schema import Change, Entry, Memory, Snapshot
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
@@ -170,22 +171,15 @@ class Index:
             # In ledger order, so that a rebuild gives names the same numbers.
             for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
                 last = kind
-                if kind == "remembered":
-                    while batch := list(islice(run, _BATCH)):
-                        self._apply_versions(batch)
-                        blank.update(entry.position for entry in batch if entry.event is None)
-                    continue
-                for entry in run:
-                    self.catalog.apply_entry(entry)
-                    if isinstance(entry.event, Erased):
-                        blank.difference_update(entry.event.positions)
-                    elif isinstance(entry.event, Emptied):
-                        blank.clear()
-                    if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
-                        self._apply_state(entry)
-                    elif isinstance(entry.event, Erased):
-                        number = self.catalog.number(entry.event.memory)
-                        erased += [] if number is None else [number]
+                size = _BATCH if kind == "remembered" else 1
+                while batch := list(islice(run, size)):
+                    try:
+                        self._apply_batch(kind, batch, erased, blank)
+                    except WRONG_TYPES as error:
+                        self._fault = damage_in(batch)
+                        if self._fault is None:
+                            raise
+                        raise self._fault from error
             self._new_vectors = {}
             self._is_emptied = last == "emptied" if last else self._is_emptied
             if blank:
@@ -537,6 +531,25 @@ class Index:
                 position = entry.position
                 self._applied += 1
                 yield entry
+
+    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int], blank: set[int]) -> None:
+        """Apply entries of one kind: versions of memories, or one other entry. Adds to the memories that were erased,
+        and to the versions without text."""
+        if kind == "remembered":
+            self._apply_versions(entries)
+            blank.update(entry.position for entry in entries if entry.event is None)
+            return
+        for entry in entries:
+            self.catalog.apply_entry(entry)
+            if isinstance(entry.event, Erased):
+                blank.difference_update(entry.event.positions)
+            elif isinstance(entry.event, Emptied):
+                blank.clear()
+            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
+                self._apply_state(entry)
+            elif isinstance(entry.event, Erased):
+                number = self.catalog.number(entry.event.memory)
+                erased += [] if number is None else [number]
 
     def _apply_versions(self, entries: Sequence[Entry]) -> None:
         first = len(self.catalog)
