@@ -237,5 +237,5 @@ def test_values_of_a_wrong_type_are_named(home: Path, kind: str, field: str, val
         ):
             with suppress(remanence.RemanenceError):
                 ask()
-        with pytest.raises(remanence.RemanenceError, match=f"entry {position} "):
+        with pytest.raises(remanence.RemanenceError, match=f"entry {position}[ :]"):
             space.verify()
