@@ -50,8 +50,10 @@ class DaysAnswer(Answer):
 
 @operation("GET", "/graph/map", slow=True)
 def entity_map(space: Space, request: MapRequest) -> EntityMap:
-    """List the entities, the most important first, which of them belong together, and where to draw those of a large
-    map."""
+    """List the entities, the most important first, and which of them belong together.
+
+    With more than 800 entities, `places` says where to draw them.
+    """
     found = view_of(space, request).graph.map(limit=request.limit)
     if len(found.nodes) <= _PLACED_FROM:
         return found
