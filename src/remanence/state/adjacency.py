@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from remanence.schema import OPEN_END
 from remanence.state.columns import Codec, Column, pack, run_starts, unpack
 
-_MIN_REBUILD = 512
-"""As many edges are kept in the overlay: a small space needs no other graph, and making one takes longer."""
+_MIN_REBUILD = 32
 _MIN_CACHED = 64
 
 
