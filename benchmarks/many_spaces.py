@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import remanence
 from remanence.admin.overview import disk_usage, format_bytes
@@ -35,6 +36,8 @@ DEEDS = ("lives in", "visited", "moved to", "dreams of", "wrote a book about", "
 THINGS = ("tea", "coffee", "running", "chess", "bridges", "boats", "music", "painting", "history", "gardens")
 QUESTIONS = ("Where does Bob live?", "What does Carol like?", "Who visited Rome?", "When did Ivan fly to Oslo?")
 
+ROUNDS = 5
+
 
 def texts(count: int, seed: int) -> list[str]:
     rng = random.Random(seed)
@@ -47,6 +50,7 @@ def main() -> None:
     options.add_argument("--spaces", type=int, default=1_000, help="how many spaces")
     options.add_argument("--memories", type=int, default=20, help="how many memories in each")
     options.add_argument("--engine", action="store_true", help="only compare the two vector searches by size")
+    options.add_argument("--threads", action="store_true", help="only compare one thread with four")
     options.add_argument("--warm", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.warm is not None:
@@ -56,6 +60,9 @@ def main() -> None:
     try:
         if given.engine:
             compare_engines(folder)
+        elif given.threads:
+            make_spaces(folder, given.spaces, given.memories)
+            show_threads(folder, min(given.spaces, 400))
         else:
             show_costs(folder, given.spaces, given.memories)
     finally:
@@ -63,8 +70,7 @@ def main() -> None:
 
 
 def show_costs(folder: Path, spaces: int, memories: int) -> None:
-    with opened(folder) as space:
-        rate = cpu_ms(lambda: [space.child(f"u{n}").add_many(texts(memories, n)) for n in range(spaces)]) / spaces
+    rate = cpu_ms(lambda: make_spaces(folder, spaces, memories)) / spaces
     sizes = disk_usage(folder)
     files = sum(len(names) for _, _, names in os.walk(folder))
     print(f"{spaces:,} spaces of {memories} memories: {rate:.1f} ms each to make, {files} files, on disk", end=" ")
@@ -77,6 +83,12 @@ def show_costs(folder: Path, spaces: int, memories: int) -> None:
     show_recalls(folder)
     show_threads(folder, min(spaces, 400))
     show_single_calls(folder, spaces)
+
+
+def make_spaces(folder: Path, spaces: int, memories: int) -> None:
+    with opened(folder) as space:
+        for n in range(spaces):
+            space.child(f"u{n}").add_many(texts(memories, n))
 
 
 def show_recalls(folder: Path) -> None:
@@ -118,13 +130,29 @@ def measure_warm_memory(folder: Path, spaces: int) -> None:
 
 
 def show_threads(folder: Path, spaces: int) -> None:
-    for threads in (1, 4):
-        with opened(folder, cache_size=1) as space, ThreadPoolExecutor(threads) as pool:
+    """Recalls in another space each time, by one thread and by four: in spaces that have to be opened, in open ones,
+    and in open ones with the reader. In turns, so that all meet the same machine; the median of each is shown."""
+    for name, options in (("cold", {"cache_size": 1}), ("warm", {}), ("warm, with the reader", {"reader": "small"})):
+        count = spaces if "reader" not in options else min(spaces, 40)
+        with opened(folder, **options) as space:
             warm_up(space)
-            begin = time.perf_counter()
-            list(pool.map(lambda n: space.child(f"u{n}").recall(QUESTIONS[n % 4]), range(spaces)))
-            rate = spaces / (time.perf_counter() - begin)
-        print(f"cold recalls in other spaces each time, {threads} threads: {rate:.0f} a second")
+            for n in range(count):
+                space.child(f"u{n}").recall(QUESTIONS[n % 4])
+            rounds = [(measure_threads(space, count, 1), measure_threads(space, count, 4)) for _ in range(ROUNDS)]
+        one, four = (statistics.median(rate for rate, _ in each) for each in zip(*rounds, strict=True))
+        ratio = statistics.median(many / single for (single, _), (many, _) in rounds)
+        cores = statistics.median(cores for _, (_, cores) in rounds)
+        print(f"{name}: {one:.0f} recalls a second with 1 thread, {four:.0f} with 4", end="; ")
+        print(f"ratio {ratio:.2f}, 4 threads keep {cores:.1f} cores busy")
+
+
+def measure_threads(space: remanence.Space, count: int, threads: int) -> tuple[float, float]:
+    """How many recalls a second, and how many cores they keep busy."""
+    with ThreadPoolExecutor(threads) as pool:
+        begin, used = time.perf_counter(), time.process_time()
+        list(pool.map(lambda n: space.child(f"u{n}").recall(QUESTIONS[n % 4]), range(count)))
+        seconds = time.perf_counter() - begin
+        return count / seconds, (time.process_time() - used) / seconds
 
 
 def show_single_calls(folder: Path, spaces: int) -> None:
@@ -168,8 +196,8 @@ def search_often(store: VectorStore, vectors: Vector) -> None:
 
 
 @contextmanager
-def opened(folder: Path, **options: int) -> Iterator[remanence.Space]:
-    with remanence.open(folder, reader=None, **options) as space:
+def opened(folder: Path, **options: Any) -> Iterator[remanence.Space]:
+    with remanence.open(folder, **{"reader": None, **options}) as space:
         yield space
 
 

@@ -6,14 +6,18 @@ Other faults are tested with their parts: kills in `test_crash`, full disks and 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -194,3 +198,45 @@ def test_a_job_is_done_although_the_clock_was_set_back(reopen: Reopen, clock: Fa
     assert space.jobs.work() == 1
     assert job.status == "done"
     assert any("Porto" in memory.text for memory in job.result())
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("remembered", "importance", "high"),
+        ("remembered", "identity", []),
+        ("registered", "entity", []),
+        ("related", "subject", 7),
+        ("linked", "source", {}),
+        ("erased", "positions", "all"),
+        ("declared", "predicate", [1]),
+    ],
+)
+def test_values_of_a_wrong_type_are_named(home: Path, kind: str, field: str, value: Any) -> None:
+    """Whatever is asked of a ledger that somebody has changed, the error is one of ours; mostly it names the entry."""
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        first, second = space.add_many(["Alice lives in Porto.", "Bob drinks tea."])
+        space.entities.register("AlphaOne", aliases=["AO"])
+        space.graph.relate("Alice", "knows", "Bob")
+        space.graph.link(first, "supports", second)
+        space.graph.declare("knows", single_valued=False)
+        space.erase(space.add("A secret."))
+    shutil.rmtree(home / "index", ignore_errors=True)
+    with closing(sqlite3.connect(home / "ledger.db")) as connection, connection:
+        connection.execute("DROP TRIGGER entry_is_written_once")
+        choose = "FROM entry WHERE kind = ? AND body IS NOT NULL ORDER BY position LIMIT 1"
+        [(position, body)] = connection.execute(f"SELECT position, body {choose}", (kind,))
+        changed = json.dumps(json.loads(body) | {field: value})
+        connection.execute("UPDATE entry SET body = ? WHERE position = ?", (changed, position))
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        for ask in (
+            lambda: space.recall("Where does Alice live?"),
+            lambda: list(space.memories()),
+            lambda: space.entities.list(),
+            lambda: space.admin.export(home / "export.jsonl"),
+            space.verify,
+        ):
+            with suppress(remanence.RemanenceError):
+                ask()
+        with pytest.raises(remanence.RemanenceError, match=f"entry {position}[ :]"):
+            space.verify()

@@ -14,6 +14,7 @@ import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.language.temporal import parse_moment
 from remanence.schema import OPEN_END, OPEN_START, Relation
+from remanence.state import claim_view
 from remanence.state.intervals import Claim, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.testing import FakeClock
 
@@ -732,3 +733,24 @@ def test_what_disagrees_in_a_space_is_listed(space: Space) -> None:
     assert len(space.graph.disagreements()) == 1
     with pytest.raises(InvalidInput, match="succession, correction, conflict, coexistence"):
         space.graph.disagreements("quarrel")
+
+
+def test_a_question_reads_each_claim_once(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if somebody has many under one predicate, and each hit is compared with all of them."""
+    read: list[int] = []
+
+    class Counted(claim_view.EntityEdge):
+        __slots__ = ()
+
+        def __new__(cls, stated: Any, *given: Any) -> Any:
+            read.append(stated.number)
+            return super().__new__(cls, stated, *given)
+
+    space.add_many(
+        {"text": f"Alice visited Town{n}.", "triples": [("Alice", "visited", f"Town{n}")], "valid_from": f"2024-03-{n}"}
+        for n in range(10, 31)
+    )
+    monkeypatch.setattr(claim_view, "EntityEdge", Counted)
+    space.recall("What did Alice visit in March 2024?", history=True)
+    assert len(set(read)) == 21
+    assert len(read) == len(set(read))

@@ -27,13 +27,13 @@ import remanence
 from examples import examples
 from remanence import InvalidInput, Space
 from remanence.admin import import_vectors
-from remanence.admin.export_file import remap_positions
 from remanence.admin.jsonlines import JsonLinesReader, JsonLinesWriter
 from remanence.cli import main
 from remanence.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from remanence.events import Emptied, Event, Remembered, Served
 from remanence.language.text import text_hash
 from remanence.ledger.codec import event_kind
+from remanence.ledger.portable import remap_positions
 from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, NotFound, Space, TrustRules
 from remanence.errors import LedgerTampered, MissingExtra
+from remanence.events import Forgotten
 from remanence.language.redaction import redact
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -356,6 +358,43 @@ class TestRedaction:
             remanence.open(None, redact="yes")  # type: ignore[arg-type]
 
 
+_SIGNED_KINDS = {
+    *("remembered", "forgotten", "restored", "erased", "registered", "renamed", "merged", "split", "undone"),
+    *("declared", "related", "linked", "invalidated", "served", "extracted", "queued", "worked", "expired", "used"),
+    *("ran", "reversed", "quarantined", "released"),
+}
+
+
+def _write_every_kind(space: remanence.Space) -> None:
+    """Use every verb that writes, so that there is an entry of each of these kinds."""
+    porto = space.add("Alice lives in Porto.", source="chat")
+    tea = space.add("Bob drinks tea.", now="2019-01-01", expires_at="2020-01-01")
+    space.forget(porto, why="she asked")
+    space.unforget(porto)
+    space.entities.register("AlphaOne LLC", aliases=["AO", "Alpha"], kind="organization")
+    space.entities.register("Beta")
+    space.entities.rename("Beta", "Beta Ltd")
+    space.entities.undo(space.entities.merge("Beta Ltd", "AlphaOne LLC"))
+    space.entities.split("AlphaOne LLC", ["AO"])
+    space.graph.declare("mentors", single_valued=True)
+    space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob"))
+    space.graph.link(porto, "supports", tea)
+    space.audit.record(space.recall("Where does Alice live?"))
+    space.remember("Carol drinks coffee.", wait=False).result()
+    space.upkeep.sweep()
+    space.upkeep.observe_usage([porto])
+    upkeep = space.upkeep.using(forget_below=1.0, promote_above=1.0)
+    upkeep.undo(upkeep.gc(dry_run=False))
+    space.erase(space.add("A secret."))
+    quarantined = space.audit.quarantine("chat", dry_run=False)
+    assert quarantined.id is not None
+    space.audit.release(quarantined.id)
+
+
+def _entries(space: remanence.Space) -> list[Any]:
+    return list(space._engine.ledger.read(space.name))
+
+
 class TestSignatures:
     @pytest.fixture
     def key(self) -> Any:
@@ -384,7 +423,54 @@ class TestSignatures:
             old.erase(old.add("A secret."))
             old.admin.export(tmp_path / "a.jsonl")
             remanence.import_(tmp_path / "a.jsonl", into=new.child("there"))
-            assert new.child("there").verify().signers == {"alice": 1}
+            assert new.child("there").verify().signers == {"alice": 2}
+
+    def test_every_entry_is_signed(self, tmp_path: Path, key: Any) -> None:
+        """Whatever it records, and also under the positions and the name that it gets by an import."""
+        with (
+            remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as old,
+            remanence.open(None, embedder=HashingEmbedder(), signers={"alice": key.public_key()}) as new,
+        ):
+            old.child("other").add("It takes the first position.")
+            _write_every_kind(old)
+            entries = list(old._engine.ledger.read(old.name))
+            assert {entry.kind for entry in entries} >= _SIGNED_KINDS
+            assert all(entry.event is None or entry.event.signature for entry in entries)
+            old.admin.export(tmp_path / "a.jsonl")
+            new.add("It takes another one.")
+            remanence.import_(tmp_path / "a.jsonl", into=new.child("there"))
+            signed = sum(entry.event is not None for entry in entries)
+            assert old.verify().signers == {"this writer": signed}
+            assert new.child("there").verify().signers == {"alice": signed}
+            old.erase_space()
+            assert old.verify().signers == {"this writer": sum(entry.event is not None for entry in _entries(old))}
+            assert _entries(old)[-1].kind == "emptied"
+            assert _entries(old)[-1].event.signature
+
+    def test_a_changed_entry_of_any_kind_is_noticed(self, key: Any) -> None:
+        """Here each is signed for another subject, or for other entries."""
+        with remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as space:
+            _write_every_kind(space)
+            by_kind = {entry.kind: entry.event for entry in _entries(space) if entry.event is not None}
+        for kind in sorted(_SIGNED_KINDS):
+            event = by_kind[kind]
+            forged_event = replace(event, **{fields(event)[0].name: "another"})
+            if kind == "erased":
+                forged_event = replace(event, positions=(1,))
+            with remanence.open(None, embedder=HashingEmbedder()) as forged:
+                with forged._engine.ledger.transaction() as transaction:
+                    transaction.append("default", [forged_event], at=forged._at(None))
+                with pytest.raises(LedgerTampered, match="entry 1 has a signature that is not valid"):
+                    forged._engine.check_signatures("default")
+
+    def test_entries_that_an_older_release_did_not_sign_are_valid(self, key: Any) -> None:
+        """It signed memories only."""
+        with remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as space:
+            memory = space.add("Alice lives in Porto.")
+            with space._engine.ledger.transaction() as transaction:
+                transaction.append("default", [Forgotten(memory.id)], at=space._at(None))
+            space.unforget(memory)
+            assert space.verify().signers == {"this writer": 2}
 
     def test_a_changed_memory_is_noticed(self, home: Path, tmp_path: Path, key: Any) -> None:
         """Even if somebody has made every digest right again, as an import does."""
@@ -392,8 +478,6 @@ class TestSignatures:
             space.add("Alice lives in Porto.")
             version = space._engine.ledger.entries_at([1])[1].event
         with remanence.open(None, embedder=HashingEmbedder()) as forged:
-            from dataclasses import replace
-
             with forged._engine.ledger.transaction() as transaction:
                 transaction.append("default", [replace(version, text="Alice lives in Atlantis.")], at=forged._at(None))
             with pytest.raises(LedgerTampered, match="entry 1 has a signature that is not valid"):

@@ -7,6 +7,7 @@ KnowledgeGraph  the entities, observations and relations of the tool set "graph"
 
 server.py            the server: which space a call uses, and errors as a model can read them
 access.py            tokens and users, and the space that each of them may use
+user_tokens.py       tokens of an identity provider
 tool_sets.py         how a tool is declared; the sets of tools
 default_tools.py     remember, recall, forget, timeline, profile, explain
 cortex_tools.py      the tools of CortexGraph that read and write memories; cortex_upkeep.py those of its upkeep
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from remanence_mcp.running import run_stdio as run_stdio
     from remanence_mcp.server import MemoryServer as MemoryServer
     from remanence_mcp.server import make_server as make_server
+    from remanence_mcp.user_tokens import UserTokens as UserTokens
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
 _MODULES = {
@@ -43,13 +45,16 @@ _MODULES = {
     "MemoryServer": ("server", "mcp"),
     "StoredTokens": ("access", "mcp"),
     "TokenFile": ("access", "mcp"),
+    "UserTokens": ("user_tokens", "mcp"),
     "make_server": ("server", "mcp"),
     "run_http": ("running", "mcp"),
     "run_stdio": ("running", "mcp"),
 }
 
 __all__ = sorted(_MODULES)
-__getattr__ = lazy_getattr(__name__, _MODULES, frameworks=("mcp", "mcp_types", "starlette", "uvicorn"))
+__getattr__ = lazy_getattr(
+    __name__, _MODULES, frameworks=("mcp", "mcp_types", "starlette", "uvicorn", "jwt", "cryptography")
+)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """The events that ledger entries record.
 
 The first field of each event is the id of what it is about. `ledger.codec` stores an event under the name
-of its class, with its fields in this order, so none of them may be renamed or moved.
+of its class, with its fields in this order, so none of them may be renamed or moved. The last field is the
+signature of the writer, if it has a key.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Remembered:
     adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a text
     that are searched separately; without any, the entire text is searched. `told_at` is the `now` it was given with,
     if any: the ledger's own times never go back, so what is told of the past after something newer was written has a
-    later one there. `trust` is how far its source is trusted, from 0 to 1. `signature` is that of its writer.
+    later one there. `trust` is how far its source is trusted, from 0 to 1.
     """
 
     memory: str
@@ -58,6 +59,7 @@ class Forgotten:
     memory: str
     why: str | None = None
     archived: bool = False
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Restored:
     """A forgotten memory is visible again from here on."""
 
     memory: str
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Erased:
 
     memory: str
     positions: tuple[int, ...]
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class Emptied:
     """The text of every earlier entry of this space was removed."""
 
     space: str
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ class Registered:
     aliases: tuple[Alias, ...] = ()
     kind: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,7 @@ class Renamed:
     entity: str
     name: str
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,7 @@ class Merged:
     into: str
     why: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,7 @@ class Split:
     names: tuple[str, ...]
     why: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,7 @@ class Undone:
     position: int
     why: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,7 @@ class Declared:
     single_valued: bool | None = None
     inverse: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,7 @@ class Related:
     confidence: float = 1.0
     observed_by: str | None = None
     evidence: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +181,7 @@ class Linked:
     confidence: float = 1.0
     observed_by: str | None = None
     why: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +192,7 @@ class Invalidated:
     until: datetime
     why: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +202,7 @@ class Served:
     receipt: str
     asked: Mapping[str, Any]
     memories: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +215,7 @@ class Extracted:
     prompt: str | None = None
     problem: str | None = None
     facts: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +225,7 @@ class Queued:
     job: str
     task: str
     given: Mapping[str, Any] = field(default_factory=dict)
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +237,7 @@ class Worked:
     until: datetime | None = None
     problem: str | None = None
     memories: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +245,7 @@ class Expired:
     """A memory has expired. Recall had left it out since that moment."""
 
     memory: str
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +256,7 @@ class Used:
     times: int = 1
     boost: float = 0.0
     context: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +265,7 @@ class Promoted:
 
     memory: str
     note: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +273,7 @@ class Demoted:
     """The promotion of a memory was undone."""
 
     memory: str
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +295,7 @@ class Ran:
     hidden: tuple[str, ...] = ()
     promoted: tuple[str, ...] = ()
     edges: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +308,7 @@ class Quarantined:
     memories: tuple[str, ...] = ()
     why: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +319,7 @@ class Released:
     memories: tuple[str, ...] = ()
     why: str | None = None
     by: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +328,7 @@ class Reversed:
 
     run: str
     left: tuple[str, ...] = ()
+    signature: str | None = None
 
 
 _MemoryEvent: TypeAlias = Remembered | Forgotten | Restored | Erased | Emptied

@@ -107,9 +107,9 @@ class Transaction(Protocol):
         """
         ...
 
-    def erase_space(self, space: str, *, at: datetime) -> Entry:
-        """Remove the text of every entry of a space, and append the `Emptied` event that records it. The space is not
-        in `spaces` until something else is appended to it."""
+    def erase_space(self, space: str, *, at: datetime, signature: str | None = None) -> Entry:
+        """Remove the text of every entry of a space, and append the `Emptied` event that records it, with this
+        signature. The space is not in `spaces` until something else is appended to it."""
         ...
 
     def put_meta(self, name: str, value: str) -> None:

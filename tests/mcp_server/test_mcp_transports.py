@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hmac
 import json
 import os
 import socket
@@ -23,7 +25,7 @@ from remanence import InvalidInput
 from remanence.cli import main
 from remanence.service.network import is_loopback
 from remanence.service.tokens import TokenStore
-from remanence_mcp import StoredTokens, TokenFile, make_server, run_http
+from remanence_mcp import StoredTokens, TokenFile, UserTokens, make_server, run_http
 from remanence_mcp.running import http_options
 
 ANA, BOB, READER = "token-of-ana-0123456789", "token-of-bob-0123456789", "token-of-reader-0123456789"
@@ -216,6 +218,133 @@ async def test_each_user_of_a_provider_has_a_space(space: remanence.Space) -> No
     assert space.child("users", "ana").count() == 1
 
 
+ISSUER, AUDIENCE = "https://login.example.org", "remanence"
+
+
+def provider_keys(folder: Path) -> tuple[Any, Path]:
+    """A private key of an identity provider, and the file with its public key."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key, file = Ed25519PrivateKey.generate(), folder / "provider.pem"
+    form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    file.write_bytes(key.public_key().public_bytes(*form))
+    return key, file
+
+
+def user_token(key: Any, subject: object = "ana", algorithm: str = "EdDSA", **claims: Any) -> str:
+    import jwt
+
+    stated = {"iss": ISSUER, "aud": AUDIENCE, "sub": subject, "exp": int(time.time()) + 600, **claims}
+    return jwt.encode({name: value for name, value in stated.items() if value is not None}, key, algorithm)
+
+
+async def test_the_command_gives_each_user_a_space(home: Path, tmp_path: Path) -> None:
+    """By the tokens of an identity provider; whoever has none is refused."""
+    key, file = provider_keys(tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--user-keys", str(file), "--issuer", ISSUER, "--audience", AUDIENCE, "--port", str(port)]
+    process = subprocess.Popen(command(home, "--http", *options), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    try:
+        assert process.stderr is not None
+        assert "serving" in process.stderr.readline()
+        url = f"http://127.0.0.1:{port}/mcp"
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert process.poll() is None
+        names = {"ana": user_token(key), "bob": user_token(key, "bob"), "../ana": user_token(key, "../ana")}
+        async with client_of(url, names["ana"]) as ana:
+            await ana.call_tool("remember", {"text": "Ana lives in Porto."})
+        for other in ("bob", "../ana"):
+            async with client_of(url, names[other]) as client:
+                assert (await client.call_tool("recall", {"query": "Ana"})).structured_content["hits"] == []
+        with pytest.raises(BaseException) as caught:  # anyio wraps it in a group
+            async with client_of(url, user_token(provider_keys(tmp_path)[0])) as nobody:
+                await nobody.list_tools()
+        assert not isinstance(caught.value, AssertionError)
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    with remanence.open(home) as space:
+        assert space.child("users", "ana").count() == 1
+
+
+async def test_only_valid_tokens_of_the_provider_are_taken(tmp_path: Path) -> None:
+    import jwt
+
+    key, file = provider_keys(tmp_path)
+    verifier = UserTokens(file, issuer=ISSUER, audience=AUDIENCE)
+    found = await verifier.verify_token(user_token(key))
+    assert found is not None
+    assert (found.subject, found.client_id) == ("ana", "user:ana")
+    public = file.read_text()
+    header, body, signature = user_token(key).split(".")
+    unsigned = jwt.encode(jwt.decode(user_token(key), options={"verify_signature": False}), None, "none")
+    forged = [
+        *("", "x", "a.b.c", f"{header}.{body}.", f"{header}.{body}x.{signature}", unsigned),
+        user_token(key, exp=int(time.time()) - 60),
+        user_token(key, nbf=int(time.time()) + 600),
+        user_token(key, iss="https://other.example.org"),
+        user_token(key, aud="another server"),
+        *(user_token(key, **{name: None}) for name in ("iss", "aud", "exp")),
+        *(user_token(key, subject) for subject in (None, "", "  ", "x" * 300)),
+        user_token(provider_keys(tmp_path)[0]),
+    ]
+    # The public key as a shared secret: jwt itself refuses to make such a token, so it is made here.
+    content = f"{b64url(json.dumps({'alg': 'HS256', 'typ': 'JWT'}).encode())}.{body}"
+    forged.append(f"{content}.{b64url(hmac.digest(public.encode(), content.encode(), 'sha256'))}")
+    for token in forged:
+        assert await verifier.verify_token(token) is None, token
+
+
+async def test_keys_of_a_provider_are_chosen_by_their_id(tmp_path: Path) -> None:
+    import jwt
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    keys = {each: rsa.generate_private_key(65537, 2048) for each in ("a", "b")}
+    published = [jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key(), as_dict=True) for key in keys.values()]
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": [{**each, "kid": kid} for each, kid in zip(published, keys, strict=True)]}))
+    verifier = UserTokens(file, issuer=ISSUER, audience=AUDIENCE)
+    claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ana", "exp": int(time.time()) + 600}
+    for signing, named, valid in (("a", "a", True), ("b", "b", True), ("b", None, True), ("b", "a", False)):
+        token = jwt.encode(claims, keys[signing], "RS256", headers={} if named is None else {"kid": named})
+        assert (await verifier.verify_token(token) is not None) is valid
+
+
+def test_keys_that_are_not_safe_are_refused(tmp_path: Path) -> None:
+    import jwt
+
+    file = tmp_path / "keys"
+    weak = jwt.algorithms.RSAAlgorithm.to_jwk(weak_key(), as_dict=True)
+    secret = {"kty": "oct", "k": "c2VjcmV0", "alg": "HS256"}
+    for text, message in (
+        ("nothing", "has no public key"),
+        ("{}", "has no public key"),
+        (json.dumps({"keys": [secret]}), "has a key that is not a public key"),
+        (json.dumps({"keys": [weak]}), "has a key that is not a public key"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InvalidInput, match=message):
+            UserTokens(file, issuer=ISSUER, audience=AUDIENCE)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        UserTokens(tmp_path / "none", issuer=ISSUER, audience=AUDIENCE)
+
+
+def weak_key() -> Any:
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    return rsa.generate_private_key(65537, 1024).public_key()
+
+
+def b64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
 async def test_without_tokens_this_machine_is_served(space: remanence.Space) -> None:
     with serving(make_server(space)) as url:
         async with client_of(url, None) as client:
@@ -268,6 +397,10 @@ def test_a_file_of_tokens_is_read(tmp_path: Path) -> None:
         (["--http", "--host", "0.0.0.0"], "there are no tokens. Make one: remanence tokens create"),
         (["--http", "--require-token"], "there are no tokens"),
         (["--require-token"], "are for --http"),
+        (["--user-keys", "x"], "are for --http"),
+        (["--http", "--user-keys", "x"], "needs --issuer and --audience"),
+        (["--http", "--user-keys", "x", "--token", ANA], "and no others"),
+        (["--http", "--user-keys", "x", "--issuer", "https://a.b", "--audience", "c"], "cannot be read"),
         (["--tools", "cortexx"], "The sets of tools are"),
     ],
 )

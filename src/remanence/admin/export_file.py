@@ -17,8 +17,8 @@ import json
 from array import array
 from base64 import b64encode
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +26,10 @@ import numpy as np
 
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
-from remanence.events import Emptied, Erased, Event, Ran, Served, Undone
 from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
+from remanence.ledger.event_types import WRONG_TYPES, damage_in
+from remanence.ledger.portable import to_portable
 from remanence.schema import micros
 from remanence.schema.version import __version__
 
@@ -120,11 +121,10 @@ def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
         if entry.event is None:
             yield f'{start},"subject":{_dump(entry.subject)}}}'
             continue
-        event = remap_positions(entry.event, lambda position: bisect_right(positions, position))
-        if isinstance(event, Served):  # the name of the space may be another one after the import
-            event = replace(event, asked={name: value for name, value in event.asked.items() if name != "space"})
-        if isinstance(event, Emptied):
-            event = Emptied("")
+        try:
+            event = to_portable(entry.event, lambda position: bisect_right(positions, position))
+        except WRONG_TYPES as error:
+            raise damage_in([entry]) or error from error
         yield f'{start},"event":{encode(event)}}}'
 
 
@@ -138,20 +138,6 @@ def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
         if vectors:
             rows = {h: np.asarray(vectors[h], dtype="<f4") for h in some if h in vectors}
             yield {h.hex(): b64encode(row.tobytes()).decode() for h, row in rows.items()}
-
-
-def remap_positions(event: Event, new_position: Callable[[int], int]) -> Event:
-    """The same event with each position of another entry replaced by `new_position` of it."""
-    if isinstance(event, Erased):
-        return replace(event, positions=tuple(map(new_position, event.positions)))
-    if isinstance(event, Undone):
-        return replace(event, position=new_position(event.position))
-    if isinstance(event, Ran):
-        revised = tuple((memory, new_position(position)) for memory, position in event.revised)
-        return replace(event, planned=new_position(event.planned), revised=revised)
-    if isinstance(event, Served):
-        return replace(event, asked={**event.asked, "position": new_position(event.asked["position"])})
-    return event
 
 
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -7,25 +7,24 @@ interrupted is continued by importing the same file again.
 
 from __future__ import annotations
 
-import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from remanence.admin.export_file import EXPORT_VERSION, TransferReport, remap_positions
+from remanence.admin.export_file import EXPORT_VERSION, TransferReport
 from remanence.admin.import_vectors import VectorCheck, VectorLines
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
 from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
+from remanence.ledger.event_types import first_invalid_field
+from remanence.ledger.portable import remap_positions
 from remanence.schema import UTC, from_micros
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ class _SpaceReader:
             self._blank.add(self._count)
             return EntryLine(at, kind, subject, None, size)
         event = event_from_fields(fields["kind"], fields["event"])
-        if name := _first_invalid_field(event):
+        if name := first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
         remap_positions(event, self._check_number)
         if isinstance(event, Emptied):
@@ -328,7 +327,7 @@ class _SpaceWriter:
             entry = transaction.append_erased(self._space, line.kind, line.subject, at=line.at)
             self._blank.add(entry.position)
         elif isinstance(event, Emptied):
-            entry = transaction.erase_space(self._space, at=line.at)
+            entry = transaction.erase_space(self._space, at=line.at, signature=event.signature)
             self._blank.update(self._positions)
         else:
             self._positions.append(transaction.head + 1)  # an event may name its own entry
@@ -346,31 +345,3 @@ class _SpaceWriter:
     def _position(self, number: int) -> int:
         """The position of an entry by its number in the file; 0 is before all of them."""
         return self._positions[number - 1] if number else 0
-
-
-def _first_invalid_field(value: Any) -> str | None:
-    """The first field of an event with a value of a wrong type; None if there is none."""
-    kind: Any = type(value)
-    return next((name for name, hint in _hints(kind).items() if not _fits(getattr(value, name), hint)), None)
-
-
-_hints = cache(get_type_hints)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type. JSON values only: mappings are dicts, and True is not a number."""
-    origin, args = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in args)
-    if origin is Literal:
-        return isinstance(value, str) and value in args
-    if origin is tuple:
-        hints = args[:1] * len(value) if type(value) is tuple and args[-1] is ... else args
-        return type(value) is tuple and len(value) == len(hints) and all(map(_fits, value, hints))
-    if hint is float:
-        return type(value) in (int, float) and math.isfinite(value)
-    if is_dataclass(hint):
-        return type(value) is hint and _first_invalid_field(value) is None
-    return type(value) is (dict if origin is Mapping else origin or hint)

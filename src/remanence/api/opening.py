@@ -109,7 +109,7 @@ def open(
             `TrustRules`.
         redact: True takes keys, passwords and card numbers out of texts and metadata before they are stored, and
             records in `meta["redacted"]` how many there were. A function does it in its own way.
-        signing_key: An Ed25519 private key (extra `sign`). Every memory that is written is signed with it.
+        signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
 
     Raises:

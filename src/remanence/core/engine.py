@@ -6,9 +6,12 @@ import json
 import logging
 import os
 import threading
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -168,7 +171,7 @@ class Engine:
                 with index.lock:  # reading relations updates them, and other threads may be reading
                     events = decide(index)
                 if events:
-                    entries = transaction.append(space, events, at=self.now())
+                    entries = self.append(transaction, space, events, self.now())
             index.apply_written(entries)
             return entries
 
@@ -187,20 +190,29 @@ class Engine:
             self._report_unfinished_jobs(index)
         self.embed_missing(space, progress)
 
-    def signed(self, versions: Sequence[Remembered]) -> list[Remembered]:
-        """The versions, each with the signature of this writer if there is a key."""
-        return list(versions) if self._signer is None else [self._signer.signed(each) for each in versions]
+    def append(self, transaction: Transaction, space: str, events: Sequence[Event], at: datetime) -> list[Entry]:
+        """Add an entry for each event, with the signature of this writer if there is a key."""
+        return transaction.append(space, self.signed(space, events), at=at)
+
+    def signed(self, space: str, events: Sequence[Event]) -> Sequence[Event]:
+        """The events, each with the signature of this writer if there is a key."""
+        if self._signer is None:
+            return events
+        number_of = cache(lambda position: self.ledger.count(space, up_to=position))
+        return [self._signer.signed(event, number_of) for event in events]
 
     def check_signatures(self, space: str) -> dict[str, int]:
-        """How many memories of a space each writer has signed; LedgerTampered if a signature is not valid."""
+        """How many entries of a space each writer has signed; LedgerTampered if a signature is not valid."""
         counts: dict[str, int] = {}
+        positions = array("q")
         for entry in self.ledger.read(space):
-            if not isinstance(entry.event, Remembered) or entry.event.signature is None:
+            positions.append(entry.position)
+            if entry.event is None or entry.event.signature is None:
                 continue
-            key = signer_of(entry.event)
+            key = signer_of(entry.event, lambda position: bisect_right(positions, position))
             if key is None:
                 raise LedgerTampered(
-                    f"entry {entry.position} has a signature that is not valid: its memory {entry.subject!r} was "
+                    f"entry {entry.position} has a signature that is not valid: what it says of {entry.subject!r} was "
                     "changed after it was signed, or was signed with another key than it says.",
                     position=entry.position,
                 )

@@ -22,6 +22,7 @@ from remanence.errors import LedgerTampered, NotFound, ProjectionError, Projecti
 from remanence.events import Emptied, Erased, Forgotten, Quarantined, Released, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
+from remanence.ledger.event_types import WRONG_TYPES, damage_in
 from remanence.schema import Change, Entry, Memory, Snapshot
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
@@ -170,22 +171,15 @@ class Index:
             # In ledger order, so that a rebuild gives names the same numbers.
             for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
                 last = kind
-                if kind == "remembered":
-                    while batch := list(islice(run, _BATCH)):
-                        self._apply_versions(batch)
-                        blank.update(entry.position for entry in batch if entry.event is None)
-                    continue
-                for entry in run:
-                    self.catalog.apply_entry(entry)
-                    if isinstance(entry.event, Erased):
-                        blank.difference_update(entry.event.positions)
-                    elif isinstance(entry.event, Emptied):
-                        blank.clear()
-                    if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
-                        self._apply_state(entry)
-                    elif isinstance(entry.event, Erased):
-                        number = self.catalog.number(entry.event.memory)
-                        erased += [] if number is None else [number]
+                size = _BATCH if kind == "remembered" else 1
+                while batch := list(islice(run, size)):
+                    try:
+                        self._apply_batch(kind, batch, erased, blank)
+                    except WRONG_TYPES as error:
+                        self._fault = damage_in(batch)
+                        if self._fault is None:
+                            raise
+                        raise self._fault from error
             self._new_vectors = {}
             self._is_emptied = last == "emptied" if last else self._is_emptied
             if blank:
@@ -368,7 +362,9 @@ class Index:
         out: dict[str, str] = {}
         for name, part in self._parts.items():
             mine, theirs = part.save(), other._parts[name].save()
-            differing = [key for key in theirs if not np.array_equal(mine.get(key, np.empty(0)), theirs[key])]
+            none = np.empty(0)
+            keys = dict.fromkeys((*theirs, *mine))
+            differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
             if differing:
                 out[name] = f"{', '.join(differing)} differ from a fresh build"
         if problems := self.vectors.differences():
@@ -536,6 +532,25 @@ class Index:
                 self._applied += 1
                 yield entry
 
+    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int], blank: set[int]) -> None:
+        """Apply entries of one kind: versions of memories, or one other entry. Adds to the memories that were erased,
+        and to the versions without text."""
+        if kind == "remembered":
+            self._apply_versions(entries)
+            blank.update(entry.position for entry in entries if entry.event is None)
+            return
+        for entry in entries:
+            self.catalog.apply_entry(entry)
+            if isinstance(entry.event, Erased):
+                blank.difference_update(entry.event.positions)
+            elif isinstance(entry.event, Emptied):
+                blank.clear()
+            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
+                self._apply_state(entry)
+            elif isinstance(entry.event, Erased):
+                number = self.catalog.number(entry.event.memory)
+                erased += [] if number is None else [number]
+
     def _apply_versions(self, entries: Sequence[Entry]) -> None:
         first = len(self.catalog)
         self.catalog.apply_versions(entries)
@@ -684,10 +699,13 @@ def embeddable_texts(version: Remembered) -> list[str]:
 def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
     """Those of these vectors that the embedder could have made: of its dimension, and of unit length or all zeros. A
     ledger that was changed from outside, or imported by an earlier release, may have others; they are made again."""
-    sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
+    sized = dict(vectors)
+    if set(map(len, sized.values())) != {dimension}:
+        sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
     if not sized:
         return {}
-    lengths = np.linalg.norm(np.array(list(sized.values())), axis=1)
+    matrix = np.concatenate(list(sized.values())).reshape(len(sized), -1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     valid = (np.abs(lengths - 1) < _LENGTH_TOLERANCE) | (lengths == 0)
     return sized if valid.all() else {key: sized[key] for key, good in zip(sized, valid.tolist(), strict=True) if good}
 

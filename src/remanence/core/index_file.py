@@ -130,8 +130,8 @@ class IndexFile:
 
 def _read(path: Path) -> bytearray:
     """The content of a file. Not bytes: arrays in it can be written to."""
-    content = bytearray(path.stat().st_size)
-    with path.open("rb", buffering=0) as file:
+    with open(path, "rb", buffering=0) as file:
+        content = bytearray(os.fstat(file.fileno()).st_size)
         rest = memoryview(content)
         while rest and (count := file.readinto(rest)):
             rest = rest[count:]

@@ -1,40 +1,45 @@
-"""Ed25519 signatures of memories by their writer. They need the package `cryptography` (extra `sign`).
+"""Ed25519 signatures of ledger entries by their writer. They need the package `cryptography` (extra `sign`).
 
-A signature covers the event of a memory, every field of it, and nothing that an export and import changes. It is part
-of the ledger entry: it goes where the memory goes, and is erased with it.
+A signature covers the event of an entry, every field of it, in the form that an export and import does not change:
+other entries are named by their number in the space. It is part of the entry: it goes where the entry goes, and is
+erased with it. Entries without a signature are valid too.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from remanence.errors import InvalidInput, MissingExtra
-from remanence.events import Remembered
-from remanence.ledger.codec import encode
+from remanence.events import Event, Remembered
+from remanence.ledger.codec import encode, event_kind
+from remanence.ledger.portable import to_portable
 
 _SCHEME = "ed25519"
-_PREFIX = b"remanence memory 1\n"
+_MEMORY_PREFIX, _PREFIX = "remanence memory 1\n", "remanence entry 1\n"
+
+NumberOf = Callable[[int], int]
+"""How many entries a space has up to a position."""
 
 
 class Signer:
-    """Signs memories with one private key."""
+    """Signs events with one private key."""
 
     def __init__(self, key: object) -> None:
         self._key = _private_key(key)
         self.public_key: bytes = self._key.public_key().public_bytes_raw()
         self._public_text = b64encode(self.public_key).decode()
 
-    def signed(self, version: Remembered) -> Remembered:
-        """The version with its signature."""
-        signature = self._key.sign(_message(version))
-        return replace(version, signature=f"{_SCHEME}:{self._public_text}:{b64encode(signature).decode()}")
+    def signed(self, event: Event, number_of: NumberOf) -> Event:
+        """The event with its signature."""
+        signature = self._key.sign(_message(event, number_of))
+        return replace(event, signature=f"{_SCHEME}:{self._public_text}:{b64encode(signature).decode()}")
 
 
-def signer_of(version: Remembered) -> bytes | None:
-    """The public key that a version is signed with; None if the signature is not valid.
+def signer_of(event: Event, number_of: NumberOf) -> bytes | None:
+    """The public key that an event is signed with; None if the signature is not valid.
 
     Raises:
         MissingExtra: `cryptography` is not installed.
@@ -43,11 +48,11 @@ def signer_of(version: Remembered) -> bytes | None:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        scheme, public, signature = (version.signature or "").split(":")
+        scheme, public, signature = (event.signature or "").split(":")
         key, signed = b64decode(public, validate=True), b64decode(signature, validate=True)
         if scheme != _SCHEME:
             return None
-        ed25519.Ed25519PublicKey.from_public_bytes(key).verify(signed, _message(version))
+        ed25519.Ed25519PublicKey.from_public_bytes(key).verify(signed, _message(event, number_of))
     except (ValueError, InvalidSignature):
         return None
     return key
@@ -62,8 +67,11 @@ def public_keys(given: object) -> dict[bytes, str]:
     return {_public_bytes(key, name): str(name) for name, key in given.items()}
 
 
-def _message(version: Remembered) -> bytes:
-    return _PREFIX + encode(replace(version, signature=None)).encode()
+def _message(event: Event, number_of: NumberOf) -> bytes:
+    unsigned = replace(event, signature=None)
+    if isinstance(unsigned, Remembered):
+        return f"{_MEMORY_PREFIX}{encode(unsigned)}".encode()
+    return f"{_PREFIX}{event_kind(unsigned)}\n{encode(to_portable(unsigned, number_of))}".encode()
 
 
 def _private_key(key: object) -> Any:

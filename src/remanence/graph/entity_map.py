@@ -36,11 +36,13 @@ class MapEdge:
 
 @dataclass(frozen=True, slots=True)
 class EntityMap:
-    """Entities, the most important first, and the strongest edges between them. `total` counts all entities."""
+    """Entities, the most important first, and the strongest edges between them. `total` counts all entities. `places`
+    is where to draw each node, x and y, if there are too many for whoever draws them to find out."""
 
     nodes: tuple[MapNode, ...]
     edges: tuple[MapEdge, ...]
     total: int
+    places: tuple[tuple[float, float], ...] = ()
 
 
 def entity_map(graph: GraphAtTime, limit: int) -> EntityMap:

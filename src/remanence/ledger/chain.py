@@ -81,10 +81,10 @@ class ChainedTransaction(ABC):
         self.append_stored([StoredEntry(position, moment, space, kind, subject, None, None, content, digest)])
         return Entry(position, from_micros(moment), space, kind, subject, None, digest)
 
-    def erase_space(self, space: str, *, at: datetime) -> Entry:
+    def erase_space(self, space: str, *, at: datetime, signature: str | None = None) -> Entry:
         self._check_open()
         self._blank_space(space)
-        [entry] = self.append(space, [Emptied(space)], at=at)
+        [entry] = self.append(space, [Emptied(space, signature)], at=at)
         self._mark_emptied(entry)
         return entry
 

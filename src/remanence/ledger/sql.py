@@ -158,7 +158,7 @@ class SqlLedger(ABC):
                 known = {text_hash for text_hash, _ in rows}
                 older = [text_hash for text_hash in batch if text_hash not in known]
                 rows += self._rows_among(tables.SHARED_VECTORS, (model,), older)
-            found |= {text_hash: np.frombuffer(blob, VECTOR_DTYPE) for text_hash, blob in rows}
+            found |= _vectors(rows)
         return found
 
     def get_meta(self, name: str) -> str | None:
@@ -313,6 +313,14 @@ def _bound_values(entry: StoredEntry) -> tuple[Any, ...]:
     """The values of an entry with its bytes as bytearrays: for bytes, sqlite3 searches for an adapter each time."""
     *texts, salt, content, digest = entry
     return (*texts, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
+
+
+def _vectors(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:
+    """The vectors in these rows by the hash of their text."""
+    hashes, blobs = zip(*rows, strict=True) if rows else ((), ())
+    if len(set(map(len, blobs))) == 1:  # always, unless the ledger was changed from outside
+        return dict(zip(hashes, np.frombuffer(b"".join(blobs), VECTOR_DTYPE).reshape(len(rows), -1), strict=True))
+    return {text_hash: np.frombuffer(blob, VECTOR_DTYPE) for text_hash, blob in rows}
 
 
 def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

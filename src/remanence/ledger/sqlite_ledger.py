@@ -180,7 +180,12 @@ class SqliteLedger(SqlLedger):
             return reader.execute(sql, values).fetchall()
 
     def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
-        return self._rows(f"{sql} IN ({', '.join('?' * len(choices))})", (*values, *choices))
+        if not choices:
+            return []
+        # Of a few lengths only, so that sqlite3 finds the statement among those that it has compiled before.
+        length = 1 << (len(choices) - 1).bit_length()
+        repeated = [choices[-1]] * (length - len(choices))
+        return self._rows(f"{sql} IN ({', '.join('?' * length)})", (*values, *choices, *repeated))
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:

@@ -10,11 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from remanence.core.index import Index
 from remanence.language.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
-from remanence.read.supersession import disagreements, is_current_row, is_isolated, replacement_row
+from remanence.read.supersession import current_mask, disagreeing_rows, is_isolated, replacement_row
 from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
 
 _WORD = re.compile(r"\w+")
@@ -30,12 +32,22 @@ _MOVED_UP, _MOVED_DOWN = "from the time asked about", "ranked after what fits th
 def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot, question: str) -> tuple[Hit, ...]:
     rows = fused.rows.tolist()
     factors = adjustments(index, fused.rows, snapshot.now).tolist()
-    current = index.catalog.current(fused.rows, snapshot.position, snapshot.now).tolist()
+    unexpired = index.catalog.current(fused.rows, snapshot.position, snapshot.now)
+    connected = np.array([not is_isolated(index, row) for row in rows], np.bool_)
+    unexpired[connected] &= current_mask(index, fused.rows[connected], snapshot)
+    find_successor = [replacement_row if each else _later_version for each in connected.tolist()]
+    successors = [find(index, row, snapshot) for row, find in zip(rows, find_successor, strict=True)]
+    against = {row: disagreeing_rows(index, row, snapshot) for row in fused.rows[connected].tolist()}
+    # All memories in one query: those of the hits, and those that they name.
+    named = [other for others in against.values() for other, _, _ in others]
+    needed = list(dict.fromkeys([*rows, *(row for row in successors if row is not None), *named]))
+    memories = dict(zip(needed, index.memories(needed), strict=True))
     future = set(fused.rows[future_turns(index, fused.rows, snapshot.now)].tolist())
     hits = []
-    for row, score, given, memory, is_current, factor in zip(
-        rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, factors, strict=True
+    for row, score, given, is_current, factor, successor in zip(
+        rows, fused.scores.tolist(), fused.evidence(), unexpired.tolist(), factors, successors, strict=True
     ):
+        memory = memories[row]
         evidence = [
             Evidence(
                 each.signal, each.rank, factor * each.share, each.raw, _with_whole_words(each, memory.text, question)
@@ -45,14 +57,14 @@ def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot, question: 
         if row in future:
             evidence.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(snapshot.now)}"))
         evidence = _add_up(evidence, fused.notes.get(row), score)
-        successor = index.catalog.successor(row, snapshot.position)
-        against: tuple[Disagreement, ...] = ()
-        if not is_isolated(index, row):
-            successor, against = replacement_row(index, row, snapshot), disagreements(index, row, snapshot)
-            is_current = is_current and is_current_row(index, row, snapshot)
-        superseded_by = None if successor is None else index.memories([successor])[0]
-        hits.append(Hit(memory, score, tuple(evidence), is_current and superseded_by is None, superseded_by, against))
+        superseded_by = None if successor is None else memories[successor]
+        others = tuple([Disagreement(kind, topic, memories[other]) for other, kind, topic in against.get(row, ())])
+        hits.append(Hit(memory, score, tuple(evidence), is_current and superseded_by is None, superseded_by, others))
     return tuple(hits)
+
+
+def _later_version(index: Index, row: int, snapshot: Snapshot) -> int | None:
+    return index.catalog.successor(row, snapshot.position)
 
 
 def _add_up(evidence: list[Evidence], note: Evidence | None, score: float) -> list[Evidence]:

@@ -7,7 +7,7 @@ its claims. What contradicts a hit is listed right after it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from remanence.core.index import Index
 from remanence.language.text import normalize_name, truncate
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Disagreement, DisagreementKind, Evidence, Memory, Snapshot
+from remanence.state.claim_view import RowDisagreement
 
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""
@@ -43,7 +44,8 @@ def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> N
     """Which of these rows nothing superseded, and whose claims nothing ended."""
     catalog = index.catalog
     out = catalog.active(rows, snapshot.position)
-    out &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
+    if not index.links.is_empty:
+        out &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
     for place in np.flatnonzero(out).tolist():
         out[place] = not _is_superseded(index, int(rows[place]), snapshot)
     return out
@@ -65,13 +67,6 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
     return index.relations.superseding_row(row, snapshot)
 
 
-def disagreements(index: Index, row: int, snapshot: Snapshot) -> tuple[Disagreement, ...]:
-    """The memories that disagree with this row, by links and by claims."""
-    rows = _disagreeing_rows(index, row, snapshot)
-    memories = index.memories([other for other, _, _ in rows])
-    return tuple(Disagreement(kind, topic, memory) for (_, kind, topic), memory in zip(rows, memories, strict=True))
-
-
 def pairs_that_disagree(
     index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind]
 ) -> list[tuple[Memory, Disagreement]]:
@@ -80,7 +75,7 @@ def pairs_that_disagree(
     for row in np.flatnonzero(snapshot.row_mask).tolist():
         if is_isolated(index, row):
             continue
-        for other, kind, topic in _disagreeing_rows(index, row, snapshot):
+        for other, kind, topic in disagreeing_rows(index, row, snapshot):
             if kind in kinds and snapshot.row_mask[other]:
                 found.setdefault(frozenset((row, other)), (row, other, kind, topic))
     pairs = list(found.values())
@@ -92,7 +87,10 @@ def pairs_that_disagree(
     ]
 
 
-def _disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[tuple[int, DisagreementKind, str]]:
+def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
+    """The rows that disagree with this one, by links and by claims."""
+    if index.links.is_empty:
+        return index.relations.disagreements(row, snapshot)
     catalog = index.catalog
     linked: list[tuple[int | None, DisagreementKind, str]] = [
         (catalog.row_at(number, snapshot.position), "conflict", "as a link says")
@@ -130,7 +128,7 @@ def rank_by_supersession(
         return replace(fused, pinned_rows=frozenset())
     asked_names = {normalize_name(name) for name in names}
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
-    notes = dict(fused.notes)
+    moves: dict[int, tuple[str, int]] = {}  # by row: why it was moved, and because of which row
     current: set[int] = set()
     for row in fused.rows.tolist():
         if len(current) >= limit:
@@ -139,7 +137,7 @@ def rank_by_supersession(
             current.add(row)
             following = _following_row(index, row, snapshot, asked_names)
             if following is not None and allowed[following] and scores[row] > scores.get(following, 0.0):
-                notes[following] = _note(f"holds now, after {_quote(index, row)}")
+                moves[following] = "holds now, after", row
                 scores[following] = scores[row]
                 scores[row] *= DEMOTION_FACTOR
                 current.add(following)
@@ -147,7 +145,7 @@ def rank_by_supersession(
         score, successor = scores.pop(row), _current_successor(index, row, snapshot)
         if successor is not None and allowed[successor]:
             if score > scores.get(successor, 0.0):
-                notes[successor] = _note(f"supersedes {_quote(index, row)}")
+                moves[successor] = "supersedes", row
             scores[successor] = max(score, scores.get(successor, 0.0))
             current.add(successor)
         if is_verbatim(index, row) or (successor is not None and _claims_about(index, row, asked_names)):
@@ -160,14 +158,27 @@ def rank_by_supersession(
     # otherwise than a short one.
     before = dict(scores)
     for row in sorted(current, key=lambda row: -before[row])[:limit]:
-        for other, kind, _ in () if is_isolated(index, row) else _disagreeing_rows(index, row, snapshot):
+        for other, kind, _ in () if is_isolated(index, row) else disagreeing_rows(index, row, snapshot):
             score = before[row] * DEMOTION_FACTOR if kind == "conflict" else 0.0
             if score > scores.get(other, 0.0) and allowed[other] and not _is_superseded(index, other, snapshot):
                 scores[other] = score
-                notes[other] = _note(f"contradicts {_quote(index, row)}")
+                moves[other] = "contradicts", row
     rows = np.fromiter(scores, np.int64, len(scores))
-    moved = replace(fused, rows=rows, notes=notes, pinned_rows=frozenset())
-    return moved.with_scores(np.fromiter(scores.values(), np.float64, len(rows)))
+    ranked = replace(fused, rows=rows).with_scores(np.fromiter(scores.values(), np.float64, len(rows)))
+    return replace(ranked, notes={**fused.notes, **_notes(index, moves, limit, ranked)}, pinned_rows=frozenset())
+
+
+def _notes(index: Index, moves: Mapping[int, tuple[str, int]], limit: int, ranked: FusedRanking) -> dict[int, Evidence]:
+    """The reasons why some of the first `limit` rows were moved."""
+    first = ranked.rows[:limit].tolist()
+    moved = {row: moves[row] for row in first if row in moves}
+    causes = [cause for _, cause in moved.values()]
+    # The first rows become hits: they are read together with the others, in one query.
+    texts = [memory.text for memory in index.memories([*causes, *first])[: len(causes)]] if causes else []
+    return {
+        row: Evidence("supersession", 1, 0.0, 0.0, f"{why} {truncate(text, 60)!r}")
+        for (row, (why, _)), text in zip(moved.items(), texts, strict=True)
+    }
 
 
 def _following_row(index: Index, row: int, snapshot: Snapshot, asked_names: set[str]) -> int | None:
@@ -197,8 +208,8 @@ def drop_expired_sources(index: Index, fused: FusedRanking, snapshot: Snapshot, 
 
 def _claims_about(index: Index, row: int, names: set[str]) -> bool:
     """Whether a claim of this row is about two of these names: "When did Alice move to Lisbon?"."""
-    claims = index.memories([row])[0].triples
-    return any({normalize_name(claim.subject), normalize_name(claim.object)} <= names for claim in claims)
+    pairs = index.relations.names_claimed(row) if names else ()
+    return any({normalize_name(subject), normalize_name(object_)} <= names for subject, object_ in pairs)
 
 
 def _is_superseded(index: Index, row: int, snapshot: Snapshot) -> bool:
@@ -216,11 +227,3 @@ def _current_successor(index: Index, row: int, snapshot: Snapshot) -> int | None
         if successor in passed:
             return None
     return successor
-
-
-def _note(text: str) -> Evidence:
-    return Evidence("supersession", 1, 0.0, 0.0, text)
-
-
-def _quote(index: Index, row: int) -> str:
-    return repr(truncate(index.memories([row])[0].text, 60))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -9,10 +11,15 @@ from pydantic import Field
 
 from remanence.api.space import Space
 from remanence.graph.entity_map import EntityMap
+from remanence.graph.map_layout import place_nodes
 from remanence.service.memory_operations import MemoriesAnswer
 from remanence.service.nouns import Answer, MemoryAnswer, Time
 from remanence.service.operation import operation, view_of
 from remanence.service.requests import Empty, PageSize, ReadRequest
+
+_PLACED_FROM = 800
+"""A browser orders as many nodes by forces within a second."""
+_MAX_LAYOUTS = 16
 
 
 class MapRequest(ReadRequest):
@@ -43,8 +50,24 @@ class DaysAnswer(Answer):
 
 @operation("GET", "/graph/map", slow=True)
 def entity_map(space: Space, request: MapRequest) -> EntityMap:
-    """List the entities, the most important first, and which of them belong together."""
-    return view_of(space, request).graph.map(limit=request.limit)
+    """List the entities, the most important first, and which of them belong together.
+
+    With more than 800 entities, `places` says where to draw them.
+    """
+    found = view_of(space, request).graph.map(limit=request.limit)
+    if len(found.nodes) <= _PLACED_FROM:
+        return found
+    edges = np.array([(edge.source, edge.target, edge.weight) for edge in found.edges], np.int64).reshape(-1, 3)
+    return replace(found, places=_places(len(found.nodes), edges.tobytes()))
+
+
+@lru_cache(_MAX_LAYOUTS)
+def _places(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
+    """Where the nodes of a map are. Kept by what they are made of, numbers without a text: what was erased is not in
+    them, and a map that did not change is drawn as before."""
+    triples = np.frombuffer(edges, np.int64).reshape(-1, 3).tolist()
+    points = place_nodes(count, [(source, target, weight) for source, target, weight in triples])
+    return tuple([(x, y) for x, y in points.round(1).tolist()])
 
 
 @operation("GET", "/days")

@@ -382,7 +382,7 @@ class VectorPoints:
         # In the background a server is asked although it did not answer before.
         if not found or (lock is None and self.unreachable is not None):
             return
-        rows = np.array([vectors[key] for _, key in found])
+        rows = np.concatenate([vectors[key] for _, key in found]).reshape(len(found), -1)
         ids = [point for point, _ in found]
         if self._codes is not None:
             self._codes.put(ids, rows)

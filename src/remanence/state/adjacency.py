@@ -7,13 +7,14 @@ are collected in a small overlay until there are enough for a rebuild.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.schema import OPEN_END
-from remanence.state.columns import Codec, Column, pack, unpack
+from remanence.state.columns import Codec, Column, pack, run_starts, unpack
 
 _MIN_REBUILD = 32
 _MIN_CACHED = 64
@@ -69,9 +70,17 @@ class Adjacency:
         if size - self._graph_size > max(_MIN_REBUILD, self._graph_size // 4):
             self._rebuild()
             return
-        for edge, (a, b) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
-            for vertex in {a, b}:
-                self._overlay.setdefault(vertex, []).append(edge)
+        new = self.endpoints[self._overlay_end :]
+        is_loop = new[:, 0] == new[:, 1]
+        ends = np.concatenate((new[:, 0], new[~is_loop, 1]))
+        edges = np.concatenate((np.arange(len(new)), np.flatnonzero(~is_loop)))
+        order = np.lexsort((edges, ends))
+        starts = run_starts(ends[order])
+        by_vertex = (edges[order] + self._overlay_end).tolist()
+        for vertex, (start, end) in zip(
+            ends[order[starts]].tolist(), pairwise([*starts.tolist(), len(by_vertex)]), strict=True
+        ):
+            self._overlay.setdefault(vertex, []).extend(by_vertex[start:end])
         self._overlay_end = size
 
     def _rebuild(self) -> None:
@@ -88,6 +97,9 @@ class Endings:
 
     def __init__(self, stored: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
         self._by_edge = {edge: [(position, end) for position, end in ends] for edge, ends in stored}
+
+    def __len__(self) -> int:
+        return len(self._by_edge)
 
     def add(self, edge: int, position: int, end: int) -> None:
         self._by_edge.setdefault(edge, []).append((position, end))

@@ -15,7 +15,7 @@ from remanence.state.entity_registry import Registry
 from remanence.state.intervals import Claim, Interval, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.state.predicates import PredicateRule, Predicates
 
-_MAX_GROUPS, _MAX_AROUND = 20_000, 2_000
+_MAX_EDGES, _MAX_GROUPS, _MAX_AROUND = 100_000, 20_000, 2_000
 
 RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
 """A row that disagrees with another one, how, and about what."""
@@ -81,7 +81,7 @@ class ClaimStatus(NamedTuple):
 
 
 class ClaimView:
-    """The claims of one snapshot. Each group is resolved once."""
+    """The claims of one snapshot. Each is read once, and each group is resolved once."""
 
     def __init__(self, claims: Claims, predicates: Predicates, registry: Registry, snapshot: Snapshot) -> None:
         self.snapshot, self._position = snapshot, snapshot.position
@@ -89,6 +89,10 @@ class ClaimView:
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
+        self._rules: dict[int, PredicateRule] = {}  # by the number of a predicate
+        self._edges: dict[int, EntityEdge] = {}  # by the number of a claim, except those with a symmetric predicate
+        self._row_edges: dict[int, list[EntityEdge]] = {}
+        self._statements: dict[tuple[int, str], dict[NumberedTriple, list[EntityEdge]]] = {}
         self._groups: dict[tuple[int, str], ClaimGroup] = {}
         self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]] = {}
         self.disagreements: dict[int, list[RowDisagreement]] = {}  # by row
@@ -117,7 +121,10 @@ class ClaimView:
 
     def to_edge(self, claim: StatedClaim, start: int | None = None) -> EntityEdge:
         """A claim as an edge; one with a symmetric predicate starts at the entity `start`."""
-        rule = self._predicates.rule(self._predicates.values[claim.predicate], self._position)
+        known = self._edges.get(claim.number)
+        if known is not None:
+            return known
+        rule = self._rule(claim.predicate)
         ends = claim.subject, claim.object
         subject, object_ = map(self.entity_number, ends)
         if self._reused_names and not self._reused_names.isdisjoint(ends):
@@ -130,7 +137,12 @@ class ClaimView:
         value = subject if rule.keyed_by_object else object_
         ended_at = self._claims.endings.end_of(claim.number, self._position)
         resolved = Claim(claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at)
-        return EntityEdge(claim, resolved, rule, ends, subject, object_)
+        edge = EntityEdge(claim, resolved, rule, ends, subject, object_)
+        if not rule.symmetric:
+            if len(self._edges) >= _MAX_EDGES:
+                self._edges.clear()
+            self._edges[claim.number] = edge
+        return edge
 
     def resolved_around(
         self, name: int, predicates: frozenset[str] | None, limit: int | None
@@ -170,13 +182,26 @@ class ClaimView:
         return _resolved(same, merge_same_value([other.claim for other in same]))
 
     def same_statements(self, edge: EntityEdge) -> list[EntityEdge]:
-        others = self.edges_of(edge.stated_claim.subject, {edge.rule.name})
-        return [other for other in others if other.relation == edge.relation]
+        """The claims of the relation that a claim states, oldest first."""
+        key = edge.stated_claim.subject, edge.rule.name
+        by_relation = self._statements.get(key)
+        if by_relation is None:
+            if len(self._statements) >= _MAX_GROUPS:
+                self._statements.clear()
+            by_relation = self._statements[key] = {}
+            for other in self.edges_of(key[0], {edge.rule.name}):
+                by_relation.setdefault(other.relation, []).append(other)
+        return by_relation.get(edge.relation, [])
 
     # The claims of one row
 
     def edges_of_row(self, row: int) -> list[EntityEdge]:
-        return self.edges_of_claims(self._claims.claims_of_row(row))
+        found = self._row_edges.get(row)
+        if found is None:
+            if len(self._row_edges) >= _MAX_EDGES:
+                self._row_edges.clear()
+            found = self._row_edges[row] = self.edges_of_claims(self._claims.claims_of_row(row))
+        return found
 
     def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
         return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))
@@ -210,6 +235,13 @@ class ClaimView:
         edges = [self.to_edge(claim, entity) for claim in found]
         # A former name of this entity may belong to another one by now.
         return [edge for edge in edges if entity in (edge.subject, edge.object)], more
+
+    def _rule(self, predicate: int) -> PredicateRule:
+        """The properties of a predicate, by its number."""
+        rule = self._rules.get(predicate)
+        if rule is None:
+            rule = self._rules[predicate] = self._predicates.rule(self._predicates.values[predicate], self._position)
+        return rule
 
     def _resolve_by_trust(self, edges: Sequence[EntityEdge]) -> list[Interval]:
         """What holds when in a group of which only one value holds at a time. A claim is ended by those that are

@@ -109,13 +109,19 @@ class Claims(SavedPart):
         first, count = self._claims_of_row.values[row].tolist()
         return range(first, first + count)
 
+    def names_claimed(self, row: int) -> list[tuple[str, str]]:
+        """The two names of each claim of a row."""
+        ends = self._columns.values[list(self.claims_of_row(row)), :2].tolist()
+        return [(self._names.spellings[subject], self._names.spellings[object_]) for subject, object_ in ends]
+
     def active_claims(
         self, claims: Sequence[int], snapshot: Snapshot, predicates: Collection[int] | None = None
     ) -> Iterator[StatedClaim]:
         """Those of these claims that are active in this snapshot, with one of these predicates."""
         if not claims:
             return
-        for number, values in zip(claims, self._columns.values[list(claims)].tolist(), strict=True):
+        chosen = slice(claims.start, claims.stop) if isinstance(claims, range) else list(claims)
+        for number, values in zip(claims, self._columns.values[chosen].tolist(), strict=True):
             if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(
                 number, values[_SOURCE], snapshot
             ):

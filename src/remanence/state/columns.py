@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
+from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 T = TypeVar("T", bound=Hashable)
+
+_MIN_ROOM = 16
 
 
 class Column:
@@ -26,8 +29,7 @@ class Column:
             self._data = np.array(values, dtype=dtype)
             self.values = self._data
         else:
-            self._data = np.empty((16, width) if width else 16, dtype=dtype)
-            self.values = self._data[:0]
+            self._data = self.values = _empty(np.dtype(dtype), width)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,9 +63,16 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        grown = np.empty((max(size, len(self._data) * 3 // 2), *self._data.shape[1:]), dtype=self._data.dtype)
+        room = max(size, len(self._data) * 3 // 2, _MIN_ROOM)
+        grown = np.empty((room, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown
+
+
+@cache
+def _empty(dtype: np.dtype[Any], width: int) -> NDArray[Any]:
+    """An array without values. All empty columns share one: an index has dozens of them."""
+    return np.empty((0, width) if width else 0, dtype=dtype)
 
 
 class Interner(Generic[T]):
@@ -184,16 +193,21 @@ def records(kind: Callable[..., Any]) -> Codec:
 
 
 class SavedPart:
-    """A part of an index; `_saved` lists the attributes that the index file contains."""
+    """A part of an index; `_saved` lists the attributes that the index file contains, except those that are empty: in a
+    small space most are."""
 
     _saved: ClassVar[Mapping[str, Codec]]
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        return {name: codec.to_array(getattr(self, name)) for name, codec in self._saved.items()}
+        values = ((name, codec, getattr(self, name)) for name, codec in self._saved.items())
+        return {
+            name: codec.to_array(value) for name, codec, value in values if not isinstance(value, Sized) or len(value)
+        }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        for name, codec in self._saved.items():
-            setattr(self, name, codec.from_array(arrays[name]))
+        """Take the saved values. The part is empty, as it was made."""
+        for name, array in arrays.items():
+            setattr(self, name, self._saved[name].from_array(array))
 
 
 def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -61,6 +61,11 @@ class Links(SavedPart):
         self._superseded: tuple[Snapshot, NDArray[np.bool_]] | None = None  # in the last snapshot
         self._has_cycle = False  # whether memories supersede each other in a cycle
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was never a link."""
+        return not self._ids
+
     def links_of(
         self,
         memory: int,
@@ -71,6 +76,8 @@ class Links(SavedPart):
         at: datetime | None = None,
     ) -> list[Link]:
         """The links of a memory, in the order in which they were added; with `at`, those that hold then."""
+        if self.is_empty:
+            return []
         numbers: list[int] = []
         for number in self._graph.edges_of(memory):
             source, target = self._graph.endpoints[number].tolist()

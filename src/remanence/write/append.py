@@ -89,16 +89,15 @@ def _append_chunk(
                 ]
                 replaced = replacement_events(index, replacing) if replacing else []
             times = [p.recorded_at for p, (_, version) in zip(prepared, settled, strict=True) if version is not None]
-            signed = engine.signed([version for _, version in settled if version is not None])
-            new = list(zip(times, signed, strict=True))
+            new = list(zip(times, [version for _, version in settled if version is not None], strict=True))
             for at, run in groupby(new, key=itemgetter(0)):
-                entries += transaction.append(space, [version for _, version in run], at=at)
+                entries += engine.append(transaction, space, [version for _, version in run], at)
             if extra:
-                entries += transaction.append(space, extra, at=extra_at)
+                entries += engine.append(transaction, space, extra, extra_at)
             if replaced:
-                entries += transaction.append(space, replaced, at=extra_at)
+                entries += engine.append(transaction, space, replaced, extra_at)
             if hidden := _quarantined(index, [version for _, version in new]):
-                entries += transaction.append(space, hidden, at=extra_at)
+                entries += engine.append(transaction, space, hidden, extra_at)
             if entries:
                 engine.store_vectors(transaction, space, vectors, new_vectors)
         index.apply_written(entries, vectors)

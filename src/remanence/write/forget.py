@@ -70,7 +70,7 @@ def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
             entries = list(engine.ledger.entries_at(positions).values())
             vectors = transaction.erase(space, positions, _hashes_without_other_use(index, entries, rows))
             erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
-            written = transaction.append(space, erased, at=engine.now()) if erased else []
+            written = engine.append(transaction, space, erased, engine.now()) if erased else []
         index.apply_written(written)
     engine.housekeeper.notify()
     derived = [number for number in numbers if number not in chosen]
@@ -95,8 +95,10 @@ def erase_space(engine: Engine, space: str) -> Erasure:
                 hashes = index.embedded_text_hashes()
             vectors = transaction.erase(space, (), hashes)
             # One for each memory, for whoever follows the changes; which entries are empty says the last one.
-            written = transaction.append(space, [Erased(each, ()) for each in ids], at=engine.now()) if ids else []
-            written.append(transaction.erase_space(space, at=engine.now()))
+            gone = [Erased(each, ()) for each in ids]
+            written = engine.append(transaction, space, gone, engine.now()) if gone else []
+            [emptied] = engine.signed(space, [Emptied(space)])
+            written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
         index.apply_written(written)
     engine.housekeeper.notify()
     return _erasure(space, ids, [], entries, vectors, written)

@@ -1,8 +1,8 @@
-// Where the nodes are: the map by forces, in a worker; a neighbourhood in rings around its middle.
+// Where the nodes are: a large map as the server says, a smaller one by forces, in a worker; a neighbourhood in rings
+// around its middle.
 
 const places = new Map(); // of each entity, where it was on the last map
 const RING = 190;
-const LARGE = 800;
 const MILLISECONDS = 1500; // that forces may take, whatever the machine
 const WORKER = new URL("./layout_worker.js", import.meta.url).href;
 // The content security policy lets no other script become a worker.
@@ -10,11 +10,18 @@ const policy = globalThis.trustedTypes?.createPolicy("layout", { createScriptURL
 let worker = null;
 let turn = 0;
 
-/** Lay out a map. `moved(done)` is called as the nodes move; they carry x and y. */
-export function layoutMap(nodes, edges, moved) {
-  worker?.terminate();
+/** Lay out a map; `given` is where its nodes are, if the server knows. `moved(done)` is called as the nodes move; they
+ * carry x and y. */
+export function layoutMap(nodes, edges, given, moved) {
+  stopLayout();
+  if (given.length === nodes.length) {
+    nodes.forEach((node, place) => {
+      [node.x, node.y] = given[place];
+    });
+    moved(true);
+    return;
+  }
   worker = new Worker(policy ? policy.createScriptURL(WORKER) : WORKER, { type: "module" });
-  turn += 1;
   const golden = Math.PI * (3 - Math.sqrt(5));
   let known = 0;
   nodes.forEach((node, place) => {
@@ -37,11 +44,9 @@ export function layoutMap(nodes, edges, moved) {
     });
     moved(data.done);
   };
-  const isKnown = known > nodes.length * 0.9;
-  const isLarge = nodes.length > LARGE;
-  const steps = isKnown ? 60 : isLarge ? 40 : 400;
+  const steps = known > nodes.length * 0.9 ? 60 : 400;
   worker.postMessage({
-    id: turn, steps, milliseconds: MILLISECONDS, fresh: isLarge && !isKnown, looseness: isLarge ? 0.3 : 0.55, weights: degrees.map((degree) => 1 + degree ** 0.7), xs: Float64Array.from(nodes, (node) => node.x), ys: Float64Array.from(nodes, (node) => node.y),
+    id: turn, steps, milliseconds: MILLISECONDS, weights: degrees.map((degree) => 1 + degree ** 0.7), xs: Float64Array.from(nodes, (node) => node.x), ys: Float64Array.from(nodes, (node) => node.y),
     edges: Float64Array.from(edges.flatMap(({ source, target, weight }) => [source, target, weight])),
   });
 }

@@ -1,25 +1,20 @@
 // Force layout of the map, in a worker: repulsion by a quadtree, attraction along edges, a pull to the middle.
-// Nodes come with where they were before, so that a map of another day keeps its shape. A large map that is new begins
-// in groups. What is not at rest when `milliseconds` have passed stays where it is.
-
-import { placeGroups } from "./layout_groups.js";
+// Nodes come with where they were before, so that a map of another day keeps its shape. What is not at rest when
+// `milliseconds` have passed stays where it is.
 
 const THETA = 1.1;
 const REPULSION = 3;
 const ATTRACTION = 1.6;
 const GRAVITY = 0.6;
 const TOLERANCE = 1;
+const LOOSENESS = 0.55;
 const MIN_SIZE = 1e-3;
 const SHOW_EVERY = 300;
 
 onmessage = ({ data }) => {
-  const { id, xs, ys, weights, edges, steps, looseness, milliseconds, fresh } = data;
+  const { id, xs, ys, weights, edges, steps, milliseconds } = data;
   const began = performance.now();
   let shown = began;
-  if (fresh) {
-    placeGroups(xs, ys, edges);
-    postMessage({ id, xs, ys, done: false });
-  }
   const forces = { dx: new Float64Array(xs.length), dy: new Float64Array(xs.length) };
   let before = { dx: new Float64Array(xs.length), dy: new Float64Array(xs.length) };
   let speed = 1;
@@ -27,7 +22,7 @@ onmessage = ({ data }) => {
     forces.dx.fill(0);
     forces.dy.fill(0);
     repel(xs, ys, weights, forces.dx, forces.dy);
-    attract(xs, ys, weights, edges, forces.dx, forces.dy, looseness);
+    attract(xs, ys, weights, edges, forces.dx, forces.dy);
     speed = move(xs, ys, weights, forces, before, speed);
     before = { dx: forces.dx.slice(), dy: forces.dy.slice() };
     const now = performance.now();
@@ -109,14 +104,14 @@ function child(at, x, y) {
   return at.children[place];
 }
 
-function attract(xs, ys, weights, edges, dx, dy, looseness) {
+function attract(xs, ys, weights, edges, dx, dy) {
   for (let place = 0; place < edges.length; place += 3) {
     const a = edges[place];
     const b = edges[place + 1];
     const ax = xs[b] - xs[a];
     const ay = ys[b] - ys[a];
     const distance = Math.hypot(ax, ay) + 0.01;
-    const pull = (ATTRACTION * Math.log1p(distance) * Math.sqrt(edges[place + 2])) / (distance * (weights[a] * weights[b]) ** looseness);
+    const pull = (ATTRACTION * Math.log1p(distance) * Math.sqrt(edges[place + 2])) / (distance * (weights[a] * weights[b]) ** LOOSENESS);
     dx[a] += ax * pull;
     dy[a] += ay * pull;
     dx[b] -= ax * pull;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+from urllib.request import getproxies
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _SLOW_SECONDS = 600.0
 _TRIES = 2
+_MAX_URLS = 1_000
 
 
 class Connection:
@@ -43,21 +46,26 @@ class Connection:
             raise InvalidInput(f"url={url!r} is not the address of a server. Give for example http://127.0.0.1:8765.")
         self._httpx = httpx
         self.url = url.rstrip("/")
-        headers = {"user-agent": f"remanence/{__version__}"}
+        headers = {"user-agent": f"remanence/{__version__}", "accept-encoding": "gzip"}
         headers |= {} if token is None else {"authorization": f"Bearer {token}"}
-        self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, transport=transport)
+        # Where a proxy is set, httpx chooses the transport.
+        self._transport = transport or (None if getproxies() else httpx.HTTPTransport())
+        self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, transport=self._transport)
+        self._headers = {**headers, "host": httpx.URL(self.url).netloc.decode(), "content-type": "application/json"}
+        self._timeout = timeout
         self._adapters: dict[str, TypeAdapter[Any]] = {}
+        self._urls: dict[str, httpx.URL] = {}
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
         given: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
         path = re.sub(r"{(\w+)}", lambda match: quote(str(given.pop(match[1])), safe=""), operation.path)
-        slow = {"timeout": _SLOW_SECONDS} if operation.slow else {}
+        timeout = _SLOW_SECONDS if operation.slow else self._timeout
         if operation.method == "GET":
-            response = self.send("GET", space, path, params=given, **slow)
+            response = self.send("GET", space, path, params=given, timeout=timeout)
         else:
             headers = {"idempotency-key": new_id()} if operation.access != "read" else {}
-            response = self.send(operation.method, space, path, json=given, headers=headers, **slow)
+            response = self._send_json(operation.method, _path(space, path), to_json(given), headers, timeout)
         adapter = self._adapters.get(operation.name)
         if adapter is None:
             adapter = self._adapters[operation.name] = TypeAdapter(operation.answer)
@@ -66,10 +74,43 @@ class Connection:
 
     def send(self, method: str, space: str, path: str, **options: Any) -> httpx.Response:
         """Send a request about a space. One that got no answer is sent again: writes have a key, and are done once."""
-        url = f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
+        return self._answer(lambda: self._client.request(method, _path(space, path), **options))
+
+    def _send_json(
+        self, method: str, path: str, content: bytes, headers: dict[str, str], timeout: float
+    ) -> httpx.Response:
+        """Send JSON. Without a proxy the transport is asked directly: what an httpx client does for each request
+        besides (addresses, cookies, redirects) takes longer than the exchange itself."""
+        transport = self._transport
+        if transport is None:
+            given = {**headers, "content-type": "application/json"}
+            return self._answer(
+                lambda: self._client.request(method, path, content=content, headers=given, timeout=timeout)
+            )
+        url = self._urls.get(path)
+        if url is None:
+            if len(self._urls) >= _MAX_URLS:
+                self._urls.clear()
+            url = self._urls[path] = self._httpx.URL(f"{self.url}{path}")
+        limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
+
+        def exchange() -> httpx.Response:
+            if self._client.is_closed:
+                raise RuntimeError("the client was closed")
+            asked = self._httpx.Request(
+                method, url, headers={**self._headers, **headers}, content=content, extensions=limits
+            )
+            response: httpx.Response = transport.handle_request(asked)
+            response.request = asked
+            response.read()
+            return response
+
+        return self._answer(exchange)
+
+    def _answer(self, exchange: Callable[[], httpx.Response]) -> httpx.Response:
         for left in reversed(range(_TRIES)):
             try:
-                return self._checked(self._client.request(method, url, **options))
+                return self._checked(exchange())
             except (self._httpx.ConnectError, self._httpx.RemoteProtocolError, self._httpx.ReadError) as error:
                 if not left:
                     raise self._unavailable(error) from error
@@ -82,8 +123,7 @@ class Connection:
     @contextmanager
     def download(self, space: str, path: str, **options: Any) -> Iterator[httpx.Response]:
         """A response that is read while it comes."""
-        url = f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
-        with self._client.stream("GET", url, timeout=_SLOW_SECONDS, **options) as response:
+        with self._client.stream("GET", _path(space, path), timeout=_SLOW_SECONDS, **options) as response:
             if response.is_error:
                 response.read()
             yield self._checked(response)
@@ -105,3 +145,7 @@ class Connection:
         return LedgerUnavailable(
             f"{self.url} does not answer ({error or type(error).__name__}). Is the server running?"
         )
+
+
+def _path(space: str, path: str) -> str:
+    return f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"

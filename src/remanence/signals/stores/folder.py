@@ -20,11 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores.edge import EdgeStore, NoRoom, StoreBusy, remove_store
-from remanence.signals.stores.exact import ExactStore, as_rows
+from remanence.signals.stores.exact import ExactStore, as_rows, round_to_half
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -67,7 +65,7 @@ class FolderStore:
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         # In half precision, as in the engine: where a vector is kept does not change its score.
-        rows = as_rows(vectors, len(ids), self._dimension).astype(np.float16).astype(np.float32)
+        rows = round_to_half(as_rows(vectors, len(ids), self._dimension))
         with self._usable():
             self._recent.upsert(ids, rows)
             if self._shard is not None:

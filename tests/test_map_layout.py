@@ -1,0 +1,58 @@
+"""Where the nodes of a large map are drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import remanence
+from remanence.graph.map_layout import place_nodes
+from remanence.service import map_operations
+from remanence.testing import HashingEmbedder
+
+GROUPS = 50
+
+
+def grouped_edges(count: int) -> list[tuple[int, int, float]]:
+    """Every node belongs to one of `GROUPS`; a few edges lead out of them."""
+    inside = [(node, (node + step * GROUPS) % count, 2.0) for node in range(count) for step in (1, 3, 7, 12, 20, 33)]
+    return inside + [(node, (node * 31 + 1) % count, 1.0) for node in range(0, count, 40)]
+
+
+def test_those_that_belong_together_are_in_a_disc() -> None:
+    """The most important in its middle, no disc on another."""
+    xs, ys = (each.reshape(-1, GROUPS) for each in place_nodes(5_000, grouped_edges(5_000)).T)
+    radii = np.hypot(xs - xs[0], ys - ys[0]).max(axis=0)
+    between = np.hypot(xs[0][:, None] - xs[0], ys[0][:, None] - ys[0])
+    whole = radii < 150
+    assert whole.mean() > 0.9
+    assert (between + np.eye(GROUPS) * 1_000 > radii[:, None] + radii - 1)[np.ix_(whole, whole)].all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 1_000])
+def test_nodes_without_edges_do_not_cover_each_other(count: int) -> None:
+    points = place_nodes(count, [])
+    assert points.shape == (count, 2)
+    assert len(np.unique(points.round(), axis=0)) == count
+
+
+def test_nodes_are_where_they_were() -> None:
+    """The same map is drawn the same way, in every process."""
+    edges = grouped_edges(1_000)
+    assert np.array_equal(place_nodes(1_000, edges), place_nodes(1_000, edges))
+
+
+def test_the_server_says_where_to_draw_a_large_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds that out once, and not for a map that a browser can order itself."""
+    monkeypatch.setattr(map_operations, "_PLACED_FROM", 20)
+    map_operations._places.cache_clear()
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        things = [{"text": f"Note {n}.", "entities": [(f"Thing{n}", "thing"), ("Hub", "thing")]} for n in range(40)]
+        space.add_many(things[:15])
+        request = map_operations.MapRequest()
+        assert map_operations.entity_map.function(space, request).places == ()
+        space.add_many(things[15:])
+        found = [map_operations.entity_map.function(space, request) for _ in range(2)]
+    assert found[0] == found[1]
+    assert len(found[0].places) == len(found[0].nodes) == 41
+    assert map_operations._places.cache_info()[:2] == (1, 1)
