@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "14"
+FORMAT = "15"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
@@ -366,6 +366,8 @@ class Index:
 
     def differences(self, other: Index) -> dict[str, str]:
         out: dict[str, str] = {}
+        self.words.pack()
+        other.words.pack()
         for name, part in self._parts.items():
             mine, theirs = part.save(), other._parts[name].save()
             differing = [key for key in theirs if not np.array_equal(mine.get(key, np.empty(0)), theirs[key])]
@@ -444,7 +446,7 @@ class Index:
             self.broken = fresh.broken | {name: why for name, why in self.broken.items() if name == vectors}
             self._snapshot_masks = None
             self.needs_refresh = fresh.needs_refresh  # something was erased meanwhile
-            self.save()
+            self._save_in_background()
 
     def save(self) -> None:
         if self._index_file is None or self.broken or self.needs_refresh:
@@ -453,6 +455,7 @@ class Index:
             if self._is_emptied:  # nothing is left of an emptied space, not even a file
                 self._index_file.remove()
             else:
+                self.vectors.flush()
                 self._index_file.write(self._header(self.catalog.position), self._parts)
             self._saved = self._applied
 
@@ -460,7 +463,8 @@ class Index:
         """Write the index file while others read and write. Only collecting what it contains keeps them waiting."""
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
-        if self._index_file.write_in_background(self._header(self.catalog.position), self._parts):
+        header = self._header(self.catalog.position)
+        if self._index_file.write_in_background(header, self._parts, first=self.vectors.flush):
             self._saved = self._applied
 
     def close(self) -> None:
