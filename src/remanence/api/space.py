@@ -174,7 +174,7 @@ class Space(View):
         """Store many texts and return their memories in the same order. All rows are checked before any is stored.
 
         Args:
-            rows: Texts, or dicts with the arguments of `add`. They are written 2,000 at a time.
+            rows: Texts, or dicts with the arguments of `add`. They are written 250 at a time.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
