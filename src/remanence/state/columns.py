@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import cycle, islice, pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,18 +13,25 @@ from numpy.typing import DTypeLike, NDArray
 T = TypeVar("T", bound=Hashable)
 
 
+_GROWTH = cycle(range(18, 25))
+"""How much room each column makes, in sixteenths. They differ, so that the columns of a large index are not all copied
+while one memory is added."""
+
+
 class Column:
     """A numpy array that grows at its end."""
 
-    __slots__ = ("_data", "values")
+    __slots__ = ("_data", "_growth", "values")
 
     values: NDArray[Any]
     """The present content. It is a view: it shows later writes, but not later growth."""
 
     def __init__(self, dtype: DTypeLike, values: NDArray[Any] | None = None, *, width: int = 0) -> None:
+        self._growth = next(_GROWTH)
         if values is not None:
-            self._data = np.array(values, dtype=dtype)
-            self.values = self._data
+            self._data = self.values = np.asarray(values, dtype)
+            self._reserve(len(values))
+            self.values = self._data[: len(values)]
         else:
             self._data = np.empty((16, width) if width else 16, dtype=dtype)
             self.values = self._data[:0]
@@ -61,7 +68,8 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        grown = np.empty((max(size, len(self._data) * 3 // 2), *self._data.shape[1:]), dtype=self._data.dtype)
+        larger = max(size, size * self._growth // 16)
+        grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown
 
