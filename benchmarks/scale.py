@@ -5,7 +5,7 @@
     python benchmarks/scale.py --sizes 10000,100000,300000,1000000    an hour, and 8 GB of memory with the made-up world
     python benchmarks/scale.py --sizes 1000000 --folder ./large       keep the space, for
     python benchmarks/scale.py --sizes 1000000 --folder ./large --filled 1000000
-    python benchmarks/scale.py --peers                           the same vectors in Chroma, LanceDB and sqlite-vec, too
+    python benchmarks/scale.py --peers                           the same vectors in other stores, see `vector_peers.py`
 
 One space is filled up to each size in turn and measured there. Times are CPU milliseconds of this process, medians over
 the questions, without a reader. Vectors are looked up (see `world.py`), so that the embedder costs nothing. A bare
@@ -15,7 +15,7 @@ numpy product over the same vectors is timed beside: the ratio to it tells more 
 folder that was made while the space was open. "Longest" is the longest recall, on the clock, of a thread that asks
 while another adds 2,000 memories, the index file is written, the graph is built again and the postings are packed.
 "Stop" is how long a thread waited at most for the lock of the index in that time, in CPU time of this process, which
-other programs do not lengthen. Other systems store and search vectors only, unfiltered.
+other programs do not lengthen.
 """
 
 from __future__ import annotations
@@ -25,13 +25,9 @@ import gc
 import json
 import resource
 import shutil
-import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -44,18 +40,16 @@ import remanence
 from remanence.signals import postings
 from remanence.signals import vectors as vectors_signal
 from remanence.state import adjacency
+from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
 from world import BEGAN, NOW, Clock, Lookup, Vectors, World, make_world
 
-DEPTH = 50
-BATCH = 2_000
+BATCH, BULK = 2_000, 20_000
 FILTERS: dict[str, dict[str, Any]] = {
     "all": {},
     "kind": {"kinds": "viewpoint"},
     "tag": {"tags": "t5"},
     "during": {"during": ("2025-06-01", "2025-07-01")},
 }
-Figures = dict[str, float]
-Search = Callable[[Vectors], Any]
 
 
 def main() -> None:
@@ -102,9 +96,8 @@ def grow(
     space = opened()
     for number, size in enumerate(sizes):
         clock.moment = BEGAN
-        spent = fill(space, world, begin, size)
+        found = out[size] = fill(space, world, begin, size)
         clock.moment = NOW
-        found = out[size] = {"bulk add /s": (size - begin) / spent if spent else 0.0}
         found |= recalls(space, world)
         found |= vector_recall(space, world)
         found["numpy scan ms"] = scan(world.vectors[:size], world.asked)
@@ -128,14 +121,22 @@ def grow(
     return out
 
 
-def fill(space: remanence.Space, world: World, begin: int, end: int) -> float:
-    """Add these rows in batches; the CPU seconds that took."""
-    spent = 0.0
-    for start in range(begin, end, BATCH):
-        rows = world.rows[start : min(start + BATCH, end)]
+def fill(space: remanence.Space, world: World, begin: int, end: int) -> Figures:
+    """Add these rows in batches; how many for each second of CPU."""
+    spent, before, started = 0.0, resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    for start in range(begin, end, BULK):
+        rows = world.rows[start : min(start + BULK, end)]
         spent += cpu(lambda rows=rows: space.add_many([row for row in rows if "text" in row]))
         spent += cpu(lambda rows=rows: space.add_turns([row for row in rows if "text" not in row]))
-    return spent
+    if begin == end:
+        return {}
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    child = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "bulk add, for each CPU second of this process": (end - begin) / spent,
+        "bulk add, for each CPU second with the child that reads ahead": (end - begin) / (spent + child),
+        "bulk add, for each second on the clock": (end - begin) / (time.perf_counter() - started),
+    }
 
 
 def recalls(space: remanence.Space, world: World) -> Figures:
@@ -235,77 +236,6 @@ def adds(space: remanence.Space, texts: list[str]) -> float:
     return median_ms([cpu(lambda each=each: space.add(each)) for each in texts])
 
 
-def measure_peers(vectors: Vectors, asked: Vectors) -> Figures:
-    """What a search of the 50 nearest takes in other vector stores, those that are installed, and adding to them."""
-    out = Figures()
-    for name, (module, fill_store) in PEERS.items():
-        if find_spec(module) is None or (module == "sqlite_vec" and not CAN_LOAD_EXTENSIONS):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            started = time.process_time()
-            search = fill_store(Path(folder), vectors)
-            out[f"{name} bulk add /s"] = len(vectors) / (time.process_time() - started)
-            out[f"{name} ms"] = median_ms([cpu(partial(search, each)) for each in asked[:20]])
-    return out
-
-
-def fill_sqlite_vec(folder: Path, vectors: Vectors) -> Search:
-    import sqlite_vec
-
-    connection = sqlite3.connect(folder / "vectors.db")
-    connection.enable_load_extension(True)
-    sqlite_vec.load(connection)
-    connection.execute(f"create virtual table points using vec0(vector float[{vectors.shape[1]}])")
-    with connection:
-        rows = ((number, vector.tobytes()) for number, vector in enumerate(vectors))
-        connection.executemany("insert into points(rowid, vector) values (?, ?)", rows)
-    nearest = "select rowid from points where vector match ? order by distance limit ?"
-    return lambda question: connection.execute(nearest, (question.tobytes(), DEPTH)).fetchall()
-
-
-def fill_chroma(folder: Path, vectors: Vectors) -> Search:
-    import chromadb
-
-    points = chromadb.PersistentClient(str(folder)).create_collection("points", metadata={"hnsw:space": "ip"})
-    for begin in range(0, len(vectors), BATCH):
-        batch = vectors[begin : begin + BATCH]
-        points.add(ids=[str(begin + place) for place in range(len(batch))], embeddings=batch)
-    return lambda question: points.query(query_embeddings=question[None], n_results=DEPTH, include=[])
-
-
-def fill_lancedb(folder: Path, vectors: Vectors) -> Search:
-    import lancedb
-    import pyarrow
-
-    rows = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), vectors.shape[1])
-    table = lancedb.connect(str(folder)).create_table("points", pyarrow.table({"vector": rows}))
-    if len(vectors) >= 100_000:
-        table.create_index(metric="dot", num_partitions=int(len(vectors) ** 0.5), num_sub_vectors=32)
-    return lambda question: table.search(question).metric("dot").limit(DEPTH).to_arrow()
-
-
-PEERS: dict[str, tuple[str, Callable[[Path, Vectors], Search]]] = {
-    "sqlite-vec": ("sqlite_vec", fill_sqlite_vec),
-    "Chroma": ("chromadb", fill_chroma),
-    "LanceDB": ("lancedb", fill_lancedb),
-}
-
-
-CAN_LOAD_EXTENSIONS = hasattr(sqlite3.Connection, "enable_load_extension")
-"""Python may be built without."""
-
-
-def cpu(work: Callable[[], Any]) -> float:
-    """The CPU seconds that it took, of all threads of this process."""
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
-def median_ms(seconds: list[float]) -> float:
-    return float(np.median(seconds)) * 1e3
-
-
 def memory_mb() -> float:
     """The memory of this process now where the system tells, else at most; with the vectors that are looked up."""
     try:
@@ -317,7 +247,7 @@ def memory_mb() -> float:
 
 def show(figures: dict[int, Figures], console: Console) -> None:
     table = Table("CPU time of one process", *(f"{size:,}" for size in figures), title="One space as it grows")
-    for name in next(iter(figures.values())):
+    for name in dict.fromkeys(name for found in figures.values() for name in found):
         table.add_row(name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values()))
     console.print(table)
 
