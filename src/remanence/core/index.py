@@ -136,6 +136,11 @@ class Index:
             + self.vectors.memory_bytes
         )
 
+    @property
+    def is_large(self) -> bool:
+        """Whether rebuilding it takes so long that it is done beside the one in use."""
+        return len(self.catalog) > _MAX_REBUILT_AT_ONCE
+
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
         return [signal for name, signal in self.signals.items() if names is None or name in names]
 
@@ -432,6 +437,9 @@ class Index:
         fresh.needs_refresh = False
         fresh.broken[vectors] = "they are those of the other index"
         fresh.apply_entries(self._ledger.read(self.space))
+        for name, part in fresh._parts.items():
+            if name != vectors:
+                part.save()  # packs the texts, so that this need not be done while others wait
         with self.lock:
             while True:
                 self.catch_up()
@@ -592,7 +600,7 @@ class Index:
             log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
             self.rebuild()
             return
-        if self._is_copy or len(self.catalog) > _MAX_REBUILT_AT_ONCE:
+        if self._is_copy or self.is_large:
             self.needs_refresh = True
         elif self.broken:
             self.rebuild()
