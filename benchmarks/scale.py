@@ -14,8 +14,8 @@ numpy product over the same vectors is timed beside: the ratio to it tells more 
 "recall@50" is the share of the 50 nearest memories of an exact scan that are found. "After a kill" opens a copy of the
 folder that was made while the space was open. "Longest" is the longest recall, on the clock, of a thread that asks
 while another adds 2,000 memories, the index file is written, the graph is built again and the postings are packed.
-"Stop" is how long a thread waited at most for the lock of the index in that time, in CPU time of this process, which
-other programs do not lengthen.
+"Stop" is how long the writer held the lock of the index at a time meanwhile, in its own CPU time, which other programs
+lengthen less: readers wait for it.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def vector_recall(space: remanence.Space, world: World) -> Figures:
 
 
 def longest_stop(space: remanence.Space, world: World) -> Figures:
-    """The longest recall, and the longest wait for the index, while others write and everything is built again."""
-    longest, stop, done = 0.0, 0.0, threading.Event()
+    """The longest recall while others write and everything is built again, and how long writers held the index."""
+    longest, done = 0.0, threading.Event()
 
     def ask_on() -> None:
         nonlocal longest
@@ -190,36 +190,41 @@ def longest_stop(space: remanence.Space, world: World) -> Figures:
                 space.recall(question)
                 longest = max(longest, time.perf_counter() - started)
 
-    def wait_on() -> None:
-        nonlocal stop
-        while not done.is_set():
-            started = time.process_time()
-            time.sleep(0.001)
-            with index.lock:
-                stop = max(stop, time.process_time() - started)
-
     texts = [{"text": f"{row.get('text') or row['content']} Again."} for row in world.rows[:BATCH]]
     with space._engine.open_index(space.name) as index:
-        for watch in (ask_on, wait_on):  # one after the other: a recall holds the lock for most of its time
-            thread = threading.Thread(target=watch)
-            done.clear()
-            thread.start()
-            with (
-                mock.patch.object(adjacency, "_OVERLAY_SHARE", 10**9),
-                mock.patch.object(postings, "_MAX_TAIL", -(10**9)),
-            ):
-                for begin in range(0, BATCH, 100):
-                    space.add_many(texts[begin : begin + 100])
-                    if begin % 1000 == 0:
-                        space.recall(world.questions[0])
-            with index.lock:
-                index._save_in_background()
-            if index._index_file is not None:
-                index._index_file.wait()
-            done.set()
-            thread.join()
-            texts = [{"text": f"{row['text']} And again."} for row in texts]
-    return {"longest ms": longest * 1e3, "stop ms": stop * 1e3}
+        lock = index.lock = TimedLock()  # type: ignore[assignment]
+        reader = threading.Thread(target=ask_on)
+        reader.start()
+        with mock.patch.object(adjacency, "_OVERLAY_SHARE", 10**9), mock.patch.object(postings, "_MAX_TAIL", -(10**9)):
+            for begin in range(0, BATCH, 100):
+                space.add_many(texts[begin : begin + 100])
+        with index.lock:
+            index._save_in_background()
+        if index._index_file is not None:
+            index._index_file.wait()
+        done.set()
+        reader.join()
+    return {"longest ms": longest * 1e3, "stop ms": max(lock.held[threading.get_ident()]) * 1e3}
+
+
+class TimedLock:
+    """A lock that notes how long each thread held it, in CPU time of the thread."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, list[float]] = {}
+        self._lock, self._depth, self._since = threading.RLock(), 0, 0.0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.held.setdefault(threading.get_ident(), []).append(time.thread_time() - self._since)
+        self._lock.release()
 
 
 def scan(vectors: Vectors, asked: Vectors) -> float:
