@@ -5,7 +5,7 @@
     python benchmarks/scale.py --sizes 10000,100000,300000,1000000    an hour, and 8 GB of memory with the made-up world
     python benchmarks/scale.py --sizes 1000000 --folder ./large       keep the space, for
     python benchmarks/scale.py --sizes 1000000 --folder ./large --filled 1000000
-    python benchmarks/scale.py --peers                           the same vectors in Chroma, LanceDB and sqlite-vec, too
+    python benchmarks/scale.py --peers                           the same vectors in other stores, see `vector_peers.py`
 
 One space is filled up to each size in turn and measured there. Times are CPU milliseconds of this process, medians over
 the questions, without a reader. Vectors are looked up (see `world.py`), so that the embedder costs nothing. A bare
@@ -13,22 +13,21 @@ numpy product over the same vectors is timed beside: the ratio to it tells more 
 
 "recall@50" is the share of the 50 nearest memories of an exact scan that are found. "After a kill" opens a copy of the
 folder that was made while the space was open. "Longest" is the longest recall, on the clock, of a thread that asks
-while another adds 2,000 memories and writes the index file. Other systems store and search vectors only, unfiltered.
+while another adds 2,000 memories, the index file is written, the graph is built again and the postings are packed.
+"Stop" is how long the writer held the lock of the index at a time meanwhile, in its own CPU time, which other programs
+lengthen less: readers wait for it.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import shutil
-import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,19 +37,19 @@ from rich.console import Console
 from rich.table import Table
 
 import remanence
+from remanence.signals import postings
 from remanence.signals import vectors as vectors_signal
+from remanence.state import adjacency
+from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
 from world import BEGAN, NOW, Clock, Lookup, Vectors, World, make_world
 
-DEPTH = 50
-BATCH = 2_000
+BATCH, BULK = 2_000, 20_000
 FILTERS: dict[str, dict[str, Any]] = {
     "all": {},
     "kind": {"kinds": "viewpoint"},
     "tag": {"tags": "t5"},
     "during": {"during": ("2025-06-01", "2025-07-01")},
 }
-Figures = dict[str, float]
-Search = Callable[[Vectors], Any]
 
 
 def main() -> None:
@@ -65,8 +64,9 @@ def main() -> None:
     sizes = sorted(int(size) for size in given.sizes.split(","))
     console = Console()
     world = make_world(sizes[-1], asked=given.questions, extra=40 * len(sizes))
+    gc.freeze()  # the objects of the world are not searched by each garbage collection
     with tempfile.TemporaryDirectory() as temporary:
-        figures = grow(world, sizes, given.folder or Path(temporary), console, given.filled)
+        figures = grow(world, sizes, given.folder or Path(temporary), console, given.filled, given.json)
     if given.peers:
         for size in sizes:
             figures[size] |= measure_peers(world.vectors[:size], world.asked)
@@ -75,7 +75,9 @@ def main() -> None:
         given.json.write_text(json.dumps(figures, indent=1))
 
 
-def grow(world: World, sizes: list[int], folder: Path, console: Console, filled: int = 0) -> dict[int, Figures]:
+def grow(
+    world: World, sizes: list[int], folder: Path, console: Console, filled: int = 0, to: Path | None = None
+) -> dict[int, Figures]:
     """The figures of one space at each of these sizes."""
     embedder = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
     clock = Clock()
@@ -84,45 +86,57 @@ def grow(world: World, sizes: list[int], folder: Path, console: Console, filled:
     def opened(name: str = "space") -> remanence.Space:
         return remanence.open(folder / name, embedder=embedder, reader=None, clock=clock)
 
-    def first_recall(name: str) -> tuple[remanence.Space, float]:
-        started = time.perf_counter()
+    def first_recall(name: str, row: str) -> tuple[remanence.Space, Figures]:
+        started, cpu_started = time.perf_counter(), time.process_time()
         space = opened(name)
         space.recall(world.questions[0])
-        return space, time.perf_counter() - started
+        took = time.process_time() - cpu_started
+        return space, {f"{row}, CPU s": took, f"{row}, on the clock s": time.perf_counter() - started}
 
     space = opened()
     for number, size in enumerate(sizes):
         clock.moment = BEGAN
-        spent = fill(space, world, begin, size)
+        found = out[size] = fill(space, world, begin, size)
         clock.moment = NOW
-        found = out[size] = {"bulk add /s": (size - begin) / spent if spent else 0.0}
         found |= recalls(space, world)
         found |= vector_recall(space, world)
         found["numpy scan ms"] = scan(world.vectors[:size], world.asked)
         found["add ms"] = adds(space, world.extra[40 * number : 40 * number + 40])
-        found["longest ms"] = longest_recall(space, world)
+        found |= longest_stop(space, world)
         shutil.copytree(folder / "space", folder / "killed")
         space.close()
-        killed, found["open after a kill s"] = first_recall("killed")
+        killed, took = first_recall("killed", "open after a kill")
+        found |= took
         killed.close()
         shutil.rmtree(folder / "killed")
-        space, found["open s"] = first_recall("space")
+        space, took = first_recall("space", "open")
+        found |= took
         found["memory MB"] = memory_mb()
         found["disk MB"] = sum(f.stat().st_blocks * 512 for f in (folder / "space").rglob("*") if f.is_file()) / 1e6
         begin = size
         console.print(f"[dim]{size:,} memories measured[/]")
+        if to is not None:
+            to.write_text(json.dumps(out, indent=1))
     space.close()
     return out
 
 
-def fill(space: remanence.Space, world: World, begin: int, end: int) -> float:
-    """Add these rows in batches; the CPU seconds that took."""
-    spent = 0.0
-    for start in range(begin, end, BATCH):
-        rows = world.rows[start : min(start + BATCH, end)]
+def fill(space: remanence.Space, world: World, begin: int, end: int) -> Figures:
+    """Add these rows in batches; how many for each second of CPU."""
+    spent, before, started = 0.0, resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    for start in range(begin, end, BULK):
+        rows = world.rows[start : min(start + BULK, end)]
         spent += cpu(lambda rows=rows: space.add_many([row for row in rows if "text" in row]))
         spent += cpu(lambda rows=rows: space.add_turns([row for row in rows if "text" not in row]))
-    return spent
+    if begin == end:
+        return {}
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    child = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "bulk add, for each CPU second of this process": (end - begin) / spent,
+        "bulk add, for each CPU second with the child that reads ahead": (end - begin) / (spent + child),
+        "bulk add, for each second on the clock": (end - begin) / (time.perf_counter() - started),
+    }
 
 
 def recalls(space: remanence.Space, world: World) -> Figures:
@@ -164,8 +178,8 @@ def vector_recall(space: remanence.Space, world: World) -> Figures:
     return {f"recall@50 {name}": share(name) for name in FILTERS}
 
 
-def longest_recall(space: remanence.Space, world: World) -> float:
-    """The longest recall, in milliseconds on the clock, while others write."""
+def longest_stop(space: remanence.Space, world: World) -> Figures:
+    """The longest recall while others write and everything is built again, and how long writers held the index."""
     longest, done = 0.0, threading.Event()
 
     def ask_on() -> None:
@@ -176,16 +190,41 @@ def longest_recall(space: remanence.Space, world: World) -> float:
                 space.recall(question)
                 longest = max(longest, time.perf_counter() - started)
 
-    reader = threading.Thread(target=ask_on)
-    reader.start()
     texts = [{"text": f"{row.get('text') or row['content']} Again."} for row in world.rows[:BATCH]]
-    for begin in range(0, BATCH, 100):
-        space.add_many(texts[begin : begin + 100])
-    with space._engine.open_index(space.name) as index, index.lock:
-        index._save_in_background()
-    done.set()
-    reader.join()
-    return longest * 1e3
+    with space._engine.open_index(space.name) as index:
+        lock = index.lock = TimedLock()  # type: ignore[assignment]
+        reader = threading.Thread(target=ask_on)
+        reader.start()
+        with mock.patch.object(adjacency, "_OVERLAY_SHARE", 10**9), mock.patch.object(postings, "_MAX_TAIL", -(10**9)):
+            for begin in range(0, BATCH, 100):
+                space.add_many(texts[begin : begin + 100])
+        with index.lock:
+            index._save_in_background()
+        if index._index_file is not None:
+            index._index_file.wait()
+        done.set()
+        reader.join()
+    return {"longest ms": longest * 1e3, "stop ms": max(lock.held[threading.get_ident()]) * 1e3}
+
+
+class TimedLock:
+    """A lock that notes how long each thread held it, in CPU time of the thread."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, list[float]] = {}
+        self._lock, self._depth, self._since = threading.RLock(), 0, 0.0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.held.setdefault(threading.get_ident(), []).append(time.thread_time() - self._since)
+        self._lock.release()
 
 
 def scan(vectors: Vectors, asked: Vectors) -> float:
@@ -202,77 +241,6 @@ def adds(space: remanence.Space, texts: list[str]) -> float:
     return median_ms([cpu(lambda each=each: space.add(each)) for each in texts])
 
 
-def measure_peers(vectors: Vectors, asked: Vectors) -> Figures:
-    """What a search of the 50 nearest takes in other vector stores, those that are installed, and adding to them."""
-    out = Figures()
-    for name, (module, fill_store) in PEERS.items():
-        if find_spec(module) is None or (module == "sqlite_vec" and not CAN_LOAD_EXTENSIONS):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            started = time.process_time()
-            search = fill_store(Path(folder), vectors)
-            out[f"{name} bulk add /s"] = len(vectors) / (time.process_time() - started)
-            out[f"{name} ms"] = median_ms([cpu(partial(search, each)) for each in asked[:20]])
-    return out
-
-
-def fill_sqlite_vec(folder: Path, vectors: Vectors) -> Search:
-    import sqlite_vec
-
-    connection = sqlite3.connect(folder / "vectors.db")
-    connection.enable_load_extension(True)
-    sqlite_vec.load(connection)
-    connection.execute(f"create virtual table points using vec0(vector float[{vectors.shape[1]}])")
-    with connection:
-        rows = ((number, vector.tobytes()) for number, vector in enumerate(vectors))
-        connection.executemany("insert into points(rowid, vector) values (?, ?)", rows)
-    nearest = "select rowid from points where vector match ? order by distance limit ?"
-    return lambda question: connection.execute(nearest, (question.tobytes(), DEPTH)).fetchall()
-
-
-def fill_chroma(folder: Path, vectors: Vectors) -> Search:
-    import chromadb
-
-    points = chromadb.PersistentClient(str(folder)).create_collection("points", metadata={"hnsw:space": "ip"})
-    for begin in range(0, len(vectors), BATCH):
-        batch = vectors[begin : begin + BATCH]
-        points.add(ids=[str(begin + place) for place in range(len(batch))], embeddings=batch)
-    return lambda question: points.query(query_embeddings=question[None], n_results=DEPTH, include=[])
-
-
-def fill_lancedb(folder: Path, vectors: Vectors) -> Search:
-    import lancedb
-    import pyarrow
-
-    rows = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), vectors.shape[1])
-    table = lancedb.connect(str(folder)).create_table("points", pyarrow.table({"vector": rows}))
-    if len(vectors) >= 100_000:
-        table.create_index(metric="dot", num_partitions=int(len(vectors) ** 0.5), num_sub_vectors=32)
-    return lambda question: table.search(question).metric("dot").limit(DEPTH).to_arrow()
-
-
-PEERS: dict[str, tuple[str, Callable[[Path, Vectors], Search]]] = {
-    "sqlite-vec": ("sqlite_vec", fill_sqlite_vec),
-    "Chroma": ("chromadb", fill_chroma),
-    "LanceDB": ("lancedb", fill_lancedb),
-}
-
-
-CAN_LOAD_EXTENSIONS = hasattr(sqlite3.Connection, "enable_load_extension")
-"""Python may be built without."""
-
-
-def cpu(work: Callable[[], Any]) -> float:
-    """The CPU seconds that it took, of all threads of this process."""
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
-def median_ms(seconds: list[float]) -> float:
-    return float(np.median(seconds)) * 1e3
-
-
 def memory_mb() -> float:
     """The memory of this process now where the system tells, else at most; with the vectors that are looked up."""
     try:
@@ -284,7 +252,7 @@ def memory_mb() -> float:
 
 def show(figures: dict[int, Figures], console: Console) -> None:
     table = Table("CPU time of one process", *(f"{size:,}" for size in figures), title="One space as it grows")
-    for name in next(iter(figures.values())):
+    for name in dict.fromkeys(name for found in figures.values() for name in found):
         table.add_row(name, *(f"{found[name]:,.2f}" if name in found else "" for found in figures.values()))
     console.print(table)
 

@@ -131,6 +131,7 @@ class Lookup:
     was made of; other texts it was not given, such as names, share a few vectors."""
 
     name, fingerprint, dimension, similarity_floor = "lookup", "lookup@256:1", DIMENSION, 0.0
+    is_fast = True  # as the default embedder is
 
     def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
         self._place = {text: place for place, text in enumerate(texts)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import remanence
 from remanence import Closed, InvalidInput, NotFound, Space
 from remanence.cli import main
+from remanence.schema import Entry
 from remanence.testing import FakeClock, HashingEmbedder
 
 Reopen = Callable[..., Space]
@@ -292,6 +294,31 @@ class TestCompact:
 
         assert told.spaces == ("default", "default/bob")
         assert {*(home / "index").glob("*/*"), *(home / "vectors").iterdir()} == set(there)
+
+    def test_a_large_space_is_asked_while_it_is_compacted(
+        self, reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Another thread gets its answer before the new index is complete."""
+        monkeypatch.setattr("remanence.core.index._MAX_REBUILT_AT_ONCE", 5)
+        space = reopen()
+        space.add_many([f"Box {n} has {n} pens." for n in range(40)])
+        ledger, answers = space._engine.ledger, list[str]()
+        read = ledger.read
+
+        def read_slowly(name: str, *, after: int = 0) -> Iterator[Entry]:
+            for place, entry in enumerate(read(name, after=after)):
+                if place == 20 and not answers:
+                    thread = threading.Thread(target=lambda: answers.append(space.recall("box 7")[0].memory.text))
+                    thread.start()
+                    thread.join(30)
+                    assert answers == ["Box 7 has 7 pens."]
+                yield entry
+
+        monkeypatch.setattr(ledger, "read", read_slowly)
+        space.admin.compact()
+
+        assert answers
+        assert space.admin.check() == {}
 
     def test_who_is_in_the_way_is_named(self, reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another program that holds the file: everything else is done."""

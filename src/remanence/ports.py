@@ -310,7 +310,8 @@ class FastEmbedder(Embedder, Protocol):
     """What an embedder may also say: whether it is fast."""
 
     is_fast: bool
-    """Whether embedding a text takes less time than asking the ledger whether it has its vector."""
+    """Whether embedding a text takes less time than asking the ledger whether it has its vector. A fast embedder is
+    called without a time limit."""
 
 
 @runtime_checkable

@@ -49,7 +49,7 @@ def compact(engine: Engine, spaces: Sequence[str], progress: Progress | None = N
     """Rebuild the indexes of these spaces, delete files that belong to no space, and shrink the ledger."""
     before = disk_usage(engine.folder)
     for done, space in enumerate(spaces, 1):
-        engine.rebuild(space)
+        engine.refresh(space)
         if progress is not None:
             progress(done, len(spaces))
     skipped = _delete_unused_files(engine)

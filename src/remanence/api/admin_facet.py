@@ -94,6 +94,7 @@ class Admin(AdminView):
         """Free disk space. Ledger entries and answers stay the same.
 
         Rebuilds the indexes of this space and of those below it, deletes unused files and shrinks the ledger file.
+        The index of more than 1,000 versions can be used meanwhile, and keeps its vectors as they are.
 
         Args:
             progress: True shows a progress bar; a function is called with (done, total).

@@ -29,7 +29,8 @@ from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion, prepare, prepare_turns
+from remanence.write.bulk import store_drafts, store_turns
+from remanence.write.extract import prepare, prepare_turns
 from remanence.write.jobs import Job, Worker, enqueue
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class Space(View):
         """Store many texts and return their memories in the same order. All rows are checked before any is stored.
 
         Args:
-            rows: Texts, or dicts with the arguments of `add`. They are written 2,000 at a time.
+            rows: Texts, or dicts with the arguments of `add`. They are written 250 at a time.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
@@ -190,19 +191,14 @@ class Space(View):
         show = progress_bar(progress, "remembering")
         engine = self._engine
         now = engine.now()
-        given, prepared = _rows(rows, "texts or dicts"), list[PreparedVersion]()
-        done: list[Any] = []
+        given, drafts = _rows(rows, "texts or dicts"), list[validate.Draft]()
         try:
             for row in given:
-                done.append(validate.draft({"text": row} if isinstance(row, str) else row))
-            drafts, done = done, prepared
-            with engine.reading_dates(self.name, _texts_with_times(drafts)):
-                for draft in drafts:
-                    prepared.append(prepare(draft, engine.extractor, now, engine.trust, engine.redactor))
+                drafts.append(validate.draft({"text": row} if isinstance(row, str) else row))
         except InvalidInput as error:
-            raise InvalidInput(f"row {len(done)}: {error}") from None
-        with show as shown:
-            return append(self._engine, self.name, prepared, shown)
+            raise InvalidInput(f"row {len(drafts)}: {error}") from None
+        with engine.reading_dates(self.name, _texts_with_times(drafts)), show as shown:
+            return store_drafts(engine, self.name, drafts, now, shown)
 
     aadd_many = in_thread(add_many)
 
@@ -230,10 +226,8 @@ class Space(View):
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(_rows(turns, "dicts"))
         checked = [validate.turn_draft(turn, row=number) for number, turn in rows]
-        with self._engine.reading_dates(self.name, [turn.content for turn in checked]):
-            prepared = prepare_turns(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)
-        with show as shown:
-            return append(self._engine, self.name, prepared, shown)
+        with self._engine.reading_dates(self.name, [turn.content for turn in checked]), show as shown:
+            return store_turns(self._engine, self.name, checked, at, shown)
 
     aadd_turns = in_thread(add_turns)
 

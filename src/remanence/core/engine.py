@@ -258,6 +258,18 @@ class Engine:
                 raise ProjectionError(f"space {space!r} was not rebuilt completely. {reasons}")
         self.embed_missing(space, progress)
 
+    def refresh(self, space: str) -> None:
+        """Rebuild the index of a space while it is used: a small one at once, a large one beside the one in use, with
+        the same vectors."""
+        with self.open_index(space) as index:
+            is_refreshed = index.is_large and not index.broken
+            if is_refreshed:
+                index.refresh()
+        if is_refreshed:
+            self.embed_missing(space, None)
+        else:
+            self.rebuild(space)
+
     def reembed(self, progress: Progress | None = None) -> None:
         """Embed every text with the given embedder, and then record it as that of this ledger: if the process is killed
         in between, the ledger still opens with the one before."""

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "15"
+FORMAT = "16"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
@@ -136,6 +136,11 @@ class Index:
             + _MEMORY_BYTES * len(self._memories)
             + self.vectors.memory_bytes
         )
+
+    @property
+    def is_large(self) -> bool:
+        """Whether rebuilding it takes so long that it is done beside the one in use."""
+        return len(self.catalog) > _MAX_REBUILT_AT_ONCE
 
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
         return [signal for name, signal in self.signals.items() if names is None or name in names]
@@ -360,6 +365,8 @@ class Index:
 
     def differences(self, other: Index) -> dict[str, str]:
         out: dict[str, str] = {}
+        self.words.pack()
+        other.words.pack()
         for name, part in self._parts.items():
             mine, theirs = part.save(), other._parts[name].save()
             none = np.empty(0)
@@ -426,6 +433,9 @@ class Index:
         fresh.needs_refresh = False
         fresh.broken[vectors] = "they are those of the other index"
         fresh.apply_entries(self._ledger.read(self.space))
+        for name, part in fresh._parts.items():
+            if name != vectors:
+                part.save()  # packs the texts, so that this need not be done while others wait
         with self.lock:
             while True:
                 self.catch_up()
@@ -440,7 +450,7 @@ class Index:
             self.broken = fresh.broken | {name: why for name, why in self.broken.items() if name == vectors}
             self._snapshot_masks = None
             self.needs_refresh = fresh.needs_refresh  # something was erased meanwhile
-            self.save()
+            self._save_in_background()
 
     def save(self) -> None:
         if self._index_file is None or self.broken or self.needs_refresh:
@@ -449,6 +459,7 @@ class Index:
             if self._is_emptied:  # nothing is left of an emptied space, not even a file
                 self._index_file.remove()
             else:
+                self.vectors.flush()
                 self._index_file.write(self._header(self.catalog.position), self._parts)
             self._saved = self._applied
 
@@ -456,7 +467,8 @@ class Index:
         """Write the index file while others read and write. Only collecting what it contains keeps them waiting."""
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
-        if self._index_file.write_in_background(self._header(self.catalog.position), self._parts):
+        header = self._header(self.catalog.position)
+        if self._index_file.write_in_background(header, self._parts, first=self.vectors.flush):
             self._saved = self._applied
 
     def close(self) -> None:
@@ -603,7 +615,7 @@ class Index:
             log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
             self.rebuild()
             return
-        if self._is_copy or len(self.catalog) > _MAX_REBUILT_AT_ONCE:
+        if self._is_copy or self.is_large:
             self.needs_refresh = True
         elif self.broken:
             self.rebuild()

@@ -14,7 +14,7 @@ import os
 import struct
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -60,12 +60,21 @@ class IndexFile:
         self.wait()
         self._write(_collect(header, parts, copy=False), self._removals)
 
-    def write_in_background(self, header: Mapping[str, Any], parts: Mapping[str, IndexPart]) -> bool:
-        """Write all parts as they are now, while the caller goes on. False if an earlier state is being written."""
+    def write_in_background(
+        self, header: Mapping[str, Any], parts: Mapping[str, IndexPart], first: Callable[[], None] | None = None
+    ) -> bool:
+        """Write all parts as they are now, while the caller goes on; before that, do what is given as `first`. False if
+        an earlier state is being written."""
         if self._writer is not None and self._writer.is_alive():
             return False
-        arguments = (_collect(header, parts, copy=True), self._removals)
-        self._writer = threading.Thread(target=self._write, args=arguments, name="remanence-index-file", daemon=True)
+        arrays, removals = _collect(header, parts, copy=True), self._removals
+
+        def write() -> None:
+            if first is not None:
+                first()
+            self._write(arrays, removals)
+
+        self._writer = threading.Thread(target=write, name="remanence-index-file", daemon=True)
         self._writer.start()
         return True
 

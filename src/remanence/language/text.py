@@ -195,6 +195,8 @@ _BREAK = re.compile(
     # Also "so.Then". Each run of marks or spaces is matched from its start only: a message may be all dots.
     r"(?<![.!?…])([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|(?<!\s)\s*\n\s*"
 )
+_BREAK_MARK = re.compile(r"[.!?…。！？\n]")
+"""What every break has. Searching for it alone is many times as fast."""
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
@@ -205,7 +207,12 @@ def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterat
     >>> [(text[:end], text[start:]) for end, start in sentence_breaks(text)]
     [('Dr. Who left.', 'Nobody knew.')]
     """
-    for found in _BREAK.finditer(text, begin, len(text) if end is None else end):
+    end = len(text) if end is None else end
+    mark = _BREAK_MARK.search(text, begin, end)
+    if mark is None:
+        return
+    begin += len(text[begin : mark.start()].rstrip())  # spaces before the end of a line are part of the break
+    for found in _BREAK.finditer(text, begin, end):
         stop = found.end(found.lastindex) if found.lastindex else found.start()
         if found[1] == "." and "\n" not in found.group():
             word = _LAST_WORD.search(text, max(0, stop - 12), stop)

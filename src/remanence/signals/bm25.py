@@ -136,6 +136,10 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         scores: list[float] = self.get_scores(query)[doc_ids].tolist()
         return scores
 
+    def pack(self) -> None:
+        """Give the postings the form that they have for these documents in whatever steps they were added."""
+        self._postings.pack()
+
     def save(self) -> Mapping[str, NDArray[Any]]:
         return {**self._postings.save(), "lengths": self.doc_len}
 

@@ -20,7 +20,7 @@ from remanence.schema import micros
 from remanence.signals.graph_walk import Speakers
 from remanence.signals.vector_sketch import SketchedVectors
 from remanence.state.adjacency import Adjacency
-from remanence.state.columns import Column, pack, unpack
+from remanence.state.columns import INTERNED, Column, Interner, pack, unpack
 from remanence.state.names import Names, names_in, speaker_of
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ EarlierVersion = Callable[[int], "int | None"]
 
 class MentionIndex:
     """Memories by the names in them, and by what stands next to them."""
+
+    saves_stable_arrays = True
 
     def __init__(self, load_vectors: LoadVectors, names: Names, earlier_version: EarlierVersion) -> None:
         self._load_vectors = load_vectors
@@ -72,7 +74,8 @@ class MentionIndex:
         self._next_short = Column(np.int32)
         self._speakers = Speakers()
         self._group_count = 0
-        self._last_turn: dict[str, tuple[int, int, int]] = {}
+        self._conversations = Interner[str]()
+        self._last_turn = Column(np.int64, width=3)  # of each conversation: its row, its time, its number
         self._last_piece: tuple[str | None, int] = (None, -1)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
@@ -102,23 +105,22 @@ class MentionIndex:
         self._fill([len(self._hashes) - 1])
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {
-            "hubs": list(self._hub_since.items()),
-            "last": self._last_turn,
-            "piece": self._last_piece,
-            "groups": self._group_count,
-            "hashes": [key.hex() for key in self._hashes],
-        }
+        values = {"hubs": list(self._hub_since.items()), "piece": self._last_piece, "groups": self._group_count}
         counts = np.array(self._mention_counts, np.int32)
         columns = {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        columns |= {name: columns[name].copy() for name in _CHANGING}
         columns |= {"values": pack(values), "mention_counts": counts, "ends": self._edges.endpoints}
+        columns["hashes"] = np.frombuffer(b"".join(self._hashes), np.uint8)
+        columns["conversations"] = INTERNED.to_array(self._conversations)
         return columns | dict(self._vectors.save())
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         values = unpack(arrays["values"])
         self._hub_since = dict(values["hubs"])
-        self._last_turn, self._last_piece, self._group_count = values["last"], values["piece"], values["groups"]
-        self._hashes = [bytes.fromhex(key) for key in values["hashes"]]
+        self._last_piece, self._group_count = values["piece"], values["groups"]
+        raw = arrays["hashes"].tobytes()
+        self._hashes = [raw[begin : begin + 16] for begin in range(0, len(raw), 16)]
+        self._conversations = INTERNED.from_array(arrays["conversations"])
         self._mention_counts = arrays["mention_counts"].tolist()
         self._edges = Adjacency(arrays["ends"])
         self._vectors.load(arrays)
@@ -216,9 +218,14 @@ class MentionIndex:
         self._last_piece = (None, row)
         at = 0 if version.turn.at is None else micros(version.turn.at)
         number = version.turn.number
-        last = self._last_turn.get(version.turn.conversation)
-        if last is None or number >= last[2]:
-            self._last_turn[version.turn.conversation] = (row, at, number)
+        conversation = self._conversations.intern(version.turn.conversation)
+        last: list[int] | None = None
+        if conversation == len(self._last_turn):
+            self._last_turn.append((row, at, number))
+        else:
+            last = self._last_turn.values[conversation].tolist()
+            if number >= last[2]:
+                self._last_turn.values[conversation] = row, at, number
         if earlier is not None:
             self._add_to_group(row, earlier)
             self._connect_turns(int(self._before.values[earlier]), row)
@@ -281,7 +288,8 @@ class MentionIndex:
         self._vectors.put(found, len(self._hashes))
 
 
-_COLUMNS = "described edge_kind speaker subject before after group turn short length question_share next_short".split()
+_CHANGING = "before after next_short last_turn".split()
+_COLUMNS = "described edge_kind speaker subject group turn short length question_share".split() + _CHANGING
 
 
 def subject_names(version: Remembered) -> list[str]:

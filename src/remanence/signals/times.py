@@ -37,6 +37,7 @@ class Times:
     weight = 0.8
     stage = Stage.SPREAD
     needs_embedding = False
+    saves_stable_arrays = True
 
     def __init__(self) -> None:
         self._rows = 0

@@ -30,6 +30,7 @@ _WORDS = 4
 _BLOCK = 1 << 16
 """Vectors in one block: growing by blocks copies nothing, and the bits of a block stay in the processor's cache."""
 _SCORED_AT_ONCE = 1_024
+_MADE_AT_ONCE = 64
 _SPREAD = 1.7
 """How many standard deviations more bits than expected a vector may differ in: 95% of those that are exactly as near as
 the fiftieth are scored, and more of those that are nearer."""
@@ -55,6 +56,7 @@ class VectorCodes:
         self._points = Column(np.int64)
         self._blocks: list[_Block] = []
         self._erased: set[int] = set()
+        self._waiting: list[tuple[Sequence[int], Vector]] = []  # vectors whose codes are not made yet
 
     def __len__(self) -> int:
         return len(self._points)
@@ -75,8 +77,20 @@ class VectorCodes:
             self._blocks.append(_Block.empty(self._dimension))
 
     def put(self, points: Sequence[int], vectors: Vector) -> None:
-        """Store the codes of these points, which were added."""
-        rows = np.asarray(vectors, np.float32)
+        """Store the codes of these points, which were added. Those of a few are made with the next ones, or when they
+        are needed: one at a time takes ten times as long."""
+        self._waiting.append((points, np.asarray(vectors, np.float32)))
+        if sum(len(some) for some, _ in self._waiting) >= _MADE_AT_ONCE:
+            self._make_waiting()
+
+    def _make_waiting(self) -> None:
+        if not self._waiting:
+            return
+        points = np.concatenate([np.asarray(some, np.int64) for some, _ in self._waiting])
+        rows = np.concatenate([some for _, some in self._waiting])
+        self._waiting = []
+        order = np.argsort(points, kind="stable")
+        points, rows = points[order], rows[order]
         slots = self._points.values.searchsorted(points)
         signs, largest = _signs(rows), np.abs(rows).max(axis=1)
         scales = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(127)
@@ -86,6 +100,7 @@ class VectorCodes:
 
     def erase(self, points: NDArray[np.int64]) -> None:
         """Overwrite the codes of these points."""
+        self._make_waiting()
         slots = self._points.values.searchsorted(points)
         known = slots[self._points.values.take(slots, mode="clip") == points] if len(self) else slots[:0]
         for number, _, places in self._by_block(known):
@@ -94,6 +109,7 @@ class VectorCodes:
 
     def without_erased(self) -> VectorCodes:
         """These codes without the slots of points that were erased."""
+        self._make_waiting()
         if not self._erased:
             return self
         kept = np.delete(np.arange(len(self)), list(self._erased))
@@ -112,6 +128,7 @@ class VectorCodes:
         They are a little more than `limit`, because nearness by code is not exact. None if more than `most` vectors
         would have to be scored.
         """
+        self._make_waiting()
         question = np.asarray(vector, np.float32)
         length = float(np.linalg.norm(question))
         if not len(self) or length == 0:
@@ -136,6 +153,7 @@ class VectorCodes:
 
     def save(self) -> dict[str, NDArray[Any]]:
         """The arrays of all blocks; they are not copied."""
+        self._make_waiting()
         out: dict[str, NDArray[Any]] = {"code_points": self._points.values}
         for number, block in enumerate(self._blocks):
             used = min(len(self) - number * _BLOCK, _BLOCK)

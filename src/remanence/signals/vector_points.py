@@ -291,9 +291,12 @@ class VectorPoints:
         missing, self.missing_vectors = self.missing_vectors, {}
         self._fill(list(missing), list(missing.values()))
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
+    def flush(self) -> None:
+        """Write to the disk what the store has in memory only."""
         with self._reachable():
             self._store.flush()
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
         codes: Mapping[str, NDArray[Any]] = {}
         if self._codes is not None:
             self._use_codes(self._codes.without_erased())

@@ -176,6 +176,9 @@ class Words:
         # Only short turns have one, and each of those is one document.
         return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
+    def pack(self) -> None:
+        self._index.pack()
+
     def save(self) -> Mapping[str, NDArray[Any]]:
         languages = {"languages": INTERNED.to_array(self._languages), "language_of": self._language_of.values}
         return {**self._index.save(), **languages, "row_of": self._row_of.values, "rows": np.array([self._rows])}

@@ -1,7 +1,8 @@
 """A growing graph: which edges meet at a vertex, and since when an edge no longer holds.
 
-igraph stores the edges up to the last rebuild. Adding one there takes time for all of them, so newer edges
-are collected in a small overlay until there are enough for a rebuild.
+igraph has the edges of a graph of up to 16,384 edges. It takes all edges in one call, during which no other thread can
+run: some milliseconds then, and seconds for millions of edges. So a larger graph is in sorted arrays, which a thread
+makes while others read. The newest edges are in a small overlay.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.schema import OPEN_END
+from remanence.state.background import BackgroundBuild
 from remanence.state.columns import Codec, Column, pack, run_starts, unpack
 
-_MIN_REBUILD = 32
+_MAX_IGRAPH = 1 << 14
+_MIN_OVERLAY = 32
+_OVERLAY_SHARE = 16
+"""The overlay has no more than this part of the edges, or a quarter of those in igraph."""
 _MIN_CACHED = 64
 
 
@@ -25,11 +30,11 @@ class Adjacency:
 
     def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
         self._endpoints = Column(np.int32, endpoints, width=2)
-        self._graph: Any = None
-        self._graph_size = self._vertex_count = 0
-        self._cached: dict[int, list[int]] = {}  # edges in igraph of vertices that have many
+        self._base: _IgraphEdges | _SortedEdges | None = None
+        self._cached: dict[int, list[int]] = {}  # edges in the base of vertices that have many
         self._overlay: dict[int, list[int]] = {}
         self._overlay_end = 0
+        self._build = BackgroundBuild[_SortedEdges]()
 
     def __len__(self) -> int:
         return len(self._endpoints)
@@ -39,8 +44,10 @@ class Adjacency:
         return self._endpoints.values
 
     def extend(self, endpoints: Sequence[tuple[int, int]]) -> None:
-        """Add edges. They are indexed by the next `edges_of`."""
+        """Add edges. Those of a small graph are indexed by the next `edges_of`."""
         self._endpoints.extend(endpoints)
+        if len(self) > _MAX_IGRAPH:
+            self._update()
 
     def edges_of(self, vertex: int) -> list[int]:
         """The edges at a vertex, oldest first. The list is shared: do not change it."""
@@ -51,26 +58,43 @@ class Adjacency:
         self._update()
         out: list[list[int]] = []
         for vertex in vertices:
-            newer = self._overlay.get(vertex)
-            if vertex >= self._vertex_count:
-                out.append(newer or [])
-                continue
-            older = self._cached.get(vertex)
-            if older is None:
-                older = sorted(self._graph.incident(vertex, mode="all"))
-                if len(older) > _MIN_CACHED:
-                    self._cached[vertex] = older
+            older, newer = self._edges_in_base(vertex), self._overlay.get(vertex)
             out.append(older + newer if newer else older)
         return out
 
+    def _edges_in_base(self, vertex: int) -> list[int]:
+        base = self._base
+        if base is None or vertex >= base.vertex_count:
+            return []
+        found = self._cached.get(vertex)
+        if found is None:
+            found = base.edges_of(vertex)
+            if len(found) > _MIN_CACHED:
+                self._cached[vertex] = found
+        return found
+
     def _update(self) -> None:
         size = len(self._endpoints)
+        if (made := self._build.take()) is not None:
+            self._use(made)
         if size == self._overlay_end:
             return
-        if size - self._graph_size > max(_MIN_REBUILD, self._graph_size // 4):
-            self._rebuild()
-            return
+        in_base = 0 if self._base is None else self._base.size
+        if size <= _MAX_IGRAPH:
+            if size - in_base > max(_MIN_OVERLAY, in_base // 4):
+                self._use(_IgraphEdges(self.endpoints))
+        elif self._base is None:
+            self._use(_SortedEdges(self.endpoints))
+        elif size - in_base > in_base // _OVERLAY_SHARE:
+            present = self.endpoints  # what is added later is behind its end
+            self._build.start(lambda: _SortedEdges(present))
+        self._extend_overlay()
+
+    def _extend_overlay(self) -> None:
+        """Take up the edges that neither the base nor the overlay has."""
         new = self.endpoints[self._overlay_end :]
+        if not len(new):
+            return
         is_loop = new[:, 0] == new[:, 1]
         ends = np.concatenate((new[:, 0], new[~is_loop, 1]))
         edges = np.concatenate((np.arange(len(new)), np.flatnonzero(~is_loop)))
@@ -81,15 +105,41 @@ class Adjacency:
             ends[order[starts]].tolist(), pairwise([*starts.tolist(), len(by_vertex)]), strict=True
         ):
             self._overlay.setdefault(vertex, []).extend(by_vertex[start:end])
-        self._overlay_end = size
+        self._overlay_end += len(new)
 
-    def _rebuild(self) -> None:
+    def _use(self, base: _IgraphEdges | _SortedEdges) -> None:
+        self._base, self._cached, self._overlay = base, {}, {}
+        self._overlay_end = base.size
+
+
+class _IgraphEdges:
+    """The edges of a small graph."""
+
+    def __init__(self, endpoints: NDArray[np.int32]) -> None:
         import igraph
 
-        self._vertex_count = int(self.endpoints.max()) + 1
-        self._graph = igraph.Graph(n=self._vertex_count, edges=self.endpoints.astype(np.int64))
-        self._graph_size = self._overlay_end = len(self.endpoints)
-        self._overlay, self._cached = {}, {}
+        self.size, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
+        self.graph = igraph.Graph(n=self.vertex_count, edges=endpoints.astype(np.int64))
+
+    def edges_of(self, vertex: int) -> list[int]:
+        return sorted(self.graph.incident(vertex, mode="all"))
+
+
+class _SortedEdges:
+    """The edges of a large graph, by vertex. Every step is a call of numpy that lets other threads run."""
+
+    def __init__(self, endpoints: NDArray[np.int32]) -> None:
+        self.size, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
+        numbers = np.arange(self.size)
+        first, second = (endpoints[:, end].astype(np.int64) << 32 | numbers for end in (0, 1))
+        order = np.concatenate((first, second[first != second]))  # an edge from a vertex to itself is there once
+        order.sort()
+        self._starts = order.searchsorted(np.arange(self.vertex_count + 1) << 32)
+        self._edges = (order & 0xFFFFFFFF).astype(np.int32)
+
+    def edges_of(self, vertex: int) -> list[int]:
+        begin, end = self._starts[vertex : vertex + 2].tolist()
+        return self._edges[begin:end].tolist()  # type: ignore[no-any-return]
 
 
 class Endings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -20,11 +21,10 @@ from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, 
 from remanence.state.columns import (
     COLUMN,
     COLUMNS,
+    GROWING,
     INTERNED,
     ITEMS,
     JSON,
-    NUMBERS,
-    TEXTS,
     Codec,
     Column,
     Interner,
@@ -34,6 +34,9 @@ from remanence.state.columns import (
 )
 
 _NO_TEXT = -1
+_DIGEST_SIZE = 12
+_NO_DIGEST = bytes(_DIGEST_SIZE)
+_HEXADECIMAL = frozenset("0123456789abcdef")
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased", "quarantined", "released")
 """The kinds of entries that change which memories are visible."""
 
@@ -43,24 +46,23 @@ class Catalog(SavedPart):
 
     _saved: ClassVar = {
         **dict.fromkeys(("position", "_last_change"), JSON),
-        **dict.fromkeys(("_by_identity", "_next_turns"), NUMBERS),
         "_tags": COLUMNS,
         **dict.fromkeys(("_open_spans", "_reasons", "_erased"), ITEMS),
-        **dict.fromkeys(("_last_row", "_memory", "_earlier", "_opened", "_revised", "_valid_from"), COLUMN),
-        **dict.fromkeys(("_valid_until", "_expires", "_recorded", "_importance", "_kind", "_said"), COLUMN),
-        **dict.fromkeys(("_hidden", "_texts", "_text_row", "_trust"), COLUMN),
-        "_numbers": INTERNED,
-        "content_digests": TEXTS,
+        **dict.fromkeys(("_last_row", "_revised", "_hidden", "_next_turns"), COLUMN),
+        **dict.fromkeys(("_memory", "_earlier", "_opened", "_valid_from", "_valid_until", "_expires"), GROWING),
+        **dict.fromkeys(("_recorded", "_importance", "_kind", "_said", "_texts", "_text_row", "_trust"), GROWING),
+        **dict.fromkeys(("_identities", "_contents"), GROWING),
+        **dict.fromkeys(("_numbers", "_conversations"), INTERNED),
         "_archived": Codec(lambda spans: pack(sorted(spans)), lambda array: set(unpack(array))),
     }
 
     def __init__(self) -> None:
         self.position = 0
         self._numbers = Interner[str]()
-        self._by_identity: dict[str, int] = {}
-        self.content_digests: list[str] = []
+        self._by_identity: dict[bytes, int] = {}
         self._tags: dict[str, Column] = {}
-        self._next_turns: dict[str, int] = {}
+        self._conversations = Interner[str]()
+        self._next_turns = Column(np.int64)  # of each conversation
         self._last_row = Column(np.int64)  # of each memory; the following are of each row
         self._memory = Column(np.int64)
         self._earlier = Column(np.int64)  # the row of the previous version, or -1
@@ -71,6 +73,7 @@ class Catalog(SavedPart):
         self._importance, self._kind = Column(np.float32), Column(np.int8)
         self._trust = Column(np.float32)
         self._said = Column(np.int64)  # the time of a chat turn
+        self._identities, self._contents = Column(np.uint8, width=_DIGEST_SIZE), Column(np.uint8, width=_DIGEST_SIZE)
         self._texts = Column(np.int64)  # a checksum of the text
         self._text_row = Column(np.int64)  # the first of the versions with this text, up to this one
         # Spans over which a memory is hidden: (memory, from position, until position).
@@ -90,6 +93,10 @@ class Catalog(SavedPart):
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         super().load(arrays)
         self._first_expiry = int(self._expires.values.min(initial=OPEN_END))
+        self._by_identity = dict(
+            zip(_rows_of_bytes(self._identities.values), self._memory.values.tolist(), strict=True)
+        )
+        self._by_identity.pop(_NO_DIGEST, None)
 
     @property
     def ids(self) -> list[str]:
@@ -103,7 +110,6 @@ class Catalog(SavedPart):
         self._last_mask = self._active = None
         first_row = len(self)
         memories = [self._numbers.intern(entry.subject) for entry in entries]
-        self.content_digests += [""] * (len(self.ids) - len(self.content_digests))
         versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
         # Only `erase` removes the text of an entry, and it hides the memory in every view.
         windows = [(OPEN_START, OPEN_END) if each is None else window_to_micros(each.valid) for each in versions]
@@ -126,6 +132,12 @@ class Catalog(SavedPart):
         self._trust.extend([1.0 if each is None else each.trust for each in versions])
         self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
+        identities = [_NO_DIGEST if each is None else _digest_bytes(each.identity) for each in versions]
+        contents = [_NO_DIGEST if each is None else _digest_bytes(each.content) for each in versions]
+        self._identities.extend(_as_rows(identities))
+        self._contents.extend(_as_rows(contents))
+        self._by_identity.update(zip(identities, memories, strict=True))
+        self._by_identity.pop(_NO_DIGEST, None)
         known = len(self._last_row)
         first_rows: list[int] = []  # of memories that are new
         later_rows: list[tuple[int, int]] = []
@@ -183,8 +195,12 @@ class Catalog(SavedPart):
 
     def with_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version has this identity."""
-        number = self._by_identity.get(identity)
+        number = self._by_identity.get(_digest_bytes(identity))
         return None if number in self._erased else number
+
+    def has_content(self, memory: int, content: str) -> bool:
+        """Whether the latest version of a memory has this content digest."""
+        return bool(self._contents.values[self._last_row.values[memory]].tobytes() == _digest_bytes(content))
 
     def has_text(self, memory: int) -> bool:
         """Whether a version of a memory was indexed with its text: it was not erased by then."""
@@ -253,7 +269,8 @@ class Catalog(SavedPart):
         return mask
 
     def next_turn(self, conversation: str) -> int:
-        return self._next_turns.get(conversation, 0)
+        number = self._conversations.number(conversation)
+        return 0 if number is None else int(self._next_turns.values[number])
 
     def is_visible(self, memory: int, position: int) -> bool:
         return memory not in self._hidden_at(self._hidden.values, position)
@@ -426,15 +443,16 @@ class Catalog(SavedPart):
     # Helpers
 
     def _index_version(self, row: int, memory: int, version: Remembered) -> None:
-        self.content_digests[memory] = version.content
-        self._by_identity[version.identity] = memory
         for tag in version.tags:
             if tag not in self._tags:
                 self._tags[tag] = Column(np.int64)
             self._tags[tag].append(row)
         if version.turn is not None:
-            conversation = version.turn.conversation
-            self._next_turns[conversation] = max(version.turn.number + 1, self.next_turn(conversation))
+            number, following = self._conversations.intern(version.turn.conversation), version.turn.number + 1
+            if number == len(self._next_turns):
+                self._next_turns.append(max(following, 0))
+            elif following > self._next_turns.values[number]:
+                self._next_turns.values[number] = following
 
     def _replace_last_row(self, memory: int, row: int) -> None:
         position = int(self._opened.values[row])
@@ -481,9 +499,24 @@ class Catalog(SavedPart):
         self._hidden.append((memory, 0, OPEN_END))
         self._erased[memory] = position
         self._reasons.pop(memory, None)
-        self.content_digests[memory] = ""
         # The same text added again after this is another memory: the old id stays erased.
         self._open_spans.pop(memory, None)
+
+
+def _digest_bytes(digest: str) -> bytes:
+    """The bytes that a digest spells; for one that this library did not make, a digest of it."""
+    if len(digest) == 2 * _DIGEST_SIZE and _HEXADECIMAL.issuperset(digest):
+        return bytes.fromhex(digest)
+    return blake2b(digest.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).digest()
+
+
+def _as_rows(digests: Sequence[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _DIGEST_SIZE)
+
+
+def _rows_of_bytes(rows: NDArray[np.uint8]) -> list[bytes]:
+    raw = rows.tobytes()
+    return [raw[begin : begin + _DIGEST_SIZE] for begin in range(0, len(raw), _DIGEST_SIZE)]
 
 
 def _checksum(text: str) -> int:

@@ -22,7 +22,7 @@ from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
 from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import COLUMN, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
+from remanence.state.columns import GROWING, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
 from remanence.state.names import Names
 from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
@@ -57,7 +57,7 @@ class Claims(SavedPart):
     _saved: ClassVar = {
         "_predicates": Codec(lambda known: pack([known.values, known.declared]), lambda a: Predicates(*unpack(a))),
         "_graph": GRAPH,
-        **dict.fromkeys(("_columns", "_claims_of_row"), COLUMN),
+        **dict.fromkeys(("_columns", "_claims_of_row"), GROWING),
         **dict.fromkeys(("_assertion_positions", "_assertion_ids", "_claim_of_id"), JSON),
         "_evidence": ITEMS,
         "attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),

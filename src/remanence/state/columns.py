@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
 from functools import cache
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,18 +16,25 @@ T = TypeVar("T", bound=Hashable)
 _MIN_ROOM = 16
 
 
+_GROWTH = cycle(range(18, 25))
+"""How much room each column makes, in sixteenths. They differ, so that the columns of a large index are not all copied
+while one memory is added."""
+
+
 class Column:
     """A numpy array that grows at its end."""
 
-    __slots__ = ("_data", "values")
+    __slots__ = ("_data", "_growth", "values")
 
     values: NDArray[Any]
     """The present content. It is a view: it shows later writes, but not later growth."""
 
     def __init__(self, dtype: DTypeLike, values: NDArray[Any] | None = None, *, width: int = 0) -> None:
+        self._growth = next(_GROWTH)
         if values is not None:
-            self._data = np.array(values, dtype=dtype)
-            self.values = self._data
+            self._data = self.values = np.asarray(values, dtype)
+            self._reserve(len(values))
+            self.values = self._data[: len(values)]
         else:
             self._data = self.values = _empty(np.dtype(dtype), width)
 
@@ -63,8 +70,8 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        room = max(size, len(self._data) * 3 // 2, _MIN_ROOM)
-        grown = np.empty((room, *self._data.shape[1:]), dtype=self._data.dtype)
+        larger = max(size, size * self._growth // 16, _MIN_ROOM)
+        grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown
 
@@ -75,12 +82,69 @@ def _empty(dtype: np.dtype[Any], width: int) -> NDArray[Any]:
     return np.empty((0, width) if width else 0, dtype=dtype)
 
 
+class PackedTexts:
+    """The texts of a list that only grows, as an array for index files. Each call of `array` packs only those that are
+    new, so that saving a million of them takes no longer than saving a few.
+
+    >>> packed = PackedTexts()
+    >>> PackedTexts.unpack(packed.array(["São", ""])), PackedTexts.unpack(packed.array(["São", "", "José"]))
+    (['São', ''], ['São', '', 'José'])
+    """
+
+    __slots__ = ("_count", "_data")
+
+    def __init__(self, array: NDArray[np.uint8] | None = None, count: int = 0) -> None:
+        self._data, self._count = Column(np.uint8, array), count
+
+    def array(self, texts: Collection[str]) -> NDArray[np.uint8]:
+        """The texts as an array, which does not change later. They begin with those of the last call."""
+        new = texts[self._count :] if isinstance(texts, list) else list(islice(texts, self._count, None))
+        if new:
+            encoded = b"".join([text.encode("utf-8", "surrogatepass") + _END for text in new])
+            self._data.extend(np.frombuffer(encoded, np.uint8))
+            self._count = len(texts)
+        return self._data.values
+
+    @staticmethod
+    def unpack(array: NDArray[np.uint8]) -> list[str]:
+        raw = array.tobytes()
+        if b"\0" in raw:
+            return [each.decode("utf-8", "surrogatepass") for each in raw.split(_END)[:-1]]
+        # The same, several times faster.
+        return raw.replace(_END, b"\0").decode("utf-8", "surrogatepass").split("\0")[:-1]
+
+
+class TextList(list[str]):
+    """A list of texts that only grows."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        super().__init__(texts)
+        self.packed = PackedTexts()
+
+    @classmethod
+    def from_array(cls, array: NDArray[np.uint8]) -> TextList:
+        out = cls(PackedTexts.unpack(array))
+        out.packed = PackedTexts(array, len(out))
+        return out
+
+
+_END = b"\xff"
+"""Ends each packed text: a byte that is in no text in UTF-8."""
+
+
 class Interner(Generic[T]):
     """Values numbered in the order in which they were added."""
 
     def __init__(self, values: Iterable[T] = ()) -> None:
         self.values = list(values)
+        self.packed = PackedTexts()
         self._numbers = {value: number for number, value in enumerate(self.values)}
+
+    @classmethod
+    def from_array(cls, array: NDArray[np.uint8]) -> Interner[str]:
+        out = Interner(PackedTexts.unpack(array))
+        out.packed = PackedTexts(array, len(out.values))
+        return out
 
     def number(self, value: T) -> int | None:
         return self._numbers.get(value)
@@ -101,45 +165,13 @@ def unpack(array: NDArray[np.uint8]) -> Any:
     return json.loads(array.tobytes().decode("utf-8", "surrogatepass"))
 
 
-def pack_texts(texts: Collection[str]) -> NDArray[np.uint8]:
-    """Many texts as an array, several times faster than `pack`: their count, their lengths, their text.
-
-    >>> unpack_texts(pack_texts(["São", "", "José"]))
-    ['São', '', 'José']
-    """
-    sizes = np.array([len(texts), *map(len, texts)], "<i8")
-    return np.frombuffer(sizes.tobytes() + "".join(texts).encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def unpack_texts(array: NDArray[np.uint8]) -> list[str]:
-    raw = array.tobytes()
-    [count] = np.frombuffer(raw, "<i8", 1).tolist()
-    ends = [0, *np.frombuffer(raw, "<i8", count, offset=8).cumsum().tolist()]
-    text = raw[8 * (count + 1) :].decode("utf-8", "surrogatepass")
-    return [text[start:end] for start, end in pairwise(ends)]
-
-
-def pack_numbers(numbers: Mapping[str, int]) -> NDArray[np.uint8]:
-    """A number for each of many texts as an array, several times faster than `pack`.
-
-    >>> unpack_numbers(pack_numbers({"a": 3, "b": -1}))
-    {'a': 3, 'b': -1}
-    """
-    values = np.fromiter(numbers.values(), "<i8", len(numbers))
-    return np.concatenate((pack_size(len(values)), values.view(np.uint8), pack_texts(numbers)))
-
-
-def unpack_numbers(array: NDArray[np.uint8]) -> dict[str, int]:
-    end = 8 * (unpack_size(array) + 1)
-    return dict(zip(unpack_texts(array[end:]), array[8:end].view("<i8").tolist(), strict=True))
-
-
 def pack_columns(columns: Mapping[str, Column]) -> NDArray[np.uint8]:
     """A column of whole numbers for each of several texts as an array: their number, their sizes, the columns, the
     texts."""
     sizes = np.array([len(column) for column in columns.values()], "<i8")
     values = [column.values.astype("<i8").view(np.uint8) for column in columns.values()]
-    return np.concatenate((pack_size(len(sizes)), sizes.view(np.uint8), *values, pack_texts(columns)))
+    names = PackedTexts().array(columns)
+    return np.concatenate((pack_size(len(sizes)), sizes.view(np.uint8), *values, names))
 
 
 def unpack_columns(array: NDArray[np.uint8]) -> dict[str, Column]:
@@ -153,7 +185,7 @@ def unpack_columns(array: NDArray[np.uint8]) -> dict[str, Column]:
     first = 8 * (count + 1)
     values = array[first : first + 8 * ends[-1]].view("<i8")
     columns = (Column(np.int64, values[start:end]) for start, end in pairwise(ends))
-    return dict(zip(unpack_texts(array[first + 8 * ends[-1] :]), columns, strict=True))
+    return dict(zip(PackedTexts.unpack(array[first + 8 * ends[-1] :]), columns, strict=True))
 
 
 def pack_size(size: int) -> NDArray[np.uint8]:
@@ -177,14 +209,17 @@ class Codec(NamedTuple):
 
 
 JSON = Codec(pack, unpack)
-TEXTS = Codec(pack_texts, unpack_texts)
+TEXTS = Codec(lambda texts: PackedTexts().array(texts), PackedTexts.unpack)
 ITEMS = Codec(lambda values: pack(list(values.items())), lambda array: dict(unpack(array)))
 """For a dictionary whose keys are not strings."""
-NUMBERS = Codec(pack_numbers, unpack_numbers)
+GROWING_TEXTS = Codec(lambda texts: texts.packed.array(texts), TextList.from_array)
 COLUMNS = Codec(pack_columns, unpack_columns)
 TUPLES = Codec(pack, lambda array: list(to_tuples(unpack(array))))
-INTERNED = Codec(lambda interner: pack_texts(interner.values), lambda array: Interner(unpack_texts(array)))
-COLUMN = Codec(lambda column: column.values, lambda array: Column(array.dtype, array))
+INTERNED = Codec(lambda interner: interner.packed.array(interner.values), lambda array: Interner.from_array(array))
+COLUMN = Codec(lambda column: column.values.copy(), lambda array: Column(array.dtype, array))
+"""For a column whose values may change."""
+GROWING = Codec(lambda column: column.values, lambda array: Column(array.dtype, array))
+"""For a column that is only continued at its end: it is not copied while others wait."""
 
 
 def records(kind: Callable[..., Any]) -> Codec:
@@ -196,6 +231,7 @@ class SavedPart:
     """A part of an index; `_saved` lists the attributes that the index file contains, except those that are empty: in a
     small space most are."""
 
+    saves_stable_arrays = True
     _saved: ClassVar[Mapping[str, Codec]]
 
     def save(self) -> Mapping[str, NDArray[Any]]:

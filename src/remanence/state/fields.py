@@ -14,7 +14,7 @@ from remanence.events import Remembered
 from remanence.language.rules.sentences import tells_something
 from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
-from remanence.state.columns import COLUMN, INTERNED, ITEMS, Column, Interner, SavedPart
+from remanence.state.columns import GROWING, INTERNED, ITEMS, Column, Interner, SavedPart
 from remanence.state.metadata_filter import MISSING, Predicate, filter_mask, value_at
 
 _NONE = -1
@@ -31,7 +31,7 @@ class Fields(SavedPart):
 
     _saved: ClassVar = {
         **dict.fromkeys(("_source_names", "_speaker_names", "_field_names", "_values"), INTERNED),
-        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling", "_metadata"), COLUMN),
+        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling", "_metadata"), GROWING),
         "_more_sources": ITEMS,
     }
 

@@ -26,7 +26,7 @@ from remanence.schema import (
 )
 from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import COLUMN, JSON, TUPLES, Column, SavedPart
+from remanence.state.columns import GROWING, JSON, TUPLES, Column, SavedPart
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
 _SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("derived_from")
@@ -43,7 +43,7 @@ class Links(SavedPart):
 
     _saved: ClassVar = {
         "_graph": GRAPH,
-        **dict.fromkeys(("_columns", "_confidence"), COLUMN),
+        **dict.fromkeys(("_columns", "_confidence"), GROWING),
         **dict.fromkeys(("_ids", "_numbers", "_has_cycle"), JSON),
         "_observers": TUPLES,
         "_endings": ENDINGS,

@@ -13,7 +13,7 @@ from remanence.events import Remembered
 from remanence.language.rules.lexicon import is_common_word
 from remanence.language.text import normalize_name, split_words
 from remanence.schema import SELF
-from remanence.state.columns import JSON, TEXTS, SavedPart
+from remanence.state.columns import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList
 
 _LONGEST_NAME = 4
 """How many words of a text are looked up as one name."""
@@ -26,27 +26,26 @@ _MAX_SHARING = 2
 class Names(SavedPart):
     """Names by number."""
 
-    _saved: ClassVar = {"spellings": TEXTS, "kinds": TEXTS, "_numbers": JSON}
+    _saved: ClassVar = {"spellings": GROWING_TEXTS, "kinds": TEXTS, "_normalized": INTERNED}
 
     def __init__(self) -> None:
-        self.spellings: list[str] = []
+        self.spellings = TextList()
         """Each name as it was first written."""
         self.kinds: list[str] = []
         """The kind of each name: the first one other than "thing"."""
-        self._numbers: dict[str, int] = {}
+        self._normalized = Interner[str]()
         self._by_word: dict[str, list[int]] | None = None  # names of several words; made when it is first needed
 
     def __len__(self) -> int:
         return len(self.spellings)
 
     def number(self, name: str) -> int | None:
-        return self._numbers.get(normalize_name(name))
+        return self._normalized.number(normalize_name(name))
 
     def intern(self, name: str, kind: str = "thing") -> int:
         normalized = normalize_name(name)
-        number = self._numbers.get(normalized)
-        if number is None:
-            number = self._numbers[normalized] = len(self.spellings)
+        number = self._normalized.intern(normalized)
+        if number == len(self.spellings):
             self.spellings.append(name)
             self.kinds.append(kind)
             if self._by_word is not None:
@@ -70,7 +69,7 @@ class Names(SavedPart):
         for count in range(_LONGEST_NAME, 0, -1):
             for first in range(len(words) - count + 1):
                 places = range(first, first + count)
-                number = self._numbers.get(" ".join(words[first : first + count]))
+                number = self._normalized.number(" ".join(words[first : first + count]))
                 is_name = number is not None and (count > 1 or not is_common_word(words[first]))
                 if number is not None and is_name and in_names.isdisjoint(places):
                     out[number] = 1.0
@@ -86,7 +85,7 @@ class Names(SavedPart):
         """The names of several words that have this one, in its normal form."""
         if self._by_word is None:
             self._by_word = {}
-            for name, number in self._numbers.items():
+            for number, name in enumerate(self._normalized.values):
                 _add_words(self._by_word, name, number)
         return self._by_word.get(word, [])
 

@@ -167,7 +167,7 @@ def _own_note(engine: Engine, notes_index: Index, note: Note, text: str, now: da
     prepared = _prepare(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
     catalog = notes_index.catalog
     number = catalog.with_identity(key_identity(note.path))
-    if number is not None and catalog.content_digests[number] == prepared.version.content:
+    if number is not None and catalog.has_content(number, prepared.version.content):
         return []
     return [NoteChange(note.path, "", _stored_position(notes_index, note.path), prepared)]
 

@@ -2,6 +2,8 @@
 
 validate.py    checks what callers give
 extract.py     finds names, claims and times in it: versions ready to be written
+bulk.py        many texts or turns at once
+read_ahead.py  a child process that extracts from the next texts of a large bulk
 settle.py      decides whether each version is a new memory, a revision or a repetition
 append.py      writes the versions, in transactions
 remember.py    the facts of a text or a conversation as memories, compared with older ones

@@ -20,7 +20,8 @@ from remanence.write.settle import IdentityResolver
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-_CHUNK = 2_000
+_CHUNK = 250
+"""Memories in one transaction. While it is applied to the index, for some 40 ms, readers wait."""
 
 ExtraEvents = Callable[[Index, Sequence[str]], Sequence[Event]]
 """Returns the events to write together with memories, given the index and the ids of the memories."""

@@ -96,10 +96,12 @@ def prepare_turns(
     now: datetime,
     rules: TrustRules = NO_RULES,
     redactor: Redactor | None = None,
+    repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
-    """The versions that chat turns become. Each is read against its own time, and "I" is its speaker."""
+    """The versions that chat turns become. Each is read against its own time, and "I" is its speaker. `repetitions` are
+    those of earlier turns of the same batch."""
     prepared: list[PreparedVersion] = []
-    repetitions: dict[str, int] = {}
+    repetitions = {} if repetitions is None else repetitions
     for row, given in enumerate(turns):
         turn = given if redactor is None else redact_turn(given, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")

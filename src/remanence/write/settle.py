@@ -37,7 +37,7 @@ class IdentityResolver:
         elif number is not None:
             memory = self._catalog.ids[number]
             visible = self._catalog.is_visible(number, self._catalog.position)
-            if visible and self._catalog.content_digests[number] == version.content:
+            if visible and self._catalog.has_content(number, version.content):
                 if not self._says_again(prepared, memory):
                     return memory, None
                 memory = version.memory

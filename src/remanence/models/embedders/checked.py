@@ -32,12 +32,13 @@ class CheckedEmbedder:
 
     def __init__(self, inner: Embedder, timeout: float | None = None) -> None:
         self.inner = inner
-        self._limit = TimeLimit(timeout)
         self.name = inner.name
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
         self.similarity_floor = float(inner.similarity_floor)
         self.is_fast = isinstance(inner, FastEmbedder) and inner.is_fast
+        # A time limit needs a thread for each call, which takes longer than a fast embedder does.
+        self._limit = TimeLimit(None if self.is_fast else timeout)
         self._mismatch_error: Callable[[str], RemanenceError] | None = None
 
     def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:

@@ -70,7 +70,7 @@ class FolderStore:
             self._recent.upsert(ids, rows)
             if self._shard is not None:
                 self._replaced.update(int(point) for point in ids if point <= self._last_in_shard)
-            self._move(_MOVE_AT_ONCE + 4 * len(ids))
+            self._move(_MOVE_AT_ONCE + 2 * len(ids))  # more would stop readers for longer
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
         with self._usable():

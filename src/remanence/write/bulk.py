@@ -1,0 +1,104 @@
+"""Storing many texts or chat turns at once. All are checked before any is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from remanence.core.engine import Engine
+from remanence.core.inputs import window
+from remanence.errors import InvalidInput
+from remanence.language.temporal import parse_moment
+from remanence.models.extractors import speaker_name
+from remanence.schema import Memory
+from remanence.write.append import append
+from remanence.write.extract import PreparedVersion, prepare, prepare_turns
+from remanence.write.read_ahead import ReadAhead, TextToRead, can_read_ahead
+from remanence.write.validate import Draft, TurnDraft
+
+if TYPE_CHECKING:
+    from remanence.ports import Extractor, Progress
+
+_SLICE = 1_000
+"""Texts that are prepared and stored before the next ones, if a child process reads ahead."""
+
+PrepareRows = Callable[["Extractor", range], list[PreparedVersion]]
+
+
+def store_drafts(
+    engine: Engine, space: str, drafts: Sequence[Draft], now: datetime, progress: Progress | None
+) -> list[Memory]:
+    """Store these memories, and return them in the same order. InvalidInput names the row."""
+
+    def prepare_rows(extractor: Extractor, rows: range) -> list[PreparedVersion]:
+        found: list[PreparedVersion] = []
+        try:
+            for row in rows:
+                found.append(prepare(drafts[row], extractor, now, engine.trust, engine.redactor))
+        except InvalidInput as error:
+            raise InvalidInput(f"row {rows[len(found)]}: {error}") from None
+        return found
+
+    def texts() -> list[TextToRead]:
+        out: list[TextToRead] = []
+        try:
+            for draft in drafts:
+                at = now if draft.now is None else parse_moment(draft.now, now, argument="now")
+                window(draft.valid_from, draft.valid_until, at)
+                if draft.expires_at is not None:
+                    parse_moment(draft.expires_at, at, argument="expires_at")
+                out.append(TextToRead(draft.text, at, draft.observed_by))
+        except InvalidInput as error:
+            raise InvalidInput(f"row {len(out)}: {error}") from None
+        return out
+
+    return _store(engine, space, len(drafts), texts, prepare_rows, progress)
+
+
+def store_turns(
+    engine: Engine, space: str, turns: Sequence[TurnDraft], now: datetime, progress: Progress | None
+) -> list[Memory]:
+    """Store these chat turns, and return their memories in the same order. InvalidInput names the row."""
+    repetitions: dict[str, int] = {}
+
+    def prepare_rows(extractor: Extractor, rows: range) -> list[PreparedVersion]:
+        some = turns[rows.start : rows.stop]
+        return prepare_turns(some, extractor, now, engine.trust, engine.redactor, repetitions)
+
+    def texts() -> list[TextToRead]:
+        out: list[TextToRead] = []
+        for row, turn in enumerate(turns):
+            at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
+            if turn.expires_at is not None:
+                parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
+            out.append(TextToRead(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
+        return out
+
+    return _store(engine, space, len(turns), texts, prepare_rows, progress)
+
+
+def _store(
+    engine: Engine,
+    space: str,
+    count: int,
+    texts: Callable[[], list[TextToRead]],
+    prepare_rows: PrepareRows,
+    progress: Progress | None,
+) -> list[Memory]:
+    """Prepare and store all rows. `texts` returns what an extractor is asked for each row, and checks it; it is called
+    only if many texts are read by the rules, which read any text. Another extractor may fail, so that all rows are
+    prepared before one is stored."""
+    if engine.redactor is not None or not can_read_ahead(engine.extractor, count):
+        return append(engine, space, prepare_rows(engine.extractor, range(count)), progress)
+    memories: list[Memory] = []
+
+    def report(done: int, _: int) -> None:
+        if progress is not None:
+            progress(len(memories) + done, count)
+
+    with ReadAhead(engine.extractor, texts()) as extractor:
+        for begin in range(0, count, _SLICE):
+            prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
+            memories += append(engine, space, prepared, report)
+    return memories

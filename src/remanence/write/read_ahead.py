@@ -1,0 +1,149 @@
+"""Reading many texts: a child process finds the names, claims and times of the next texts while this process stores
+those before.
+
+Only for the rules, which find the same in every process. The child does not import the caller's main module, and is no
+fork. If it cannot be started, or ends, this process reads the texts itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from queue import Queue
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.temporal.date_order import given_date_order, reading_dates
+
+if TYPE_CHECKING:
+    from remanence.ports import Extractor
+    from remanence.schema import Extraction
+
+log = logging.getLogger(__name__)
+
+MIN_TEXTS = 5_000
+"""Fewer texts are read in less time than it takes to start a process."""
+_BATCH = 250
+_MAX_AHEAD = 16
+"""Batches that the child may be ahead: it keeps in memory what it found."""
+_SIZE = struct.Struct("<I")
+_CODE = "from remanence.write.read_ahead import serve; serve()"
+
+
+class TextToRead(NamedTuple):
+    """The arguments of `Extractor.extract`."""
+
+    text: str
+    now: datetime
+    speaker: str | None
+
+
+def can_read_ahead(extractor: Extractor, count: int) -> bool:
+    """Whether so many texts are read faster with a child process."""
+    return (
+        type(extractor) is RuleExtractor and count >= MIN_TEXTS and bool(sys.executable) and (os.cpu_count() or 1) > 1
+    )
+
+
+class ReadAhead:
+    """An extractor for these texts, which have to be asked for in this order. Use it in a `with` block."""
+
+    def __init__(self, extractor: Extractor, texts: Sequence[TextToRead]) -> None:
+        self.name = extractor.name
+        self._extractor, self._texts = extractor, texts
+        self._next = self._received = 0
+        self._found: dict[int, Extraction] = {}  # by the number of the text
+        self._child: subprocess.Popen[bytes] | None = None
+        self._sender: threading.Thread | None = None
+
+    def __enter__(self) -> ReadAhead:
+        try:
+            self._child = subprocess.Popen(
+                [sys.executable, "-c", _CODE],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            log.info("texts are read in this process only: %s", error)
+            return self
+        arguments = (self._child.stdin, given_date_order())
+        self._sender = threading.Thread(target=self._send, args=arguments, name="remanence-read-ahead", daemon=True)
+        self._sender.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._child is None or self._sender is None:
+            return
+        self._child.kill()
+        self._sender.join()
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+        self._child.wait()
+
+    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+        """The names, claims and times of the text."""
+        number, self._next = self._next, self._next + 1
+        if number < len(self._texts) and self._texts[number] == (text, now, speaker):
+            if number == self._received:
+                self._receive()
+            if (found := self._found.pop(number, None)) is not None:
+                return found
+        return self._extractor.extract(text, now=now, speaker=speaker)
+
+    def _receive(self) -> None:
+        """Read the next answer of the child, if there is one."""
+        answer = None if self._child is None or self._child.stdout is None else _read_answer(self._child.stdout)
+        if answer is not None:
+            batch: list[Extraction] = pickle.loads(answer)  # written by our own child
+            self._found = dict(enumerate(batch, self._received))
+            self._received += len(batch)
+
+    def _send(self, pipe: IO[bytes], order: bool | None) -> None:
+        with suppress(OSError), pipe:  # if the child has ended, what it does not answer is read here
+            for begin in range(0, len(self._texts), _BATCH):
+                pickle.dump((order, list(map(tuple, self._texts[begin : begin + _BATCH]))), pipe)
+                pipe.flush()
+
+
+def serve() -> None:
+    """The child process: read texts from the standard input, and write what was found to the standard output."""
+    extractor = RuleExtractor()
+    answers: Queue[bytes] = Queue(_MAX_AHEAD)
+    threading.Thread(target=_write_answers, args=(answers,), daemon=True).start()
+    while True:
+        try:
+            order, texts = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            break
+        with reading_dates(order):
+            found = [extractor.extract(text, now=now, speaker=speaker) for text, now, speaker in texts]
+        answers.put(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+    answers.join()
+
+
+def _write_answers(answers: Queue[bytes]) -> None:
+    while True:
+        answer = answers.get()
+        sys.stdout.buffer.write(_SIZE.pack(len(answer)) + answer)
+        sys.stdout.buffer.flush()
+        answers.task_done()
+
+
+def _read_answer(pipe: IO[bytes]) -> bytes | None:
+    """The next answer; None if there is no more, or only a part of it."""
+    head = pipe.read(_SIZE.size)
+    if len(head) < _SIZE.size:
+        return None
+    [size] = _SIZE.unpack(head)
+    answer = pipe.read(size)
+    return answer if len(answer) == size else None
