@@ -61,10 +61,12 @@ def moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
 
 def read_timeline(read: Sequence[ReadHit], question: str, moment: datetime, reader: Reader) -> dict[str, float]:
     """For the best hits, by id, the probability that each is the answer at that moment; nothing if the reader cannot
-    tell."""
+    tell. What a less trusted source told does not compete with an answer of a more trusted one."""
     if not isinstance(reader, TimelineReader):
         return {}
-    best = sorted(read, key=lambda each: -each.score)[:TIMELINE_LINES]
+    trust = max((each.hit.memory.trust for each in read if each.probability >= _MIN_PROBABILITY), default=0.0)
+    trusted = [each for each in read if each.hit.memory.trust >= trust]
+    best = sorted(trusted, key=lambda each: -each.score)[:TIMELINE_LINES]
     best.sort(key=lambda each: each.time)
     told = sum(each.time <= moment for each in best)
     choice = reader.choose(question, [with_date(each.time, each.line) for each in best], told)
@@ -106,8 +108,12 @@ def first_by_time(
 
 
 def _choice_factor(each: ReadHit, choice: Mapping[str, float]) -> float:
-    """What the score of a hit is multiplied by, for the choice in the timeline."""
-    return (choice.get(each.hit.memory.id, 0.0) + _LEAST_CHOICE) ** _CHOICE_WEIGHT if choice else 1.0
+    """What the score of a hit is multiplied by, for the choice in the timeline. One that answers only after another is
+    no answer there by itself."""
+    if not choice:
+        return 1.0
+    chance = max(choice.get(each.hit.memory.id, 0.0), each.probability if each.after else 0.0)
+    return (chance + _LEAST_CHOICE) ** _CHOICE_WEIGHT
 
 
 def _valid_at(
