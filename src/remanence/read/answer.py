@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from remanence.schema.pictures import NotebookPicture
 
 _ARCHIVE = "archive"
-_CONFIDENT, _RELEVANT = 0.2, 0.05
-"""Probabilities that a hit answers, by the reader. The first is reached by 94% of the questions that have an answer and
-by a fifth of those that have none (worlds and chats of the development halves)."""
+_CONFIDENT, _RELEVANT = 0.3, 0.05
+"""Probabilities that a hit answers, by the reader. The first is reached by 95% of the questions that have an answer and
+by a quarter of those that have none in worlds, and by 90% of those of chats (development halves)."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Recall(Sequence[Hit]):
 
     `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be used. `times`
     are the times that the question names. `history` is whether past versions are included. `position` is the last
-    ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the reader's best
-    probability that a hit answers the question, None without a reader.
+    ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the
+    probability that a hit answers the question, by the reader; None without one.
     """
 
     question: str

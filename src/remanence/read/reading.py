@@ -8,7 +8,7 @@ probability and the score of the signals together. Then one is put first by the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -101,9 +101,15 @@ def read_hits(
         floor = max(floor, each.score)  # what time has put first scores no less than what follows
         evidence = _evidence(each, rank_of[id(each)], floor, reason if each is winner else "")
         out.append(replace(each.hit, score=floor, evidence=evidence))
-    confidence = sum(choice.values()) if choice else float(probabilities.max())
-    chained = max((each.probability for each in read if each.after), default=0.0)
-    return (*reversed(out), *unread), max(confidence, chained), {}
+    return (*reversed(out), *unread), _confidence(read, choice), {}
+
+
+def _confidence(read: Sequence[ReadHit], choice: Mapping[str, float]) -> float:
+    """How probable it is that any hit answers: by the best one alone, and by all that were read together."""
+    best = max(read, key=lambda each: each.probability)
+    if not choice or best.after:
+        return best.probability
+    return 0.5 * (best.probability + sum(choice.values()))
 
 
 def _answering_after(last: ReadHit, first: ReadHit, probability: float) -> ReadHit:

@@ -8,6 +8,7 @@ particular time, and says how probable it is that any of them answers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -113,7 +114,7 @@ def _choice_factor(each: ReadHit, choice: Mapping[str, float]) -> float:
     if not choice:
         return 1.0
     chance = max(choice.get(each.hit.memory.id, 0.0), each.probability if each.after else 0.0)
-    return (chance + _LEAST_CHOICE) ** _CHOICE_WEIGHT
+    return math.pow(chance + _LEAST_CHOICE, _CHOICE_WEIGHT)
 
 
 def _valid_at(
