@@ -57,6 +57,33 @@ def export(reader: Reader, path: Path) -> None:
             op_types_to_quantize=["MatMul", "Attention", "Gemm", "Gather"],
             extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )
+    pack_places(path)
+
+
+def pack_places(path: Path) -> None:
+    """Store the vectors of places in 8 bits too; they are the only large table that quantising leaves alone."""
+    import onnx
+    from onnx import helper, numpy_helper
+
+    model = onnx.load(str(path))
+    graph = model.graph
+    (table,) = (tensor for tensor in graph.initializer if tensor.name == "places.weight")
+    (cut,) = (node for node in graph.node if "places.weight" in node.input)
+    values = numpy_helper.to_array(table)
+    scale = np.float32(np.abs(values).max() / 127)
+    packed = np.round(values / scale).astype(np.int8)
+    graph.initializer.remove(table)
+    graph.initializer.extend(
+        [
+            numpy_helper.from_array(packed, "places.weight_quantized"),
+            numpy_helper.from_array(np.array(scale, np.float32), "places.weight_scale"),
+        ]
+    )
+    cut.input[0] = "places.weight_quantized"
+    whole, cut.output[0] = cut.output[0], "places_cut"
+    unpack = helper.make_node("DequantizeLinear", ["places_cut", "places.weight_scale"], [whole], name="places_unpack")
+    graph.node.insert(list(graph.node).index(cut) + 1, unpack)
+    onnx.save(model, str(path))
 
 
 def check(reader: Reader, path: Path, folder: Path, count: int = 400) -> None:
