@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timezone
 from typing import Any
 
@@ -100,3 +101,13 @@ def test_the_progress_counts_all_rows(space: Space, monkeypatch: pytest.MonkeyPa
 class Unused(RuleExtractor):
     def extract(self, text: str, **_: Any) -> Any:
         raise AssertionError(f"{text!r} was read in this process")
+
+
+def test_a_program_that_is_no_interpreter_starts_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its executable would start the program itself."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert read_ahead.can_read_ahead(RuleExtractor(), read_ahead.MIN_TEXTS)
+    monkeypatch.setattr(sys, "executable", "/opt/notes/notes")
+    assert not read_ahead.can_read_ahead(RuleExtractor(), read_ahead.MIN_TEXTS)
+    monkeypatch.setattr(sys, "executable", "")
+    assert not read_ahead.can_read_ahead(RuleExtractor(), read_ahead.MIN_TEXTS)

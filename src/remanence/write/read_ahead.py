@@ -17,6 +17,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from queue import Queue
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -47,10 +48,11 @@ class TextToRead(NamedTuple):
 
 
 def can_read_ahead(extractor: Extractor, count: int) -> bool:
-    """Whether so many texts are read faster with a child process."""
-    return (
-        type(extractor) is RuleExtractor and count >= MIN_TEXTS and bool(sys.executable) and (os.cpu_count() or 1) > 1
-    )
+    """Whether so many texts are read faster with a child process. There is none in a program that is not run by a plain
+    Python interpreter, such as a frozen one: to start its executable would start that program again."""
+    is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
+    can_start = is_python and not getattr(sys, "frozen", False) and (os.cpu_count() or 1) > 1
+    return type(extractor) is RuleExtractor and count >= MIN_TEXTS and can_start
 
 
 class ReadAhead:
