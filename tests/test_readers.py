@@ -293,6 +293,26 @@ def test_what_is_chosen_among_them_counts_and_says_whether_anything_answers(cloc
     assert nothing.confidence == pytest.approx((0.9 + 0.04) / 2)
 
 
+@pytest.mark.parametrize("code", ["ZX-4417", "zx-4714"])
+def test_a_code_in_the_question_is_not_taken_for_another(code: str, clock: FakeClock) -> None:
+    """Whatever the reader chooses: to a model like codes look the same."""
+    reader = Choosing("4417" if "4714" in code else "4714", "order")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        space.add_many(["The lamp is order ZX-4417.", "The boxes are order ZX-4714."])
+        assert code.upper() in space.recall(f"What was order {code}?")[0].memory.text
+
+
+def test_what_was_told_twice_on_a_day_is_read_once(clock: FakeClock) -> None:
+    """So that the choice is not divided between the two."""
+    reader = Choosing("lamp", "lamp")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        space.add_many([{"text": "The lamp is blue.", "key": key} for key in "ab"])
+        space.recall("Which colour has the lamp?")
+    ((statements, _),) = reader.timelines
+
+    assert len(statements) == 1
+
+
 def test_a_reader_that_cannot_choose_is_used_without(clock: FakeClock) -> None:
     """An empty choice says so."""
 

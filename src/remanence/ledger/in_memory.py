@@ -32,8 +32,8 @@ class InMemoryLedger:
     >>> ledger = InMemoryLedger()
     >>> with ledger.transaction() as transaction:
     ...     entries = transaction.append("home", [Restored("m1")], at=datetime(2026, 5, 1, tzinfo=timezone.utc))
-    >>> [entry.event for entry in ledger.read("home")]
-    [Restored(memory='m1')]
+    >>> [entry.event.memory for entry in ledger.read("home")]
+    ['m1']
     """
 
     def __init__(self) -> None:

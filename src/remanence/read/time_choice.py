@@ -9,6 +9,7 @@ particular time, and says how probable it is that any of them answers.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,6 +38,7 @@ _CHOICE_WEIGHT = 0.08
 """How much the choice in a timeline counts beside the score, as an exponent of its probability. A higher one does well
 on questions about what changes, and badly on chats, in which most is told once."""
 _LEAST_CHOICE = 1e-4
+_CODE, _MIN_CODE = re.compile(r"[\w-]*\d[\w-]*"), 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,11 +69,13 @@ def read_timeline(read: Sequence[ReadHit], question: str, moment: datetime, read
         return {}
     trust = max((each.hit.memory.trust for each in read if each.probability >= _MIN_PROBABILITY), default=0.0)
     trusted = [each for each in read if each.hit.memory.trust >= trust]
-    best = sorted(trusted, key=lambda each: -each.score)[:TIMELINE_LINES]
-    best.sort(key=lambda each: each.time)
-    told = sum(each.time <= moment for each in best)
-    choice = reader.choose(question, [with_date(each.time, each.line) for each in best], told)
-    return {each.hit.memory.id: probability for each, probability in zip(best, choice, strict=False)}
+    by_statement: dict[str, ReadHit] = {}  # what was told twice on a day is read once
+    for each in sorted(trusted, key=lambda each: -each.score):
+        by_statement.setdefault(with_date(each.time, each.line), each)
+    best = sorted(list(by_statement.items())[:TIMELINE_LINES], key=lambda item: item[1].time)
+    told = sum(each.time <= moment for _, each in best)
+    choice = reader.choose(question, [statement for statement, _ in best], told)
+    return {each.hit.memory.id: probability for (_, each), probability in zip(best, choice, strict=False)}
 
 
 def first_by_time(
@@ -79,6 +83,7 @@ def first_by_time(
 ) -> tuple[ReadHit | None, str]:
     """Of the hits that answer, the one that was valid at the time asked about, and why in words. `choice` is that of
     `read_timeline`."""
+    read = _with_codes_of(parsed, read)
     best = max(each.probability for each in read)
     answering = [each for each in read if each.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * best)]
     answering.sort(key=lambda each: -each.score)
@@ -106,6 +111,13 @@ def first_by_time(
         return next((each for each in oldest if each.time > anchor and each not in anchors), None), "told after it"
     earlier = [each for each in oldest if each.time < anchor or (focus == "during" and each.time == anchor)]
     return (earlier[-1] if earlier else None), f"what was valid {focus} it"
+
+
+def _with_codes_of(parsed: ParsedQuestion, read: Sequence[ReadHit]) -> Sequence[ReadHit]:
+    """Those that have the codes and numbers of the question, if any has: a reader takes like ones for each other."""
+    codes = [code for code in _CODE.findall(parsed.search_text.lower()) if len(code) >= _MIN_CODE]
+    having = [each for each in read if all(code in each.hit.memory.text.lower() for code in codes)]
+    return having or read
 
 
 def _choice_factor(each: ReadHit, choice: Mapping[str, float]) -> float:

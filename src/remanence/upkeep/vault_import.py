@@ -28,10 +28,8 @@ from remanence.upkeep.notes import Note
 from remanence.upkeep.runs import vault_space
 from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.write import validate
-from remanence.write.append import append
+from remanence.write.append import CHUNK, append
 from remanence.write.extract import PreparedVersion, prepare
-
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class VaultImportPlan(Plan):
 
     def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
         for name, changes in self._changes_by_space(space):
-            for batch in batches(changes, _BATCH, progress):
+            for batch in batches(changes, CHUNK, progress):  # each in one transaction
                 prepared = [change.prepared for change in batch]
                 append(engine, name, prepared, extra_events=partial(self._events, run, batch))
 

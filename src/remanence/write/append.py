@@ -20,7 +20,7 @@ from remanence.write.settle import IdentityResolver
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-_CHUNK = 250
+CHUNK = 250
 """Memories in one transaction. While it is applied to the index, for some 40 ms, readers wait."""
 
 ExtraEvents = Callable[[Index, Sequence[str]], Sequence[Event]]
@@ -55,7 +55,7 @@ def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersio
     """The versions in parts. One that replaces claims begins a part, so that those before it can be found."""
     bounds = [0]
     for place, each in enumerate(prepared):
-        if place and (place - bounds[-1] == _CHUNK or replaces_claims(each.version)):
+        if place and (place - bounds[-1] == CHUNK or replaces_claims(each.version)):
             bounds.append(place)
     return [prepared[begin:end] for begin, end in pairwise([*bounds, len(prepared)])]
 
