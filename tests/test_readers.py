@@ -313,6 +313,26 @@ def test_what_was_told_twice_on_a_day_is_read_once(clock: FakeClock) -> None:
     assert len(statements) == 1
 
 
+def test_of_many_answers_one_is_put_first_only_if_the_reader_is_sure(clock: FakeClock) -> None:
+    """That it is a little likelier than the others says nothing."""
+
+    class Unsure(Choosing):
+        def choose(self, question: str, statements: Sequence[str], told: int) -> list[float]:
+            return [choice / 2 for choice in super().choose(question, statements, told)]
+
+    def first(reader: Any, count: int) -> str:
+        with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+            space.add_many([f"The town of day {number} was seen by Alice." for number in range(count)])
+            return space.recall("Which towns has Alice ever seen?")[0].memory.text
+
+    few, many = 5, 12
+    usual = first(Telling("town"), many)
+    assert "day 3" in first(Choosing("day 3", "town"), few)
+    assert "day 3" in first(Unsure("day 3", "town"), few)
+    assert "day 3" in first(Choosing("day 3", "town"), many)
+    assert first(Unsure("day 3", "town"), many) == usual != first(Choosing("day 3", "town"), many)
+
+
 def test_a_reader_that_cannot_choose_is_used_without(clock: FakeClock) -> None:
     """An empty choice says so."""
 

@@ -34,10 +34,18 @@ _COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.8
 this question, how probable an answer the later one is beside the earlier, and the days between them, for most things
 last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`; the constant also on chats in which little
 changes."""
-_CHOICE_WEIGHT = 0.08
+_CHOICE_WEIGHT = 0.05
 """How much the choice in a timeline counts beside the score, as an exponent of its probability. A higher one does well
 on questions about what changes, and badly on chats, in which most is told once."""
 _LEAST_CHOICE = 1e-4
+_MANY_ANSWERS, _SURE = 8, 0.5
+"""If more hits answer, the question is about a matter that has many answers at a time, as often in chats: then one is
+put first only if its probability in the timeline is this high."""
+_REASONS = {
+    "any": "chosen among those read together",
+    "now": "nothing told later replaces it",
+    "at": "valid at the time asked about",
+}
 _CODE, _MIN_CODE = re.compile(r"[\w-]*\d[\w-]*"), 3
 
 
@@ -90,12 +98,13 @@ def first_by_time(
     question, focus, moment = parsed.reading_text, parsed.focus, moment_asked_about(parsed, now)
     if not answering:
         return None, ""
-    if focus == "any":
-        best_chosen = max(answering, key=lambda each: each.score * _choice_factor(each, choice))
-        return (best_chosen, "chosen among those read together") if choice else (None, "")
-    if focus in ("now", "at"):
-        reason = "nothing told later replaces it" if focus == "now" else "valid at the time asked about"
-        return _valid_at(moment, answering, read, question, reader, choice), reason
+    if focus in ("any", "now", "at"):
+        if focus == "any":
+            chosen = max(answering, key=lambda each: each.score * _choice_factor(each, choice)) if choice else None
+        else:
+            chosen = _valid_at(moment, answering, read, question, reader, choice)
+        unsure = chosen is not None and bool(choice) and choice.get(chosen.hit.memory.id, 0.0) < _SURE
+        return (None if unsure and len(answering) > _MANY_ANSWERS else chosen), _REASONS[focus]
     oldest = sorted(answering, key=lambda each: each.time)
     if focus == "first":
         return oldest[0], f"the first of {len(answering)} that answer"
