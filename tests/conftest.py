@@ -33,10 +33,10 @@ SLOW_FILES = {
     f"test_{name}"
     for name in (
         "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
-        "extractors hostile_text import_sources imports langchain_imports "
+        "extractors hostile_text import_sources imports inspector langchain_imports langgraph_checkpoints "
         "langgraph_differential ledger llm llm_answers many_spaces mcp_transports migration near_pairs "
-        "notebook_display notebooks one_story package passages processes properties server shared_qdrant transfer "
-        "upkeep_vault vector_codes written_down"
+        "notebook_display notebooks one_story package passages processes properties read_ahead server shared_qdrant "
+        "transfer upkeep_vault vector_codes vectorstores written_down"
     ).split()
 }
 REMOTE_MODULES = frozenset(
