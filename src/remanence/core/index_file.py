@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,18 @@ _UNREADABLE = (
 
 
 class IndexPart(Protocol):
-    """What an index file has arrays of. If the arrays of a part are never changed once they are saved, only replaced or
-    continued behind their end, it says so by `saves_stable_arrays = True`, and they are not copied."""
+    """What an index file has arrays of."""
 
     def save(self) -> Mapping[str, NDArray[Any]]: ...
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+@runtime_checkable
+class StablePart(IndexPart, Protocol):
+    """A part that may say that its arrays are never changed once they are saved, only replaced or continued behind
+    their end. Then they are not copied."""
+
+    saves_stable_arrays: bool
 
 
 class IndexFile:
@@ -170,7 +177,7 @@ def _collect(header: Mapping[str, Any], parts: Mapping[str, IndexPart], *, copy:
     """The arrays of all parts; with `copy`, they do not change when the parts do."""
     arrays: Arrays = {"header": pack(header)}
     for name, part in parts.items():
-        changes = copy and not getattr(part, "saves_stable_arrays", False)
+        changes = copy and not (isinstance(part, StablePart) and part.saves_stable_arrays)
         for key, value in part.save().items():
             array = np.array(value) if changes else np.asarray(value)
             if array.dtype.kind not in _DTYPES:

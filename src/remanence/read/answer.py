@@ -35,8 +35,8 @@ class Recall(Sequence[Hit]):
 
     `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be used. `times`
     are the times that the question names. `history` is whether past versions are included. `position` is the last
-    ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the
-    probability that a hit answers the question, by the reader; None without one.
+    ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the probability
+    that a hit answers the question, by the reader; None without one.
     """
 
     question: str

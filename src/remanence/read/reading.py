@@ -11,13 +11,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.language.text import truncate
-from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before
+from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
 from remanence.ports import Reader
 from remanence.read.chains import Link, read_chains
 from remanence.read.question import ParsedQuestion
@@ -68,16 +69,15 @@ def read_hits(
     first = hits[: len(passages)]
     try:
         probabilities = _checked(reader.read(question, passages), len(passages))
-        lines = [_passage(question, hit.memory, turn, LINE_WORDS) for hit, turn in zip(first, before, strict=False)]
         read = [
-            ReadHit(hit, passage, p, _READER_SHARE * p + (1 - _READER_SHARE) * hit.score, hit.memory.told_at, line)
-            for hit, passage, p, line in zip(first, passages, probabilities.tolist(), lines, strict=True)
+            ReadHit(hit, passage, p, _READER_SHARE * p + (1 - _READER_SHARE) * hit.score, hit.memory.told_at, turn)
+            for hit, passage, p, turn in zip(first, passages, probabilities.tolist(), before, strict=False)
         ]
         scores = [hit.score for hit in first]
         for chain in read_chains(question, passages, probabilities, scores, links, reader):
             read[chain.last] = _answering_after(read[chain.last], read[chain.first], chain.probability)
         probabilities = np.array([each.probability for each in read])
-        choice = read_timeline(read, question, moment_asked_about(parsed, now), reader)
+        choice = read_timeline(read, question, moment_asked_about(parsed, now), reader, partial(_line, question))
         winner, reason = first_by_time(read, parsed, now, reader, choice)
         if winner is not None and winner.score == max(each.score for each in read):
             reason = ""  # it is first anyway
@@ -157,6 +157,11 @@ def _after_successors(ordered: list[ReadHit]) -> list[ReadHit]:
 def _passage(question: str, memory: Memory, before: str, most: int = PASSAGE_WORDS) -> str:
     title = "" if memory.turn is not None else memory.source or ""
     return as_passage(question, memory.text, speaker=_speaker(memory), title=title, before=before, most=most)
+
+
+def _line(question: str, each: ReadHit) -> str:
+    """A hit as a statement of a timeline: shorter than its passage, if the text is long, and with its day."""
+    return with_date(each.time, _passage(question, each.hit.memory, each.before, LINE_WORDS))
 
 
 def _speaker(memory: Memory) -> str | None:

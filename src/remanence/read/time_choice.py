@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
 from remanence.language.text import tokens
-from remanence.models.reader_input import TIMELINE_LINES, with_date
+from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
 from remanence.read.question import ParsedQuestion
 from remanence.schema import Hit, Memory
@@ -59,8 +59,8 @@ class ReadHit:
     score: float
     time: datetime
     """When it was told. A date in the text may be that of something else."""
-    line: str = ""
-    """The passage as it stands in a timeline: shorter, if the text is long."""
+    before: str = ""
+    """The turn before it, if it needs that to be understood."""
     after: str = ""
     """The hit that it answers together with, if it does not alone."""
 
@@ -70,7 +70,9 @@ def moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
     return next((window.end for window in parsed.times if window.end is not None and window.end <= now), now)
 
 
-def read_timeline(read: Sequence[ReadHit], question: str, moment: datetime, reader: Reader) -> dict[str, float]:
+def read_timeline(
+    read: Sequence[ReadHit], question: str, moment: datetime, reader: Reader, as_statement: Callable[[ReadHit], str]
+) -> dict[str, float]:
     """For the best hits, by id, the probability that each is the answer at that moment; nothing if the reader cannot
     tell. What a less trusted source told does not compete with an answer of a more trusted one."""
     if not isinstance(reader, TimelineReader):
@@ -79,8 +81,10 @@ def read_timeline(read: Sequence[ReadHit], question: str, moment: datetime, read
     trusted = [each for each in read if each.hit.memory.trust >= trust]
     by_statement: dict[str, ReadHit] = {}  # what was told twice on a day is read once
     for each in sorted(trusted, key=lambda each: -each.score):
-        by_statement.setdefault(with_date(each.time, each.line), each)
-    best = sorted(list(by_statement.items())[:TIMELINE_LINES], key=lambda item: item[1].time)
+        if len(by_statement) == TIMELINE_LINES:
+            break
+        by_statement.setdefault(as_statement(each), each)
+    best = sorted(by_statement.items(), key=lambda item: item[1].time)
     told = sum(each.time <= moment for _, each in best)
     choice = reader.choose(question, [statement for statement, _ in best], told)
     return {each.hit.memory.id: probability for (_, each), probability in zip(best, choice, strict=False)}
