@@ -16,7 +16,7 @@ from qdrant_client import QdrantClient
 
 import remanence
 from qdrant_server import RunningServer, running_server
-from remanence.signals.stores.connection import QdrantServer
+from remanence.signals.stores.qdrant_connection import QdrantServer
 from remanence.signals.vector_points import VectorPoints
 from remanence.testing import HashingEmbedder
 

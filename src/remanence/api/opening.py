@@ -36,7 +36,7 @@ from remanence.ports import Ledger, LockingLedger, Locks, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
 from remanence.signals.stores import SharedStores
-from remanence.signals.stores.settings import QdrantSettings
+from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from remanence.schema import Entity, ErasureCertificate, Memory
 from remanence.service import operations
 from remanence.service import requests as ask
 from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
-from remanence.service.client.connection import Connection
+from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
     RemoteAdminView,
