@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import embeddable_texts, well_formed
 from remanence.errors import EmbedderError
 from remanence.events import Remembered
 from remanence.language.text import pluralize, text_hash
+from remanence.signals.vectors import embeddable_texts, well_formed
 
 if TYPE_CHECKING:
     from remanence.events import Event

@@ -11,7 +11,8 @@ from typing import ParamSpec, TypeVar
 
 from remanence.admin.overview import MemorySequence, Overview
 from remanence.core.engine import Engine
-from remanence.core.index import Index, RowErased
+from remanence.core.index import Index
+from remanence.core.projection import RowErased
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remanence.core.housekeeping import Housekeeper
-from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts, well_formed
+from remanence.core.index import Index
 from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
+from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import Signer, signer_of
 from remanence.core.trust import NO_RULES, TrustRules
 from remanence.errors import (
@@ -41,6 +42,7 @@ from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
 from remanence.signals.stores.exact import ExactStore
+from remanence.signals.vectors import embeddable_texts, well_formed
 
 if TYPE_CHECKING:
     from remanence.language.redaction import Redactor

@@ -18,7 +18,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
-from remanence.core.index import Index, RowErased
+from remanence.core.index import Index
+from remanence.core.projection import RowErased
 from remanence.language.temporal import reading_dates
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.chains import linked_hits
