@@ -11,6 +11,7 @@ from remanence.admin.export_file import TransferReport, export
 from remanence.admin.overview import Stats, space_disk_usage
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
+from remanence.api.space_names import part_of_name
 from remanence.core import inputs
 from remanence.core.inputs import Moment, progress_bar
 from remanence.language.temporal import parse_moment
@@ -197,8 +198,6 @@ class Admin(AdminView):
     aimport_from = in_thread(import_from)
 
     def _name_below(self, path: tuple[str, ...]) -> str:
-        from remanence.api.space import part_of_name  # which imports this module
-
         return "/".join((self._space, *(part_of_name(part) for part in path)))
 
     def reextract(

@@ -16,7 +16,8 @@ from remanence.admin.export_file import TransferReport, export
 from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
-from remanence.api.space import Space, part_of_name
+from remanence.api.space import Space
+from remanence.api.space_names import part_of_name
 from remanence.core import inputs
 from remanence.core.cache_folder import cache_folder
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from remanence.admin.compaction import CompactionReport
 from remanence.admin.export_file import TransferReport
-from remanence.api.space import Space, VerificationReport
+from remanence.api.space import Space
 from remanence.read.receipts import Exposure
-from remanence.schema import PendingErasure, Relation
+from remanence.schema import PendingErasure, Relation, VerificationReport
 from remanence.service import requests
 from remanence.service.answers import ChangeAnswer, ChangesPage, StatsAnswer
 from remanence.service.base_answers import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, Time

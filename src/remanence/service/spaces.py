@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from remanence.api.space import Space, part_of_name
+from remanence.api.space import Space
+from remanence.api.space_names import part_of_name
 from remanence.errors import InvalidInput
 
 

@@ -8,7 +8,8 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 from remanence.admin.overview import MemoryBatch
-from remanence.api.space import Space, VerificationReport, part_of_name
+from remanence.api.space import Space
+from remanence.api.space_names import child_name
 from remanence.api.view import View
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
@@ -16,7 +17,7 @@ from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile
 from remanence.read.recall_tables import Memories
-from remanence.schema import Entity, ErasureCertificate, Memory
+from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service import operations
 from remanence.service import requests as ask
 from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
@@ -281,9 +282,7 @@ class RemoteSpace(RemoteReads, Space):
 
     @like(Space.child)
     def child(self, *path: str) -> Space:
-        if not path:
-            raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
-        return RemoteSpace(self._connection, "/".join([self.name, *(part_of_name(part) for part in path)]))
+        return RemoteSpace(self._connection, child_name(self.name, path))
 
     @like(Space.spaces)
     def spaces(self) -> list[str]:
