@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from langgraph.store.base import (
@@ -24,10 +24,15 @@ from langgraph.store.base import (
 )
 from pydantic import BaseModel
 
-from langchain_remanence.item_table import Stamp
+from langchain_remanence.item_table import STAMP_KEY, Address, Stamp, Version, version_key
 from langchain_remanence.store_filters import check_filter
 from remanence import InvalidInput
 from remanence.adapters import storable_text
+
+if TYPE_CHECKING:
+    from langgraph.store.base import IndexConfig
+
+    from remanence import Change, Memory
 
 IndexFields = Sequence[str] | bool | None
 """The paths of a value that are indexed; False for none, None for the default of the store."""
@@ -46,6 +51,56 @@ class IndexedText(NamedTuple):
 
     text: str
     passages: list[tuple[int, int]]
+
+
+def check_options(index: object, ttl: object, clock: object) -> None:
+    """Refuse options of a store that are of the wrong type."""
+    for name, value, example in (("index", index, '{"fields": ["title"]}'), ("ttl", ttl, '{"default_ttl": 60}')):
+        if value is not None and not isinstance(value, Mapping):
+            raise InvalidInput(
+                f"{name}={value!r} is of type {type(value).__name__}, not a dict. Give {name}={example}."
+            )
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
+
+
+def index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence[str] | None) -> list[str] | None:
+    """The paths that are indexed by default: those of `fields`, or of an IndexConfig."""
+    configured = (index or {}).get("fields") or (index or {}).get("text_fields")
+    if fields is not None and configured is not None:
+        raise InvalidInput(f"fields={fields!r} and index with the fields {configured!r} were given. Give one of them.")
+    given = configured if fields is None else fields
+    if given is None or isinstance(given, str):
+        return None if given is None else [given]
+    if not isinstance(given, Sequence) or not all(isinstance(path, str) for path in given):
+        raise InvalidInput(f"fields={given!r} is no list of paths. Give for example fields=['title', 'body'].")
+    return list(given)
+
+
+def with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
+    """A memory with the key of its item and the checkpoint that writes it."""
+    meta = memory["meta"]
+    key = item_key(tuple(meta["namespace"]), meta["key"], stamp)
+    return {**memory, "key": key, "meta": meta if stamp is None else meta | {STAMP_KEY: stamp.as_meta()}}
+
+
+def read_item(memory: Memory, change: Change) -> tuple[Address, Version] | None:
+    """The address and the version that a memory holds; None if it is no item of a store."""
+    meta = memory.meta
+    if not {"namespace", "key", "put"} <= meta.keys():
+        return None
+    version = Version(
+        written_at=change.at,
+        position=change.position,
+        memory_id=memory.id,
+        version_key=version_key(memory),
+        value=meta if "value" in meta else None,
+        stamp=Stamp.from_memory(memory),
+        expires_at=memory.expires_at,
+        put_id=meta["put"],
+        is_renewal=meta.get("renews", False),
+    )
+    return (tuple(meta["namespace"]), meta["key"]), version
 
 
 def validate_op(op: Op) -> Op:
