@@ -13,7 +13,7 @@ from remanence import InvalidInput, Memory, Recall, Space
 from remanence.adapters import document_row, stored_document
 
 
-def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
+def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
     """Store documents and return their ids.
 
     A document without an id gets one made of its text and metadata, so that adding it again changes nothing. The

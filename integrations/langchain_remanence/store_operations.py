@@ -143,7 +143,7 @@ def json_copy(value: Any) -> dict[str, Any]:
     return copied
 
 
-def item_key(namespace: tuple[str, ...], key: str, stamp: Stamp | None = None) -> str:
+def item_key(namespace: tuple[str, ...], key: str, stamp: Stamp | None) -> str:
     """Return the key of the memory of an item.
 
     Each checkpoint has its own, so that a branch of a thread does not overwrite what another branch wrote.

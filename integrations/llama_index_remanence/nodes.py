@@ -51,7 +51,7 @@ def store_nodes(space: Space, nodes: Sequence[BaseNode]) -> list[str]:
 def store_documents(
     space: Space,
     documents: Sequence[Document],
-    transformations: Sequence[TransformComponent] | None = None,
+    transformations: Sequence[TransformComponent] | None,
     *,
     show_progress: bool = False,
 ) -> list[str]:

@@ -160,13 +160,13 @@ GrantOf = Callable[[AccessToken | None], Grant | None]
 """From the token of a call, if it has one, to what it may do; None refuses the call."""
 
 
-def one_space(space: Space, right: Right = "admin") -> GrantOf:
+def one_space(space: Space, right: Right) -> GrantOf:
     """Every caller uses the same space."""
     grant = Grant(space, right)
     return lambda token: grant
 
 
-def space_of_token(root: Space, right: Right = "admin") -> GrantOf:
+def space_of_token(root: Space, right: Right) -> GrantOf:
     """Each token uses the space that `TokenFile` or `StoredTokens` names for it."""
     spaces = Spaces(root)
 
@@ -180,7 +180,7 @@ def space_of_token(root: Space, right: Right = "admin") -> GrantOf:
     return grant_of
 
 
-def space_of_user(root: Space, right: Right = "admin") -> GrantOf:
+def space_of_user(root: Space, right: Right) -> GrantOf:
     """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
 
     The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of

@@ -219,7 +219,7 @@ def require_view(given: object, argument: str = "space") -> View:
     )
 
 
-def require_space(view: object, argument: str = "space") -> Space:
+def require_space(view: object) -> Space:
     """Return a view as a space that can be written to.
 
     Raises:
@@ -229,7 +229,7 @@ def require_space(view: object, argument: str = "space") -> Space:
 
     if isinstance(view, Space):
         return view
-    require_view(view, argument)
+    require_view(view)
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
 
 

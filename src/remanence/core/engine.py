@@ -23,7 +23,7 @@ from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
 from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import Signer, signer_of
-from remanence.core.trust import NO_RULES, TrustRules
+from remanence.core.trust import TrustRules
 from remanence.errors import (
     EmbedderDown,
     InvalidInput,
@@ -67,19 +67,19 @@ class Engine:
         *,
         clock: Clock,
         locks: Locks,
-        location: str | None = None,
-        folder: Path | None = None,
-        reader: Reader | None = None,
-        signals: Sequence[Signal] = (),
-        stores: VectorStores | None = None,
-        qdrant: Callable[[Callable[[], str]], SharedStores] | None = None,
-        trust: TrustRules = NO_RULES,
-        redactor: Redactor | None = None,
-        signer: Signer | None = None,
-        signers: Mapping[bytes, str] | None = None,
-        replace_embedder: bool = False,
-        day_first: bool | None = None,
-        cache_size: int = DEFAULT_CACHE_SIZE,
+        location: str | None,
+        folder: Path | None,
+        reader: Reader | None,
+        signals: Sequence[Signal],
+        stores: VectorStores | None,
+        qdrant: Callable[[Callable[[], str]], SharedStores] | None,
+        trust: TrustRules,
+        redactor: Redactor | None,
+        signer: Signer | None,
+        signers: Mapping[bytes, str] | None,
+        replace_embedder: bool,
+        day_first: bool | None,
+        cache_size: int,
     ) -> None:
         self._pid = os.getpid()
         self.ledger = ledger
@@ -183,7 +183,7 @@ class Engine:
         with self.write_lock, self.ledger.transaction() as transaction:
             yield transaction
 
-    def index_imported_entries(self, space: str, progress: Progress | None = None) -> None:
+    def index_imported_entries(self, space: str, progress: Progress | None) -> None:
         """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
         with self.open_index(space) as index:
             if not index.dimension_unknown:

@@ -116,9 +116,9 @@ def rank_by_supersession(
     snapshot: Snapshot,
     allowed: NDArray[np.bool_],
     limit: int,
-    names: Iterable[str] = (),
+    names: Iterable[str],
     *,
-    narrowed: bool = False,
+    narrowed: bool,
 ) -> FusedRanking:
     """Put current rows in the place of superseded ones, at the score of whichever ranked higher. Stops after the first
     `limit` current rows. `names` are those in the question: a superseded row that the question asks about by name

@@ -93,7 +93,7 @@ def hit_fields(recall: Recall) -> list[dict[str, Any]]:
     ]
 
 
-def recall_fields(recall: Recall, *, explain: bool = False) -> dict[str, Any]:
+def recall_fields(recall: Recall, *, explain: bool) -> dict[str, Any]:
     """The fields of a `RecallAnswer`, in JSON types."""
     return {
         "question": recall.question,

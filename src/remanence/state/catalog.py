@@ -404,7 +404,7 @@ class Catalog(SavedPart):
         return mask
 
     def allowed(
-        self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None = None
+        self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None
     ) -> NDArray[np.bool_]:
         """The visible rows that are valid in this time; without `history`, only the latest versions."""
         mask: NDArray[np.bool_] = visible.copy() if history else self._active_of(visible, position).copy()

@@ -176,9 +176,7 @@ class ScoredMemories:
         return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
 
 
-def score_memories(
-    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None = None
-) -> ScoredMemories:
+def score_memories(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> ScoredMemories:
     """The memories that are neither forgotten, expired, revised nor superseded."""
     while True:
         with index.lock:

@@ -94,8 +94,8 @@ def prepare_turns(
     turns: Iterable[TurnDraft],
     extractor: Extractor,
     now: datetime,
-    rules: TrustRules = NO_RULES,
-    redactor: Redactor | None = None,
+    rules: TrustRules,
+    redactor: Redactor | None,
     repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
     """The versions that chat turns become. Each is read against its own time, and "I" is its speaker. `repetitions` are

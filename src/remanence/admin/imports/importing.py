@@ -84,9 +84,9 @@ def import_source(
     source: Source,
     space_name: Callable[[tuple[str, ...]], str],
     *,
-    user: str | None = None,
-    users: Literal["separate", "together"] | None = None,
-    progress: Progress | None = None,
+    user: str | None,
+    users: Literal["separate", "together"] | None,
+    progress: Progress | None,
 ) -> ImportReport:
     """Import a source. `space_name` gives the name of the space for the path of an owner.
 

@@ -83,7 +83,7 @@ def timeline_svg(
     return svg_document("timeline", title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body)
 
 
-def timeline_title(relations: Sequence[Relation], total: int | None = None) -> str:
+def timeline_title(relations: Sequence[Relation], total: int | None) -> str:
     left_out = 0 if total is None else total - len(relations)
     more = f", the last learned; {left_out:,} more are not shown" if left_out else ""
     return f"A timeline of {pluralize(len(relations), 'relation')}{more}"

@@ -19,7 +19,6 @@ from remanence.language.rules.lexicon import (
     load_pattern,
     word_set,
 )
-from remanence.language.rules.predicate_rules import EVENT_PREDICATES
 from remanence.language.rules.sentence_reading import find_sentence_names
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Memory
@@ -173,10 +172,6 @@ def share_topic(one: str, other: str) -> bool:
     if not _topic_words(one).isdisjoint(_topic_words(other)):
         return True
     return not set(tags_of(one)).isdisjoint(tags_of(other))
-
-
-def _makes_state_claims(memory: Memory) -> bool:
-    return any(claim.predicate not in EVENT_PREDICATES for claim in memory.triples)
 
 
 def _subjects_agree(new: Memory, old: Memory) -> bool:

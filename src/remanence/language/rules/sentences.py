@@ -21,9 +21,6 @@ _MAX_SMALL_TALK_CHARS = 400  # a longer turn tells something
 STATUS_PATTERN = load_pattern("status")
 """What somebody is, in one word."""
 
-EVENT_NOUN_PATTERN = load_pattern("event_nouns")
-"""Nouns for what takes place at a certain time."""
-
 TIME_PHRASE_PATTERN = load_pattern("time_phrases")
 """Words for a time that is, or may be, in the future."""
 
