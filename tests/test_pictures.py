@@ -186,7 +186,7 @@ def test_an_unknown_suffix_is_refused_with_those_there_are(walked: Subgraph, tmp
 
 
 def test_a_place_that_is_none_is_refused(walked: Subgraph, tmp_path: Path) -> None:
-    """A folder that is not there, a folder with the name of the file, something that is no path."""
+    """A folder that is not there, a folder with the name of the file, something that is not a path."""
     (tmp_path / "taken.svg").mkdir()
 
     with pytest.raises(InvalidInput, match=r"no folder .*missing"):

@@ -135,7 +135,8 @@ class RemanenceStore(BaseStore):
     ) -> None:
         if space is not None and not isinstance(space, Space):
             raise InvalidInput(
-                f"space={space!r} is no Space. Give remanence.open(...), or use RemanenceStore.from_conn_string(...)."
+                f"space={space!r} is not a Space. Give remanence.open(...), or use "
+                "RemanenceStore.from_conn_string(...)."
             )
         if recallable and checkpointer is not None:
             raise InvalidInput(

@@ -73,7 +73,7 @@ def index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence
     if given is None or isinstance(given, str):
         return None if given is None else [given]
     if not isinstance(given, Sequence) or not all(isinstance(path, str) for path in given):
-        raise InvalidInput(f"fields={given!r} is no list of paths. Give for example fields=['title', 'body'].")
+        raise InvalidInput(f"fields={given!r} is not a list of paths. Give for example fields=['title', 'body'].")
     return list(given)
 
 
@@ -85,7 +85,7 @@ def with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
 
 
 def read_item(memory: Memory, change: Change) -> tuple[Address, Version] | None:
-    """The address and the version that a memory holds; None if it is no item of a store."""
+    """The address and the version that a memory holds; None if it is not an item of a store."""
     meta = memory.meta
     if not {"namespace", "key", "put"} <= meta.keys():
         return None
@@ -112,7 +112,7 @@ def validate_op(op: Op) -> Op:
                 raise InvalidNamespaceError("an item cannot be stored in the empty namespace. Give at least one label.")
             value: object = op.value
             if not isinstance(value, Mapping | BaseModel) and (not is_dataclass(value) or isinstance(value, type)):
-                raise InvalidInput(f"value={op.value!r} is no mapping. Give a dict that can be written as JSON.")
+                raise InvalidInput(f"value={op.value!r} is not a mapping. Give a dict that can be written as JSON.")
     elif isinstance(op, GetOp):
         _check_labels(op.namespace)
     elif isinstance(op, SearchOp):
@@ -122,7 +122,7 @@ def validate_op(op: Op) -> Op:
         for condition in op.match_conditions or ():
             _check_labels(condition.path)
     else:
-        raise ValueError(f"{op!r} is no operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
+        raise ValueError(f"{op!r} is not an operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
     return op
 
 

@@ -211,7 +211,7 @@ def _checked(token: str, grant: Any) -> tuple[str, tuple[str, Right]]:
         raise InvalidInput(f"a token has the right {right!r}. The rights are {', '.join(RIGHTS)}.")
     digest = token.removeprefix("sha256:") if token.startswith("sha256:") else _digest(token)
     if token.startswith("sha256:") and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
-        raise InvalidInput(f"{token[:16]!r} is no SHA-256 in small hexadecimal digits.")
+        raise InvalidInput(f"{token[:16]!r} is not a SHA-256 in small hexadecimal digits.")
     if len(token) < _MIN_TOKEN_LENGTH:
         raise InvalidInput(
             f"a token has {len(token)} characters. Use at least {_MIN_TOKEN_LENGTH} that nobody guesses."
@@ -228,5 +228,5 @@ def _read(path: Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise InvalidInput(f"the file of tokens {path} is not JSON ({error}). Write {example}.") from None
     if not isinstance(found, dict):
-        raise InvalidInput(f"the file of tokens {path} is no JSON object. Write {example}.")
+        raise InvalidInput(f"the file of tokens {path} is not a JSON object. Write {example}.")
     return found

@@ -1,4 +1,4 @@
-"""The routes that are no single operation: files, exports, events, the list of spaces, health and metrics."""
+"""The routes that are not a single operation: files, exports, events, the list of spaces, health and metrics."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
     state, caller, opened = await space_of(request, space, "write")
     digest = hashlib.blake2b()
     with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
-        # The ending tells its kind; the rest of the name is the caller's, and is no path here.
+        # The ending tells its kind; the rest of the name is the caller's, and is not a path here.
         path = Path(folder, "file" + Path(arguments.name.replace("\\", "/")).suffix[:20])
         with path.open("wb") as file:
             async for chunk in request.stream():

@@ -40,7 +40,7 @@ def serve(space: Space, settings: ServerSettings | None = None, *, log_level: st
         log_level: What uvicorn logs.
 
     Raises:
-        InvalidInput: The address is no loopback address, and there are no tokens.
+        InvalidInput: The address is not a loopback address, and there are no tokens.
     """
     chosen = settings or ServerSettings()
     tokens = TokenStore(location_of(space))

@@ -17,7 +17,7 @@ normalize_text                        a text without case and spacing, to find r
 MAX_TEXT_LENGTH                       how much of a message is remembered
 warn_of_long_texts                    say that a message was longer
 in_thread                             an async variant of a method
-require_view, require_space           refuse what is no space, and to write to a view of the past
+require_view, require_space           refuse what is not a space, and to write to a view of the past
 document_row, stored_document         documents and nodes of a framework as memories, and back
 find_documents                        documents by their ids
 remember_text, update_memory          what the tools `remember` and `update` do

@@ -43,7 +43,7 @@ def check_session_id(name: object, argument: str = "session_id") -> str:
     """
     if isinstance(name, str) and name.strip():
         return name
-    raise InvalidInput(f"{argument}={name!r} is no name of a session. Give a text with a visible character.")
+    raise InvalidInput(f"{argument}={name!r} is not the name of a session. Give a text with a visible character.")
 
 
 def check_ttl(ttl: object) -> timedelta | None:

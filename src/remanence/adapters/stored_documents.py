@@ -79,7 +79,7 @@ def document_row(
 
 
 def stored_document(memory: Memory) -> StoredDocument | None:
-    """Return the document or node that a memory is, or None if it is no document."""
+    """Return the document or node that a memory is, or None if it is not a document."""
     ours = memory.meta.get(DOCUMENT_FIELD)
     if not isinstance(ours, dict) or not isinstance(ours.get("id"), str):
         return None
@@ -90,7 +90,7 @@ def stored_document(memory: Memory) -> StoredDocument | None:
 def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
     """Return the memories of the documents with these ids, in this order; those that do not exist are left out.
 
-    An id may also be that of a memory which is no document. Documents stored with `per_source` are not found.
+    An id may also be that of a memory which is not a document. Documents stored with `per_source` are not found.
     """
     found = (view.find(_document_key(each)) or view.get(each) for each in dict.fromkeys(ids))
     return [memory for memory in found if memory is not None]

@@ -197,7 +197,7 @@ def is_kept(keep: Keep, role: str, text: str) -> bool:
 
 
 def _may_quote(memory: Memory, keep: Keep) -> bool:
-    """Whether a memory may be quoted: every one that is no turn, and the turns that `keep` names."""
+    """Whether a memory may be quoted: every one that is not a turn, and the turns that `keep` names."""
     if memory.turn is None or keep == "all":
         return True
     role = "user" if memory.turn.speaker == SELF else memory.turn.speaker or ""

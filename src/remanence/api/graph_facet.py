@@ -304,7 +304,7 @@ class Graph(GraphView):
         certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
         reason = inputs.reason(why)
         if kind not in LINK_KINDS:
-            raise InvalidInput(f"kind={kind!r} is no link between memories. The kinds are {', '.join(LINK_KINDS)}.")
+            raise InvalidInput(f"kind={kind!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")
         if source == target:
             raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
 

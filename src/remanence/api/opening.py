@@ -400,7 +400,7 @@ def _shared_stores(
 ) -> Callable[[Callable[[], str]], SharedStores] | None:
     """Makes the vector stores on a Qdrant server from what returns the id of the ledger; None without a server."""
     if settings is not None and not isinstance(settings, QdrantSettings):
-        raise InvalidInput(f"qdrant_settings={settings!r} is no QdrantSettings. Give remanence.QdrantSettings(...).")
+        raise InvalidInput(f"qdrant_settings={settings!r} is not a QdrantSettings. Give remanence.QdrantSettings(...).")
     if api_key is not None and not isinstance(api_key, str):
         raise InvalidInput(f"api_key= is {type(api_key).__name__}, not text.")
     if qdrant is None:

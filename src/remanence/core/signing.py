@@ -85,7 +85,7 @@ def _private_key(key: object) -> Any:
     if isinstance(loaded, ed25519.Ed25519PrivateKey):
         return loaded
     # Without the value and without the cause: either may contain a part of a key.
-    raise InvalidInput("signing_key is no Ed25519 key. Give an Ed25519PrivateKey, its 32 bytes, or a PEM text.")
+    raise InvalidInput("signing_key is not an Ed25519 key. Give an Ed25519PrivateKey, its 32 bytes, or a PEM text.")
 
 
 def _load_pem(key: str | bytes) -> object:

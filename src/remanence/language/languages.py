@@ -72,7 +72,7 @@ class _Words(NamedTuple):
     """Words by what they tell."""
 
     languages: Mapping[str, tuple[str, ...]]
-    """The languages of each function word that is no function word of English."""
+    """The languages of each function word that is not a function word of English."""
     sure: frozenset[str]
     """Those among them that are neither English words nor parts of names."""
     english: frozenset[str]
@@ -168,7 +168,7 @@ def _best_by_letters(words: Sequence[str], languages: Iterable[str], votes: Mapp
 
 
 def _language_of_letters(words: Sequence[str], text: str) -> str:
-    """The language of a text without function words, by its letters. A list of names is no text."""
+    """The language of a text without function words, by its letters. A list of names is not text."""
     known = _known_words()
     long = [word for word in _LETTERS.findall(text) if len(word) >= _SHORTEST]
     small = [word for word in long if word[0].islower()]

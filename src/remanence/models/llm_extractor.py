@@ -56,7 +56,7 @@ class LLMExtractor:
         rules: The extractor that is used for `add` and where the model fails.
 
     Raises:
-        InvalidInput: `model` is no language model, or a setting is out of range.
+        InvalidInput: `model` is not a language model, or a setting is out of range.
 
     Example:
         >>> from datetime import datetime, timezone

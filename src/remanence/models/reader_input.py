@@ -44,7 +44,7 @@ class TimelineTokens(NamedTuple):
 
 
 class SpecialTokens(NamedTuple):
-    """The numbers of the tokens that are no words."""
+    """The numbers of the tokens that are not words."""
 
     begin: int
     end: int

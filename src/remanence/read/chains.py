@@ -66,7 +66,7 @@ def linked_hits(index: Index, rows: Sequence[int], hits: Sequence[Hit], question
 
 
 def _distinctive_words(index: Index, row: int) -> set[str]:
-    """The words of the names in a row that are no common ones."""
+    """The words of the names in a row that are not common ones."""
     spellings = index.names.spellings
     names = {spellings[number] for number in index.graph.names_in_row(row)} - {SELF}
     words = {word for name in names for word in split_words(normalize_name(name))}

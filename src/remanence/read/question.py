@@ -54,7 +54,7 @@ _ASKS_ALL = _pattern(
     r"^(?:what|which)\s(?:(?!\b(?:do|does|is|are|am|can|will)\b)[^.?!]){0,60}?\b(?:has|have)\b"
     r"(?![^.?!]{0,99}\bbeen \w+ing\b)"
 )
-# Words that say when, and are no part of the topic.
+# Words that say when, and are not part of the topic.
 _PAST_WORDS = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b"
 )

@@ -87,7 +87,7 @@ def undo_decision(space: Space, position: int) -> Decision:
     """
     entry = space._engine.ledger.entries_at([position]).get(position)
     if entry is None or entry.space != space.name or not _is_decision(entry.event):
-        raise NotFound(f"entry {position} is no decision in space {space.name!r}. GET decisions lists them.")
+        raise NotFound(f"entry {position} is not a decision in space {space.name!r}. GET decisions lists them.")
     with space._engine.open_index(space.name) as index, index.lock:
         told = _DecisionReader(index, space._now()).decision(entry)
     if not told.can_undo:

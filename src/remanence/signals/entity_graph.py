@@ -29,7 +29,7 @@ from remanence.state.columns import top_indices, unique_inverse
 # The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
 WRITER_WEIGHT = 0.1
-"""What a text gets that is no turn, if the question names its writer: it is seldom about them."""
+"""What a text gets that is not a turn, if the question names its writer: it is seldom about them."""
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
 QUESTION_PENALTY = 0.65

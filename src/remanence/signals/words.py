@@ -106,7 +106,7 @@ class Words:
             self.name,
             rows[order].tolist(),
             best[order].tolist(),
-            # Related words alone are no full match.
+            # Related words alone are not a full match.
             ceiling=None if has_match else float(best[order[0]]) / RELATED_WORD_SHARE,
             explain_rows=lambda wanted: self._reasons(wanted, matches, related),
         )

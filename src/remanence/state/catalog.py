@@ -348,7 +348,7 @@ class Catalog(SavedPart):
         return MEMORY_KINDS[int(self._kind.values[row])]
 
     def told_since(self, moment: datetime) -> NDArray[np.bool_]:
-        """The rows that were said at this moment or later, or recorded then, if they are no chat turns."""
+        """The rows that were said at this moment or later, or recorded then, if they are not chat turns."""
         told = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
         mask: NDArray[np.bool_] = told >= micros(moment)
         return mask

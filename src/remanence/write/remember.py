@@ -376,7 +376,7 @@ def _comparison_candidates(
 
 
 def _is_fact(index: Index, memory: str) -> bool:
-    """Whether a memory is no source of facts, or is the fact that was found in it."""
+    """Whether a memory is not a source of facts, or is the fact that was found in it."""
     extractions = index.journal.extractions.get(memory)
     return not extractions or memory in extractions[-1].facts
 

@@ -87,7 +87,7 @@ class ChatGPTExport(ChatExport):
                 yield LeftOut(title, why)
         else:
             for part in other_parts:
-                yield LeftOut(title, f"a part of a message that is no text ({part})")
+                yield LeftOut(title, f"a part of a message that is not text ({part})")
             if text:
                 conversation = f"chatgpt:{chat}"
                 about = {"content": text, "time": at, "conversation": conversation, "meta": {"title": title}}
@@ -109,7 +109,7 @@ class ChatGPTExport(ChatExport):
 
 
 def _content(content: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The text of a message, and the names of its parts that are no text."""
+    """The text of a message, and the names of its parts that are not text."""
     texts, others = list[str](), list[str]()
     for part in list_of(content.get("parts")) or [content]:
         # A part is a text, or an object: a transcript has a text, an image has none.

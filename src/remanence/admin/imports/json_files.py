@@ -26,7 +26,7 @@ MAX_OBJECT_BYTES = 256 * 2**20
 _CHUNK = 2**20
 _MAX_DIRECTORY_BYTES = 64 * 2**20  # of a zip file: room for half a million names
 _MAX_RATIO, _FREE_BYTES = 200, 32 * 2**20
-"""Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is no export."""
+"""Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is not an export."""
 _TRUNCATED_WITHIN = 16  # an error that near to the end of a piece may only mean that the piece ends there
 _VALUE = re.compile(r"[^ \t\r\n,]")  # what is not between two values
 

@@ -58,7 +58,7 @@ class MarkdownFolder:
                 self._done += 1
                 where, file = self._relative(parent, name), Path(parent, name)
                 if name.startswith(".") or not name.lower().endswith(NOTE_ENDINGS):
-                    yield LeftOut(where, "a file that is no Markdown note")
+                    yield LeftOut(where, "a file that is not a Markdown note")
                 elif file.is_symlink():
                     yield LeftOut(where, "a link to another file")
                 else:

@@ -244,7 +244,7 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
         return [], verb.next
     time = time_at(words, place, statement.text)
     if time is not None:
-        if verb.verb == "be":  # what was on a day is no plan
+        if verb.verb == "be":  # what was on a day is not a plan
             return ([("scheduled_for", time.text)] if verb.predicate == "is" else []), time.next
         is_date = _REPEATED.match(time.text) or verb.verb in ("renew", "reopen")
         return ([(verb.predicate, time.text)], time.next) if is_date else ([], verb.next)

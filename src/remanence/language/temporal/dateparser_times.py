@@ -72,7 +72,7 @@ class _Meaning(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """A word or a number of a text; `meaning` is None for a word that is no part of a time."""
+    """A word or a number of a text; `meaning` is None for a word that is not part of a time."""
 
     start: int
     end: int

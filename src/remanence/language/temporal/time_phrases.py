@@ -193,7 +193,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             span, j = self.in_stated_year(*found)
             return self.with_clock(span, j) if span.granularity in ("day", "part") else (span, j)
         except (ValueError, OverflowError):
-            return None  # a date that does not exist or lies outside the calendar is no time
+            return None  # a date that does not exist or lies outside the calendar is not a time
 
     def in_stated_year(self, span: Span, j: int) -> tuple[Span, int]:
         """As in "May last year", "Thanksgiving of next year"."""
