@@ -368,7 +368,7 @@ class Engine:
 
     def embed(self, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
-        down, texts are stored without a vector, which is made later."""
+        down, the texts are stored without vectors, which are added later."""
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
@@ -421,7 +421,7 @@ class Engine:
         return index.dimension_unknown and self.embedder.dimension is not None
 
     def _open(self, space: str) -> Index:
-        self.housekeeper.watch()  # first: what is erased while the index is read is noticed then
+        self.housekeeper.watch()  # first, so that an erasure during the reading is noticed
         dimension = self._dimension()
         if dimension is None:
             index = Index(
@@ -469,7 +469,7 @@ class Engine:
         return {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
 
     def _recorded_signature(self) -> dict[str, Any] | None:
-        """The embedder that the ledger was built with; None if it names none in our words."""
+        """The embedder that the ledger was built with; None if none is recorded, or the record cannot be read."""
         try:
             recorded = json.loads(self.ledger.get_meta("embedder") or "null")
         except ValueError:

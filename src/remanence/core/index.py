@@ -170,8 +170,8 @@ class Index(Projection):
                 self.recently_recalled.popitem(last=False)
 
     def date_order(self, position: int, texts: Iterable[str]) -> bool | None:
-        """Whether the day comes first in the dates of these texts, by the setting or by what the texts of the space
-        tell; None if nothing tells, or if it does not matter."""
+        """Whether the day comes first in the dates of these texts: by the setting, or by the unambiguous dates in them
+        and in the space. None if there are none, or if the texts have no such date."""
         texts = [text for text in texts if has_numeric_date(text)]
         if self._day_first is not None or not texts:
             return self._day_first

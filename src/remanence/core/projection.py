@@ -50,8 +50,8 @@ OpenStore = Callable[[int], "VectorStore"]
 FORMAT = "16"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
-"""The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
-killed leaves no more than that to be applied again."""
+"""The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
+process that is killed leaves no more than that to be applied again."""
 _UNSAVED = 32
 """How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
 a space with fewer entries has none."""
@@ -99,12 +99,12 @@ class Projection:
         self._extra_signals = extra_signals
         self._index_file = None if index_path is None else IndexFile(index_path)
         self._is_copy = self._is_emptied = False
-        self._vector_loader = self.load_vectors  # that of this index also in the copy that `refresh` makes
+        self._vector_loader = self.load_vectors  # the copy that `refresh` makes uses that of this index
         self.recently_recalled: OrderedDict[str, str] = OrderedDict()
         """Texts that were just recalled, with their memory ids. Added again, they are not new memories."""
         self._new_vectors: dict[bytes, Vector] = {}
         self._memories: OrderedDict[int, Memory] = OrderedDict()
-        self._fault: Exception | None = None  # why the entries cannot be relied on
+        self._fault: Exception | None = None  # why the entries cannot be used
         self._head = -1  # of the whole ledger, when this index was last brought up to date
         self._applied = self._saved = 0  # entries applied, and how many of them the index file has
         self._snapshot_masks: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
@@ -253,7 +253,7 @@ class Projection:
         fresh.apply_entries(self._ledger.read(self.space))
         for name, part in fresh._parts.items():
             if name != vectors:
-                part.save()  # packs the texts, so that this need not be done while others wait
+                part.save()  # packs the texts now, without the lock
         with self.lock:
             while True:
                 self.catch_up()
@@ -429,7 +429,7 @@ class Projection:
         try:
             self.vectors.erase(rows)
         except ProjectionError as error:
-            # Made anew, they are not there: on a full disk they are kept in memory then.
+            # A rebuilt store does not contain them. On a full disk it is kept in memory.
             log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
             self.rebuild()
             return
@@ -440,7 +440,7 @@ class Projection:
         else:
             self._reset(self.vectors)
             self._applied = self._saved = 0
-            # Others may have erased more since: those memories are met here without their text.
+            # Others may have erased more since: those entries have no text here.
             self.apply_entries(self._ledger.read(self.space))
             self._forget_erased_texts()
 
