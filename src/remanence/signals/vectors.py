@@ -4,9 +4,9 @@ The vectors themselves lie in a vector store; the ledger has every one that was 
 
 If few rows are allowed, the store is given their points, and the search is exact. If many are, in a space of up to
 131,072 passages, the store is asked for more than needed without a filter, and what is not allowed is skipped; if too
-little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors tell which points may be
-the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses recall;
-a filter evaluated for each point costs more than the scan.)
+little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors select the points that
+may be the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses
+recall; a filter evaluated for each point costs more than the scan.)
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Vectors(VectorPoints):
             self.name,
             found[order].tolist(),
             nearness[order].tolist(),
-            # If all are below the floor, it does not tell which of them is nearest.
+            # If all are below the floor, the search does not know which of them is nearest.
             floor=query.similarity_floor if nearness.max() > query.similarity_floor else 0.0,
             exponent=2.0,  # any two texts are somewhat similar: only high similarity counts
             explain_rows=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],

@@ -113,7 +113,7 @@ class Words:
 
     def _other_forms(self, query: Query, language: str, corpus: CorpusStatistics) -> Iterable[str]:
         """The words of the question in the forms that they have in texts of other languages, if there are any: a name
-        has another stem in a text in Spanish, and a short question may not tell its language."""
+        has another stem in a text in Spanish, and the language of a short question may be unknown."""
         names, counts, least = self._languages.values, self._language_counts, OTHER_LANGUAGE_SHARE * corpus.total
         if not any(count > least and name != language for name, count in zip(names, counts, strict=True)):
             return ()

@@ -1,5 +1,5 @@
-"""What rows can be filtered by besides kind, tags and time: source, speaker, conversation and metadata, and whether
-they tell something."""
+"""What rows can be filtered by besides kind, tags and time: source, speaker, conversation, metadata, and whether a turn
+states anything."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class Fields(SavedPart):
 
     @property
     def documents(self) -> NDArray[np.bool_]:
-        """The rows that are documents or nodes of a framework. Like chat turns they are kept as they were said."""
+        """The rows that are documents or nodes of a framework. Like chat turns they are kept verbatim."""
         return self._document.values
 
     @property
     def telling(self) -> NDArray[np.bool_]:
-        """The rows that tell something: all but chat turns that only ask, greet, thank or agree."""
+        """The rows that state something: all but chat turns that only ask, greet, thank or agree."""
         return self._telling.values
 
     def earlier_version_from_there(self, row: int) -> int | None:
@@ -123,7 +123,7 @@ class Fields(SavedPart):
     def with_metadata(
         self, checked: Mapping[str, Any], among: NDArray[np.bool_], read: ReadMetadata
     ) -> NDArray[np.bool_]:
-        """The rows whose metadata match a filter; only those `among` these are right."""
+        """The rows whose metadata match a filter. The result is only valid for the rows `among` these."""
 
         def field_mask(path: str, matches: Predicate) -> NDArray[np.bool_]:
             mask = np.full(len(among), matches(MISSING))

@@ -43,8 +43,8 @@ def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was erased in one space: the memories that were asked for, those that went with them, how many ledger
-    entries of each kind lost their text, how many embeddings were deleted, and the entry that records it."""
+    """What was erased in one space: the chosen memories, the derived ones, how many ledger entries of each kind lost
+    their text, how many embeddings were deleted, and the entry that records it."""
 
     space: str
     memories: tuple[str, ...]
@@ -85,7 +85,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
     _copy_shared_vectors(engine)
     with engine.open_index(space) as index:
         known = index.catalog.position
-        # Before other writers have to wait: it takes most of the time.
+        # Before the lock is taken, because it takes most of the time.
         entries = [entry for entry in engine.ledger.read(space) if entry.position <= known]
         with engine.write_lock, engine.ledger.transaction() as transaction:
             entries += engine.ledger.read(space, after=known)
@@ -95,7 +95,8 @@ def erase_space(engine: Engine, space: str) -> Erasure:
                 ids = [each for number, each in enumerate(catalog.ids) if not catalog.is_erased(number)]
                 hashes = index.embedded_text_hashes()
             vectors = transaction.erase(space, (), hashes)
-            # One for each memory, for whoever follows the changes; which entries are empty says the last one.
+            # One event for each memory, for readers of the changes. That all entries are empty is recorded by the last
+            # one.
             gone = [Erased(each, ()) for each in ids]
             written = engine.append(transaction, space, gone, engine.now()) if gone else []
             [emptied] = engine.signed(space, [Emptied(space)])

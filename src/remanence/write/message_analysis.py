@@ -29,7 +29,7 @@ _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _SAVE = compile_pattern("message_save", re.IGNORECASE)
 _ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
 _LEAST_NEED = 0.4
-"""The least probability with which memory is asked: an answer without it costs more than a recall in vain."""
+"""The least probability from which on a recall is advised. A missing recall costs more than a useless one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def analyze_message(text: str) -> MessageAnalysis:
 
 
 def analyze_for_recall(text: str) -> RecallAnalysis:
-    """Whether answering this message needs what is remembered, and the query for it.
+    """Whether answering this message needs a recall, and the query for it.
 
     Example:
         >>> analysis = analyze_for_recall("Hey, do you remember where my sister lives?")

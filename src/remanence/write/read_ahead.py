@@ -1,8 +1,8 @@
 """Reading many texts: a child process finds the names, claims and times of the next texts while this process stores
 those before.
 
-Only for the rules, which find the same in every process. The child does not import the caller's main module, and is no
-fork. If it cannot be started, or ends, this process reads the texts itself.
+Only for the rules, which give the same results in every process. The child does not import the caller's main module,
+and is not forked. If it cannot be started, or ends, this process reads the texts itself.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class IdentityResolver:
         return memory, settled
 
     def _kept_apart(self, version: Remembered) -> Remembered:
-        """The version, or one of another identity if it is trusted less than the memory it would revise: that one
-        stays as it is, and this becomes a memory of its own."""
+        """The version, or one of another identity if it is trusted less than the memory it would revise. That memory is
+        not changed, and this version becomes a new memory."""
         if version.trust == 1.0:
             return version
         earlier = self._resolved.get(version.identity)
@@ -67,7 +67,8 @@ class IdentityResolver:
         return replace(version, identity=digest("less trusted", version.identity, version.trust))
 
     def _says_again(self, prepared: PreparedVersion, memory: str) -> bool:
-        """Whether a text without key and date says again what had been replaced or ended meanwhile: it holds anew."""
+        """Whether a text without key and date repeats a memory that was superseded or ended since, and so is valid
+        again."""
         version, position = prepared.version, self._catalog.position
         row = self._index.current_row(memory, position)
         if row is None or not version.triples or version.key is not None or version.valid.has_bound:
