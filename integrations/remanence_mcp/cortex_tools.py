@@ -32,7 +32,7 @@ _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
 _MARK = "cortex:"
 """What the reason of a link begins with if it holds a type and metadata as JSON."""
 Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
-WindowDays = Annotated[int | None, Field(ge=1, description="Only what was told in the last so many days")]
+WindowDays = Annotated[int | None, Field(ge=1, description="Only memories told in this many last days")]
 MinScore = Annotated[float | None, Field(ge=0, description="Only memories with at least this decay score")]
 Ids = Annotated[str | list[str], Field(description="The id of a memory, or several (at most 100)")]
 PageSize = Annotated[int, Field(ge=1, le=100, description="Memories on a page")]

@@ -101,7 +101,7 @@ def timeline(
     about: Annotated[str, Field(description="A name, such as 'Alice', or the id of a memory")],
     since: Annotated[str | None, Field(description="Only what was learned at this moment or later")] = None,
     until: Annotated[str | None, Field(description="Only what was learned before this moment")] = None,
-    limit: Annotated[int, Field(ge=1, le=500, description="The last events, so many at most")] = 50,
+    limit: Annotated[int, Field(ge=1, le=500, description="How many of the last events to return at most")] = 50,
     max_tokens: MaxTokens = 2_000,
 ) -> dict[str, Any]:
     """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,

@@ -31,7 +31,7 @@ from remanence_server.state import ServerState, state_of
 
 _POLL_SECONDS = 0.25
 _HEARTBEAT_POLLS = 60
-"""After so many polls without an event a comment is sent, so that nobody on the way closes the connection."""
+"""After this many polls without an event a comment is sent, so that no proxy closes the connection."""
 _EXPORT_TYPE = "application/gzip"
 _FILE_BODY = {
     "requestBody": {

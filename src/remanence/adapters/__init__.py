@@ -4,9 +4,9 @@ An adapter imports the public names of `remanence` and this module, and nothing 
 
 lazy_getattr                          load the names of a package when they are first used
 log_and_continue                      log a failure of memory instead of raising it
-recall_for_prompt, prompt_budget      what of a space reaches the prompt for a chat message
+recall_for_prompt, prompt_budget      recall for the prompt of a chat message
 check_keep, is_kept                   which turns are stored
-reinforce, quoted_hits                count as used the memories that an answer took words from
+reinforce, quoted_hits                record as used the memories whose words an answer contains
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
 check_max_tokens, TokenCounter        token budgets
 estimate_tokens                       about how many tokens a text has
@@ -15,9 +15,9 @@ NamedEmbedder                         an embedding model of a framework, with a 
 storable_text, placeholder_text       the text under which a chat message is stored
 normalize_text                        a text without case and spacing, to find repetitions
 MAX_TEXT_LENGTH                       how much of a message is remembered
-warn_of_long_texts                    say that a message was longer
+warn_of_long_texts                    log that a message was cut off
 in_thread                             an async variant of a method
-require_view, require_space           refuse what is not a space, and to write to a view of the past
+require_view, require_space           check that an argument is a space, not a view of the past
 document_row, stored_document         documents and nodes of a framework as memories, and back
 find_documents                        documents by their ids
 remember_text, update_memory          what the tools `remember` and `update` do
@@ -167,7 +167,7 @@ def log_and_continue(log: Logger, action: str) -> Iterator[None]:
 
 
 def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str], answer: str) -> None:
-    """Count as used the memories that an answer took words from (`Space.upkeep.observe_usage`).
+    """Record as used the memories whose words an answer contains (`Space.upkeep.observe_usage`).
 
     Memories that were forgotten in the meantime are left out.
 
@@ -194,7 +194,7 @@ def check_max_tokens(max_tokens: object) -> int | None:
 
 
 def now_of(view: View) -> datetime:
-    """Return the present moment of a space, by its clock; of a view of the past, the moment it is of."""
+    """Return the present moment of a space by its clock, or the moment of a view of the past."""
     return view._now()
 
 
@@ -264,7 +264,7 @@ def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Me
 
 
 def tool_name(prefix: object, name: str) -> str:
-    """Return the name of a tool, with a prefix that tells the tools of two spaces apart.
+    """Return the name of a tool, with a prefix that distinguishes the tools of two spaces.
 
     Raises:
         InvalidInput: The prefix cannot be part of the name of a tool.

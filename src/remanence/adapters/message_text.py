@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from logging import Logger
 
 MAX_TEXT_LENGTH = 2_000_000
-"""The most characters that a memory has; adapters remember this much of a longer message."""
+"""The most characters of a memory. Adapters store this much of a longer message."""
 
 
 def storable_text(text: str, *, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:

@@ -97,7 +97,7 @@ def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
 
 
 def _document_key(identity: str) -> str:
-    """The key of the memory that a document is; short, as the ids of others may be long."""
+    """The key of the memory of a document. A long id is hashed."""
     if len(identity) > _MAX_IDENTITY_LENGTH:
         identity = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
     return f"document:{identity}"
@@ -118,7 +118,7 @@ def _as_json(value: Mapping[str, Any], document_id: str) -> dict[str, Any]:
 
 
 def _plain_number(value: Any) -> Any:
-    """A number of numpy as one of Python."""
+    """A numpy scalar as a Python number."""
     if callable(getattr(value, "item", None)) and getattr(value, "ndim", None) == 0:
         return value.item()
     raise ValueError(f"{value!r} is of type {type(value).__name__}")

@@ -75,10 +75,10 @@ class Admin(AdminView):
     acheck = in_thread(check)
 
     def rebuild_collection(self) -> str:
-        """Make the collection of a shared Qdrant again, with the settings that this space was opened with.
+        """Rebuild the collection of a shared Qdrant with the settings that this space was opened with.
 
-        All points are copied, those of other spaces and ledgers too, while everybody reads and writes; then the new
-        collection takes the place of the old one in one step.
+        All points are copied, those of other spaces and ledgers too. Others can read and write during the copy. Then
+        the new collection replaces the old one in one step.
 
         Returns:
             The name of the new collection, which is behind the same alias as the old one.

@@ -97,8 +97,8 @@ def open(
             contains index files only.
         vectors: A `VectorStores` in place of the Qdrant engine.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
-        day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text does not tell. Left out: as
-            in the other texts of the space; without any that tell, by the language of the text.
+        day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
+            in the other texts of the space; if all are ambiguous, by the language of the text.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
         cache: With an address: the folder for index and vector files, which may be lost at any time. Left out: where
             the platform keeps such files, such as ~/.cache/remanence.
@@ -108,8 +108,8 @@ def open(
             answer is stored without a vector, which is made later. None: no limit.
         trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
             `TrustRules`.
-        redact: True takes keys, passwords and card numbers out of texts and metadata before they are stored, and
-            records in `meta["redacted"]` how many there were. A function does it in its own way.
+        redact: True removes keys, passwords and card numbers from texts and metadata before they are stored, and
+            records in `meta["redacted"]` how many there were. Or a function from a text to the redacted text.
         signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
 
@@ -411,7 +411,7 @@ def _shared_stores(
 
 
 def _places(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> tuple[str | None, Path | None]:
-    """How the location is shown, and the folder for index and vector files."""
+    """The location as shown to users, and the folder for index and vector files."""
     if location is not None and is_address(location):
         shown = getattr(ledger, "name", str(location))
         return shown, cache_folder(cache, ledger.get_meta("id") or space_hash(shown))

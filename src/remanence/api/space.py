@@ -106,12 +106,12 @@ class Space(View):
             meta: Anything of yours that can be written as JSON.
             now: When it was told (`Memory.told_at`). The ledger's own time of it is never earlier than the last one
                 of this space.
-            passages: Ranges (start, end) of the text that are searched each by itself, by words and by meaning;
-                the best counts. An empty list: no query finds it. Left out: a long text is split by length.
-            strength: 1 to 2, by which its decay score is multiplied: 1.5 for what matters, 2 for what must not fade.
+            passages: Ranges (start, end) of the text that are searched separately, by words and by meaning; the best
+                one counts. An empty list: no query finds it. Left out: a long text is split by length.
+            strength: A factor of its decay score, 1 to 2: 1.5 for important memories, 2 for those that must not fade.
             trust: How far its source is trusted: "trusted", "user", "tool", "web", a level of your own, or a number
-                from 0 to 1. Left out: as `open(trust=...)` says. What is trusted less never closes what is trusted
-                more.
+                from 0 to 1. Left out: as `open(trust=...)` says. A less trusted memory never supersedes or ends a more
+                trusted one.
 
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.

@@ -79,7 +79,7 @@ class Upkeep(UpkeepReports):
     def observe_usage(
         self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
     ) -> list[TouchReport]:
-        """Record that memories were of use.
+        """Record that memories were used.
 
         Args:
             ids: The memories or their ids.
@@ -124,7 +124,7 @@ class Upkeep(UpkeepReports):
             dry_run: True only plans. False also applies the plan.
             how: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
-            limit: Hide at most so many.
+            limit: Hide at most this many.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
@@ -158,10 +158,10 @@ class Upkeep(UpkeepReports):
 
         Args:
             mode: "preview" shows what "apply" does. "link" plans to link every two of the memories instead of merging
-                them, also where a merge needs a person's look.
+                them, also those that a person should review before a merge.
             dry_run: True only plans. By default this follows from the mode: False for "apply".
-            clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
-                default those that are similar enough and have a new memory.
+            clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
+                them. By default those that are similar enough and have a new memory.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:

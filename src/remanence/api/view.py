@@ -41,7 +41,7 @@ Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 Include = Literal["archive", "vault", "review"]
 _INCLUDES: tuple[Include, ...] = get_args(Include)
 _REVIEW_DEPTH = 50
-"""Among how many hits memories are looked for that are about to fade."""
+"""How many hits are searched for memories that are about to fade."""
 _LISTED = tuple(status for status in LISTED if status not in ("erased", "all"))
 
 
@@ -107,20 +107,19 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
-            telling: Only what tells something: no chat turn that only asks, greets, thanks or agrees.
-            exclude_texts: Texts that you have already, such as the messages of a prompt; they are not returned.
-            since: Only what was told at this moment or later: "7 days ago". `during` is about when it was true.
-            min_score: Only hits with at least this score.
+            telling: Leave out chat turns that only ask, greet, thank or agree. exclude_texts: Texts that you have
+            already, such as the messages of a prompt; they are not returned. since: Only what was told at this moment
+            or later: "7 days ago". `during` is about when it was true. min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
                 They count if the question refers to them: "What should she avoid?".
             min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own,
                 or a number from 0 to 1. What is trusted less is ranked lower anyway.
-            without: Answer as if these sources, observers or conversations had never spoken: what they said and what
-                was derived from it alone is left out, and what they replaced holds.
+            without: Answer as if these sources, observers or conversations did not exist: their memories and those
+                derived from them alone are left out, and what they superseded is current.
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                taken in by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
+                stored by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
                 down that are about to fade; their reasons say so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
@@ -183,7 +182,7 @@ class View(Facet):
             return replace(found, as_of=self._moment, hits=found.hits[:most])
         try:
             settings = UpkeepSettings.from_env()
-        except InvalidInput as error:  # what upkeep cannot read must not cost the answer
+        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
             return replace(found, missing={**found.missing, "usage": str(error)}, hits=found.hits[:most])
         with self._engine.open_index(self.name) as index:
             hits = with_usage(index, found.hits, at, settings)
@@ -273,13 +272,10 @@ class View(Facet):
         Args:
             status: Only memories of this status: "current", "superseded", "expired", "archived",
                 "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
-            kinds: Only memories of these kinds, as for `recall`. So are the others:
-            tags: Only memories with all of these tags.
-            source: Only what comes from this source.
-            speaker: Only what this person said or saw.
-            conversation: Only turns of this conversation, and facts found in them.
-            meta: Only memories whose `meta` match.
-            since: Only what was told at this moment or later.
+            kinds: Only memories of these kinds. This and the following filters are as for `recall`. tags: Only memories
+            with all of these tags. source: Only what comes from this source. speaker: Only what this person said or
+            saw. conversation: Only turns of this conversation, and facts found in them. meta: Only memories whose
+            `meta` match. since: Only what was told at this moment or later.
 
         Raises:
             InvalidInput: There is no such status, or a filter is not valid.

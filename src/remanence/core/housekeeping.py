@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
 _QUIET_SECONDS = 1.0
-"""An index is rebuilt when nothing was erased for so long, so that a series of erasures causes one rebuild."""
+"""An index is rebuilt when nothing was erased for this long, so that a series of erasures causes one rebuild."""
 _MAX_WAIT_SECONDS = 30.0
 """The longest time to wait for such a pause."""
 _MAX_EMBEDDING_PAUSE = 300.0

@@ -135,7 +135,7 @@ class Projection:
 
     @property
     def is_large(self) -> bool:
-        """Whether rebuilding it takes so long that it is done beside the one in use."""
+        """Whether a rebuild takes so long that it is done while the present index stays in use."""
         return len(self.catalog) > _MAX_REBUILT_AT_ONCE
 
     def catch_up(self, head: int | None = None) -> None:

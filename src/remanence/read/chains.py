@@ -25,7 +25,7 @@ MAX_CHAINS = 8
 MIN_GAIN = 0.5
 """By how much a chain must be a better answer than each of its parts, in log odds."""
 _FIRST_HITS = 6
-"""A chain begins with one of so many hits."""
+"""A chain begins with one of the first hits, up to this many."""
 _ANSWERS_ALONE = 0.5
 """A hit with a higher probability begins a chain only if the question names somebody or something in it. Otherwise the
 two may answer together only because the first one does."""

@@ -26,7 +26,7 @@ ACCESSES: tuple[Access, ...] = ("read", "write", "admin")
 ALL_SPACES = "*"
 _PREFIX = "rem"
 _KNOWN_SECONDS = 1.0
-"""How long a token that was found valid is not looked up again: so long another process's revocation may take."""
+"""How long a valid token is cached. A revocation by another process may take this long."""
 _MAX_KNOWN = 1_000
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (

@@ -140,7 +140,7 @@ class VectorCodes:
                 return self._best(question, slots, limit)
         distances = self._distances(question, allowed, slots)
         bound = _smallest_bound(distances, _FIRST_SCORED * limit)
-        if bound < _EXCLUDED:  # otherwise so few are allowed that all of them are scored
+        if bound < _EXCLUDED:  # otherwise few are allowed, and all of them are scored
             first = np.flatnonzero(distances <= bound)
             last = _lowest_of_highest(
                 self._scores(question, first if slots is None else slots[first]), min(limit, _SURE)

@@ -82,7 +82,7 @@ DECAY_MODELS: Mapping[str, Callable[[float], float]] = {
 
 
 def retention(model: str, days: float, half_life: float) -> float:
-    """The share that is left after so many days."""
+    """The share that is left after this many days."""
     return max(_MIN_RETENTION, DECAY_MODELS[model](max(0.0, days) / half_life))
 
 

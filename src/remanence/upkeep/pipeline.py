@@ -222,14 +222,14 @@ class Schedule:
         return self._thread.is_alive() and not self._stopped.is_set()
 
     def stop(self, wait: float = 5.0) -> None:
-        """Start no new call, and wait at most so many seconds for the current one."""
+        """Start no new call, and wait at most this many seconds for the current one."""
         self._stopped.set()
         if self._thread is not threading.current_thread():
             self._thread.join(wait)
 
 
 def repeat(work: Callable[[], object], every: float, wait: Callable[[float], bool]) -> None:
-    """Call a function again and again; `wait` sleeps for so many seconds, and returns True to stop."""
+    """Call a function repeatedly; `wait` sleeps for this many seconds, and returns True to stop."""
     while True:
         try:
             work()
