@@ -47,7 +47,7 @@ _MAX_INDEXED_LENGTH = 2_000_000
 
 
 class IndexedText(NamedTuple):
-    """The text by which an item is found, and the ranges of it that are searched each by itself."""
+    """The text by which an item is found, and the ranges of it that are searched separately."""
 
     text: str
     passages: list[tuple[int, int]]

@@ -184,7 +184,7 @@ def space_of_user(root: Space, right: Right) -> GrantOf:
     """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
 
     The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of
-    two of them with the same subject are told apart by the issuer.
+    two of them with the same subject are distinguished by the issuer.
     """
 
     def grant_of(token: AccessToken | None) -> Grant | None:

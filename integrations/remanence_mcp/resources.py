@@ -94,7 +94,7 @@ def add_prompts(server: MCPServer[Any]) -> None:
 
 
 def _read(read: Callable[[], str]) -> str:
-    """Read a resource; what goes wrong is told to the client."""
+    """Read a resource; errors are reported to the client."""
     try:
         return read()
     except NotFound as error:

@@ -1,4 +1,4 @@
-"""The MCP server: each call uses the space of its caller, and each error tells the model what to do next."""
+"""The MCP server: each call uses the space of its caller, and each error says what the model should do next."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
     state, caller, opened = await space_of(request, space, "write")
     digest = hashlib.blake2b()
     with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
-        # The ending tells its kind; the rest of the name is the caller's, and is not a path here.
+        # The ending decides its kind. The rest of the name comes from the caller, and is not used as a path.
         path = Path(folder, "file" + Path(arguments.name.replace("\\", "/")).suffix[:20])
         with path.open("wb") as file:
             async for chunk in request.stream():

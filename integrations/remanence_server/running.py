@@ -18,7 +18,7 @@ from remanence_server.state import ServerState
 
 
 class _Server(uvicorn.Server):
-    """Tells the application at once when the server is told to end, so that event streams end."""
+    """Notifies the application as soon as the server is asked to stop, so that event streams end."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)

@@ -166,7 +166,7 @@ class Admin(AdminView):
             user: Import only what belongs to this user, or is in a namespace with this part.
             users: What to do with the memories of several users: "separate" gives each a space below this one,
                 such as `space.child("users", "bob")`; "together" imports all into this one.
-            branches: Also take messages of a chat that were edited or answered anew, with the tag "other-branch".
+            branches: Also take messages of a chat that were edited or answered again, with the tag "other-branch".
             observed_by: The name of the user in a chat; "I" in what they wrote is this person.
             progress: True shows a progress bar; a function is called with (done, total).
 

@@ -109,7 +109,7 @@ def open(
         trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
             `TrustRules`.
         redact: True removes keys, passwords and card numbers from texts and metadata before they are stored, and
-            records in `meta["redacted"]` how many there were. Or a function from a text to the redacted text.
+            records in `meta["redacted"]` how many there were. Or a function from a text to a `Redaction`.
         signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
 

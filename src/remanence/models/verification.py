@@ -100,8 +100,8 @@ def said_time(text: str, chunk: Chunk, at: datetime) -> Window | None:
 def said_ends(
     ends: Iterable[Triple], triples: Sequence[Triple], chunk: Chunk, turns: Sequence[int]
 ) -> Iterator[Triple]:
-    """Those of these claims of whose end the turns speak: the rules read it there, or the turns name the matter and say
-    that something changed, or the fact has another value for it."""
+    """Those of these claims that end according to the turns: the rules find the end there, or the turns name the topic
+    and say that something changed, or the fact has another value for it."""
     said = " ".join(piece.utterance.text for piece in chunk.pieces if piece.turn in turns)
     words = set(tokens(said))
     ended = claims_in(chunk).ended
@@ -203,7 +203,7 @@ def _is_denied_claim(triple: Triple, claims: SourceClaims) -> bool:
 
 
 def _is_role(predicate: str) -> bool:
-    return predicate.endswith("_of")  # relationships may be told from either side
+    return predicate.endswith("_of")  # a relationship may be stated from either side
 
 
 def _names_other_subject(text: str, nearest: Sequence[_Clause]) -> bool:

@@ -32,7 +32,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PendingErasure:
-    """Where text of erased memories may still be: what it is, where, and when it will be gone."""
+    """Where text of erased memories may still be: what it is, where, and when it will be removed."""
 
     what: str
     where: str

@@ -331,7 +331,7 @@ class ReextractRequest(Request):
 
 
 class ExportRequest(Request):
-    """What an export has besides the entries of the space."""
+    """What an export contains in addition to the entries of the space."""
 
     children: bool = False
     vectors: bool = False

@@ -1,7 +1,7 @@
 """Claude exports: `conversations.json`, `projects.json` and `memories.json` in a zip file, a folder or alone.
 
 Taken are what the user wrote and what Claude answered, texts that were pasted or attached, the instructions and
-documents of projects, and what Claude had noted in its own memory. What an object is, its fields tell.
+documents of projects, and what Claude had noted in its own memory. The kind of an object follows from its fields.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ class _Import:
 
 
 def _stamped(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The fields with a digest of themselves. When a note was told is not in it: copying a file changes its time."""
+    """The fields with their digest. The time of a note is not part of it, as copying a file changes its time."""
     given = {name: value for name, value in fields.items() if value is not None}
     content = digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
     return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: {"from": kind, "digest": content}}}

@@ -62,7 +62,7 @@ class JsonFiles:
         return [name for name in self._sizes if not name.startswith("__MACOSX/") and not _base(name).startswith("._")]
 
     def select(self, wanted: Callable[[str], bool]) -> list[str]:
-        """The names for which `wanted` is true; a file by itself is always one of them."""
+        """The names for which `wanted` is true; a single file is always one of them."""
         names = self.names
         return names if self._path.is_file() and self._zip is None else [name for name in names if wanted(name)]
 
