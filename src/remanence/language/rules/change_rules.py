@@ -77,7 +77,7 @@ def may_replace(new: Memory, old: Memory) -> bool:
 
 
 def is_likely(new: Memory, old: Memory) -> bool:
-    """Whether it speaks of a change, or both are on one topic, so that a reader need not be very sure.
+    """Whether it names a change, or both are on one topic. Then a reader needs less confidence.
 
     >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
     >>> is_likely(Memory("2", "main", "Alice eats olives by the bowl.", observed_by="Alice"), old)
@@ -156,7 +156,7 @@ def _names_subject(memory: Memory, name: str) -> bool:
 
 
 def _speaks_of_change(memory: Memory) -> bool:
-    """Whether a text tells an end, or a state as it is now. What happened once without an end changes no state."""
+    """Whether a text states an end, or a present state. A single event that ends nothing changes no state."""
     if _tells_end(memory.text):
         return True
     return memory.kind != "episode" and _NOW.search(memory.text) is not None
@@ -168,7 +168,7 @@ def _tells_end(text: str) -> bool:
 
 
 def share_topic(one: str, other: str) -> bool:
-    """Whether two texts have the beginning of a word in common that tells a topic, or a tag."""
+    """Whether two texts share a tag, or the beginning of a topic word."""
     if not _topic_words(one).isdisjoint(_topic_words(other)):
         return True
     return not set(tags_of(one)).isdisjoint(tags_of(other))
@@ -194,7 +194,7 @@ def _subjects(memory: Memory) -> set[str]:
     speaker = memory.observed_by or SELF
     names = [name for name in find_sentence_names(memory.text, speaker) if name.start < _SUBJECT_CHARS]
     people = [name for name in names if name.kind == "person"]
-    if not people or people[0].start > _SUBJECT_CHARS // 2:  # of a thing the speaker tells what concerns the speaker
+    if not people or people[0].start > _SUBJECT_CHARS // 2:  # a statement about a thing is attributed to the speaker
         things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
         return {*things, normalize_name(speaker)}
     found = {normalize_name(people[0].text)}

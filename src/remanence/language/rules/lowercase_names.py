@@ -68,7 +68,7 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
 
 @lru_cache(1 << 14)
 def _is_ordinary(word: str) -> bool:
-    """Whether a piece of text between spaces is not a name, whatever stands around it."""
+    """Whether a piece of text between spaces is not a name, in any context."""
     lower = word.strip(".,;:!?()").removesuffix("'s").removesuffix("’s")
     return lower not in FIRST_NAMES and (len(lower) < _MIN_UNKNOWN or not lower.isalpha() or is_common_word(lower))
 

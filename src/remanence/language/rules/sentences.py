@@ -16,7 +16,7 @@ from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
 MAX_SENTENCE_CHARS = 600  # a longer sentence is a table or a text without full stops
-_MAX_SMALL_TALK_CHARS = 400  # a longer turn tells something
+_MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
 
 STATUS_PATTERN = load_pattern("status")
 """What somebody is, in one word."""
@@ -120,7 +120,7 @@ def is_question(sentence: str) -> bool:
 
 
 def tells_something(text: str) -> bool:
-    """Whether a chat turn tells something; one that only asks, requests, greets, thanks or agrees does not.
+    """Whether a chat turn states something; one that only asks, requests, greets, thanks or agrees does not.
 
     >>> tells_something("Hi! What am I allergic to?"), tells_something("I keep kosher, so what can I eat?")
     (False, True)

@@ -124,7 +124,7 @@ def skip_adverbs(words: Sequence[Word], at: int) -> int:
 
 
 def names_something(phrase: str) -> bool:
-    """Whether a phrase has a name, an identifier or a number, which tells what exactly is meant."""
+    """Whether a phrase is specific: it has a name, an identifier or a number."""
     return any(
         word[0].isupper() or word[0].isdigit() or word[0] in "$€£#" or word in _NUMBERS or is_identifier(word)
         for word in phrase.split()

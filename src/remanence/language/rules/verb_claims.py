@@ -75,7 +75,7 @@ _PLAIN_OBJECT = re.compile(r"[a-z][a-z-]*(?: [a-z-]+){0,2}")
 _ROLE_OF = re.compile(r"(?P<noun>[a-z-]+(?: [a-z-]+)?) of (?:the |our )?(?P<value>.+)")
 _SPACE = re.compile(r"\W+")
 _COMPOUNDING = word_set("in on at to into for with from within")
-"""Prepositions after an object in plain words that tell what is meant: "has offices in Lyon", "drops support for X"."""
+"""Prepositions after an object in plain words that make it specific: "has offices in Lyon", "drops support for X"."""
 _MAX_PREPOSITIONS = 3
 
 
