@@ -91,11 +91,11 @@ class Housekeeper:
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
         self._embed_descriptions(engine)
-        unmended = [space for space, index in engine.open_indexes() if index.vectors.needs_mending]
-        for space in unmended:
+        to_repair = [space for space, index in engine.open_indexes() if index.vectors.needs_repair]
+        for space in to_repair:
             with engine.open_index(space) as index:
-                index.vectors.mend(index.lock)
-        return not is_clean or bool(unmended or _stale_spaces(engine))
+                index.vectors.repair(index.lock)
+        return not is_clean or bool(to_repair or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""

@@ -334,7 +334,7 @@ class Projection:
         self.links = Links(self.catalog)
         self.journal = Journal()
         self.usage = Usage()
-        self.graph = EntityGraph(self._vector_loader, self.names, self.fields.earlier_version_from_there)
+        self.graph = EntityGraph(self._vector_loader, self.names, self.fields.earlier_version_of_same_origin)
         self.times = Times()
         built_in: list[Signal] = [self.words, self.vectors, self.times, self.graph]
         signals = [*built_in, *map(deepcopy, self._extra_signals)]

@@ -89,11 +89,11 @@ class Speakers:
     def find(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
         """The speaker that a name means, among those with a turn up to the last visible row: the one with this name
         (`number`), or else the only one with this word in the name."""
-        if number is not None and self._has_spoken(number, visible):
+        if number is not None and self._has_turn(number, visible):
             return number
-        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_spoken(other, visible)]
+        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_turn(other, visible)]
         return found[0] if len(found) == 1 else None
 
-    def _has_spoken(self, number: int, visible: NDArray[np.bool_]) -> bool:
+    def _has_turn(self, number: int, visible: NDArray[np.bool_]) -> bool:
         first = self._first_row.get(number)
         return first is not None and bool(visible[first:].any())

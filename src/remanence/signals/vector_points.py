@@ -193,21 +193,21 @@ class VectorPoints:
         return np.flatnonzero(~_are_stored(points, hashes, stored))
 
     @property
-    def needs_mending(self) -> bool:
-        """Whether `mend` has something to do now or later."""
+    def needs_repair(self) -> bool:
+        """Whether `repair` has something to do now or later."""
         if self._shared is None:
             return self.has_undeleted
         audit = self._audit_at is not None and time.monotonic() >= self._audit_at
         return audit or self._must_compare or bool(self.unreachable or self.incomplete or self.has_undeleted)
 
-    def mend(self, lock: AbstractContextManager[Any]) -> None:
+    def repair(self, lock: AbstractContextManager[Any]) -> None:
         """Make the store complete in the background: callers wait only while `lock`, that of the index, is held."""
         shared = self._shared
         if shared is None:
             with lock:
                 self.retry()
             return
-        if not self.needs_mending or (self.unreachable is not None and time.monotonic() < self._retry_at):
+        if not self.needs_repair or (self.unreachable is not None and time.monotonic() < self._retry_at):
             return
         with lock:  # what is added later does not change these two, and what is erased replaces them
             points, hashes, position = self._points.values, self._hashes.values, self._position()

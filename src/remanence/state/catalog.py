@@ -260,7 +260,7 @@ class Catalog(SavedPart):
             changed[place] = row is not None and opened[row] > positions[place]
         return changed
 
-    def held_by(self, moment: datetime) -> NDArray[np.bool_]:
+    def begun_by(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded."""
         learned = self._recorded.values[self._text_row.values]
         starts = np.where(self._valid_from.values == OPEN_START, learned, self._valid_from.values)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.rules.sentences import tells_something
+from remanence.language.rules.sentences import has_statement
 from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
 from remanence.state.columns import GROWING, INTERNED, ITEMS, Column, Interner, SavedPart
@@ -69,7 +69,7 @@ class Fields(SavedPart):
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
         self._telling.extend(
-            [version is None or version.turn is None or tells_something(version.text) for version in versions]
+            [version is None or version.turn is None or has_statement(version.text) for version in versions]
         )
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
@@ -89,7 +89,7 @@ class Fields(SavedPart):
         """The rows that state something: all but chat turns that only ask, greet, thank or agree."""
         return self._telling.values
 
-    def earlier_version_from_there(self, row: int) -> int | None:
+    def earlier_version_of_same_origin(self, row: int) -> int | None:
         """The row of the previous version of a memory, if it has the same source, speaker and conversation."""
         earlier = self._catalog.previous_row(row)
         columns = self._source.values, self._speaker.values, self._conversation.values

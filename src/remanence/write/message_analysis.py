@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core import inputs
-from remanence.language.message_need import need_of_memory, telling_words
+from remanence.language.message_need import evidence_words, need_of_memory
 from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import compile_pattern
 from remanence.language.rules.sentences import is_question, is_request
@@ -123,7 +123,7 @@ def _recall_verdict(head: str, query: str, names: Sequence[str]) -> tuple[bool, 
         return False, 0.6, "it tells something and asks nothing"
     if need < _LEAST_NEED:
         return False, 1 - need, "nothing in it asks for something personal"
-    words = ", ".join(repr(word) for word in telling_words(head))
+    words = ", ".join(repr(word) for word in evidence_words(head))
     return True, need, f"it sounds personal: {words}" if words else "it sounds personal"
 
 

@@ -46,7 +46,7 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
     for source in sources:
         names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
         pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, names)]
-        pairs += _said_before(index, source.text, names)
+        pairs += _after_full_name(index, source.text, names)
         if source.turn is None or source.turn.speaker == SELF:
             pairs += _relatives(known, source.text, names, now)
         for pair in pairs:
@@ -104,7 +104,7 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
         yield text[max(0, start - _CHARS_BEFORE) : start], end
 
 
-def _said_before(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
+def _after_full_name(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
     """A first name, and the only full name that begins with it, if the full name occurred in an earlier text: "Petra
     Lang …", then "Petra"."""
     spellings, kinds = index.names.spellings, index.names.kinds

@@ -68,7 +68,7 @@ def may_replace(new: Memory, old: Memory) -> bool:
     """
     if _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
         return False
-    if _TODAY.search(new.text) and not _tells_end(new.text):
+    if _TODAY.search(new.text) and not _states_end(new.text):
         return False
     kin, other_kin = _KIN.match(new.text), _KIN.match(old.text)
     if kin and other_kin and kin[2] == other_kin[2] and kin[1] != other_kin[1]:
@@ -83,7 +83,7 @@ def is_likely(new: Memory, old: Memory) -> bool:
     >>> is_likely(Memory("2", "main", "Alice eats olives by the bowl.", observed_by="Alice"), old)
     True
     """
-    return _speaks_of_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
+    return _names_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
@@ -122,7 +122,7 @@ def remainder(new: Memory, old: Memory) -> str | None:
         names = _NAME_JOINT.split(listed["names"])
         ended = [name for name in names if re.search(rf"\b{re.escape(name)}\b", first_clause)]
         left = [name for name in names if name not in ended]
-        if not ended or not left or not _tells_loss(new):
+        if not ended or not left or not _states_loss(new):
             return None
         joined = " and ".join(filter(None, (", ".join(left[:-1]), left[-1])))
         counted = f"{_count_of(len(left))} {_one_of(listed['noun'], len(left))}" if listed["count"] else ""
@@ -135,8 +135,8 @@ def remainder(new: Memory, old: Memory) -> str | None:
     return f"{kept}{place['end']}" if _DOES_SOMETHING.search(kept) and _ONLY_PLACE.search(new.text) else None
 
 
-def _tells_loss(memory: Memory) -> bool:
-    return _tells_end(memory.text) or _GONE.search(memory.text) is not None
+def _states_loss(memory: Memory) -> bool:
+    return _states_end(memory.text) or _GONE.search(memory.text) is not None
 
 
 def _count_of(number: int) -> str:
@@ -155,14 +155,14 @@ def _names_subject(memory: Memory, name: str) -> bool:
     )
 
 
-def _speaks_of_change(memory: Memory) -> bool:
+def _names_change(memory: Memory) -> bool:
     """Whether a text states an end, or a present state. A single event that ends nothing changes no state."""
-    if _tells_end(memory.text):
+    if _states_end(memory.text):
         return True
     return memory.kind != "episode" and _NOW.search(memory.text) is not None
 
 
-def _tells_end(text: str) -> bool:
+def _states_end(text: str) -> bool:
     left = _LEFT.search(text)
     return (left is not None and not LEFT_FOR_THE_DAY.match(text, left.end())) or _END.search(text) is not None
 

@@ -119,10 +119,10 @@ def is_question(sentence: str) -> bool:
     return "?" in sentence[-4:] or _QUESTION.match(sentence) is not None
 
 
-def tells_something(text: str) -> bool:
+def has_statement(text: str) -> bool:
     """Whether a chat turn states something; one that only asks, requests, greets, thanks or agrees does not.
 
-    >>> tells_something("Hi! What am I allergic to?"), tells_something("I keep kosher, so what can I eat?")
+    >>> has_statement("Hi! What am I allergic to?"), has_statement("I keep kosher, so what can I eat?")
     (False, True)
     """
     if len(text) > _MAX_SMALL_TALK_CHARS:

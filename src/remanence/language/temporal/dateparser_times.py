@@ -106,7 +106,7 @@ def translate_in_any_language(text: str) -> list[TranslatedTime]:
     []
     """
     words = plain_words(text)
-    if _telling_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
+    if _evidence_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
         # As nearly all texts in English.
         found = translate_times(text, words, may_have_anchor=False)
         if found or SHARED_ANCHORS.isdisjoint(words) or not _DOTTED_DAY.search(text):
@@ -409,7 +409,7 @@ def _supplements() -> Mapping[str, Mapping[str, Sequence[str]]]:
 
 
 @lru_cache(1)
-def _telling_words() -> frozenset[str]:
+def _evidence_words() -> frozenset[str]:
     """The words that are a part of a time in another language, and no words of English."""
     return ANCHORS.union(_time_words())
 
