@@ -1,10 +1,11 @@
-"""Different names of one person, found in texts and registered as names of one entity. This can be undone.
+"""Names that belong to one person by what is told: registered as names of one entity, which can be undone.
 
-1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`). 2. A short form with the same surname:
-Liz Nwosu and Elizabeth Nwosu. 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid
-Solheim, and Solheim. 4. A first name in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head
-of sales"; or in a later text, if nobody else has it and the text does not introduce another person. 5. The words that
-introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
+1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
+2. A short form with the same surname: Liz Nwosu and Elizabeth Nwosu.
+3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
+4. A first name in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head of sales"; or in a
+   later text, if nobody else has it and the text does not say that another is meant.
+5. The words that introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
 
 A name that is also a place, a firm or an ordinary word is left alone.
 """
@@ -46,7 +47,7 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
     for source in sources:
         names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
         pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, names)]
-        pairs += _after_full_name(index, source.text, names)
+        pairs += _said_before(index, source.text, names)
         if source.turn is None or source.turn.speaker == SELF:
             pairs += _relatives(known, source.text, names, now)
         for pair in pairs:
@@ -77,8 +78,7 @@ def _by_fullest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str
 
 
 def _in_one_text(text: str, names: list[str]) -> Iterator[AliasPair]:
-    """A first name, and the only full name in the text that begins with it; not "my sister Ana", which introduces
-    another person."""
+    """A first name, and the only full name of the text with it; not "my sister Ana", who is introduced herself."""
     for name in names:
         if _is_introduced(text, name):
             continue
@@ -88,8 +88,7 @@ def _in_one_text(text: str, names: list[str]) -> Iterator[AliasPair]:
 
 
 def _is_introduced(text: str, name: str) -> bool:
-    """Whether a text introduces a person of this name: "my sister Ana", "Ana, my sister", "Ana from work", "another
-    Ana"."""
+    """Whether a text says itself who is meant: "my sister Ana", "Ana, my sister", "Ana from work", "another Ana"."""
     return any(
         (_INTRODUCED_BEFORE.search(before) and not _FULL_NAME.match(text, end)) or _INTRODUCED_AFTER.match(text, end)
         for before, end in _occurrences(text, name)
@@ -104,9 +103,8 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
         yield text[max(0, start - _CHARS_BEFORE) : start], end
 
 
-def _after_full_name(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
-    """A first name, and the only full name that begins with it, if the full name occurred in an earlier text: "Petra
-    Lang …", then "Petra"."""
+def _said_before(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
+    """A first name, and the only full name with it, if the full name was said first: "Petra Lang …", then "Petra"."""
     spellings, kinds = index.names.spellings, index.names.kinds
     for name in names:
         own = index.names.number(name)
@@ -119,8 +117,8 @@ def _after_full_name(index: Index, text: str, names: list[str]) -> Iterator[Alia
 
 
 def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
-    """The name of a relative of the writer, and the words that introduce it: "my sister Ana" is Ana. A second relative
-    with that name is not joined."""
+    """The name of a relative of whoever writes, and the words that introduce it: "my sister Ana" is Ana. A second
+    relative with that name gets none."""
     for name in names:
         told = [
             _OWN_RELATIVE.search(before) for before, end in _occurrences(text, name) if not _FULL_NAME.match(text, end)
