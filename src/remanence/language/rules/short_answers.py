@@ -10,7 +10,7 @@ import re
 
 from remanence.language.rules.answer_wording import OWN_SENTENCE, Answer, lower_first, upper_first
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
-from remanence.language.rules.wh_answers import WH_FORMS
+from remanence.language.rules.wh_answers import wh_statement
 from remanence.language.rules.yes_no_answers import POLAR, PolarQuestion, polar_statements
 from remanence.language.text import split_sentences
 
@@ -36,11 +36,9 @@ def answer_statements(question: str, answer: str) -> list[str]:
     if verbs:
         chosen = [verb for verb in verbs.groups() if parsed.rest.lower().startswith(verb.lower())]
         return [f"I {parsed.rest}"] if chosen else []
-    for pattern, build in WH_FORMS:
-        found = pattern.fullmatch(asked)
-        if found:
-            statement = build(found, parsed) if parsed.rest or parsed.is_yes is False else ""
-            return [upper_first(statement)] if statement else []
+    statement = wh_statement(asked, parsed)
+    if statement is not None:
+        return [upper_first(statement)] if statement else []
     form = POLAR.fullmatch(asked)
     if form is None or _OFFER.match(asked):
         return _in_own_words(asked, answer, parsed)

@@ -21,6 +21,17 @@ from remanence.language.rules.answer_wording import (
 from remanence.language.rules.lexicon import load_pattern
 
 
+def wh_statement(asked: str, answer: Answer) -> str | None:
+    """The statement of an answer to a question with a question word: "" if it settles nothing, None if this is another
+    question. Only "how many" and "how often" are answered by "no"."""
+    for pattern, build in _WH_FORMS:
+        found = pattern.fullmatch(asked)
+        if found:
+            settles = answer.rest or (answer.is_yes is False and build in (_how_many, _how_often))
+            return build(found, answer) if settles else ""
+    return None
+
+
 def _occupation(found: re.Match[str], answer: Answer) -> str:
     subject = to_first_person(found["subject"])
     subject = "I" if subject == "my" else subject
@@ -167,7 +178,7 @@ _DAY_FIRST = re.compile(
 _HERE = ("here", "there", "abroad", "home", "nowhere", "everywhere")
 _HELPER = r"(?P<helper>[Dd]o|[Dd]oes|[Dd]id)"
 _Builder = Callable[[re.Match[str], Answer], str]
-WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
+_WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     (re.compile(rf"[Ww]hat (?:do|does) {SUBJECT} do(?: for (?:a living|work))?"), _occupation),
     (re.compile(rf"(?:[Ww]hat(?: is|['’]s)|[Aa]nd) {_OF_SUBJECT} (?:job|profession|occupation)"), _occupation),
     (re.compile(r"[Ww]hat (?:should|shall|can|do|may) I call you"), _called),
