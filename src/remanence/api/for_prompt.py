@@ -1,7 +1,8 @@
-"""Recall for the prompt of a chat message: only memories that help, without repetitions, within a token budget. For a
-message that needs no memory, nothing is recalled. A message that refers to the turns before it is searched for together
-with them. These hits are left out: turns that state nothing, texts that are in the prompt already, repetitions, and
-memories that would not help.
+"""Recall for the prompt of a chat message: only memories that help, without repetitions, within a token budget.
+
+For a message that needs no memory, nothing is recalled. A message that refers to the turns before it is searched for
+together with them. These hits are left out: turns that state nothing, texts that are in the prompt already,
+repetitions, and memories that would not help.
 """
 
 from __future__ import annotations

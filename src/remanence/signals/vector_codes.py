@@ -2,7 +2,7 @@
 
 Each vector has 254 bits, the signs of its products with 254 fixed random directions, and one byte for each dimension.
 The number of bits in which two vectors differ estimates the angle between them: its mean is `254 * angle / pi`, and it
-is distributed like the number of heads in 254 throws of a coin. So the bits of all vectors are compared with those of
+varies like the number of heads in 254 throws of a biased coin. So the bits of all vectors are compared with those of
 the question; the most likely ones are scored by their bytes, which gives a lower bound for the fiftieth; then all that
 may be as near are scored. How many those are depends on the question: few if it has clear neighbours, a third of all if
 everything is equally far. Filters are applied before anything is compared, so recall is the same under every filter.
