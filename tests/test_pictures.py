@@ -28,7 +28,7 @@ from remanence.graph.pictures.svg import graph_svg
 from remanence.graph.pictures.timeline_picture import timeline_svg
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
-from remanence.schema.pictures import LETTER_WIDTH
+from remanence.schema.notebook_pictures import LETTER_WIDTH
 from remanence.testing import FakeClock
 
 SVG = "{http://www.w3.org/2000/svg}"

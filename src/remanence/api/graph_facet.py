@@ -19,7 +19,7 @@ from remanence.graph.graph_at_time import EntityRef, MemoryRef, NodeRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.graph.traversal import MAX_DEPTH, Subgraph
 from remanence.schema import LINK_KINDS, Link, Relation
-from remanence.schema.pictures import NotebookPicture
+from remanence.schema.notebook_pictures import NotebookPicture
 from remanence.state.predicates import parse_predicate
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
 from remanence.language.text import pluralize
 from remanence.schema import Memory
-from remanence.schema.pictures import NotebookPicture, svg_picture
+from remanence.schema.notebook_pictures import NotebookPicture, svg_picture
 from remanence.upkeep import decay, decay_picture, garbage_collection, runs
 from remanence.upkeep.decay import DecayReport, ScoredMemories, score_memories
 from remanence.upkeep.garbage_collection import RegretReport

@@ -158,10 +158,6 @@ class Engine:
                 "here would hang or lose entries. Start processes by 'spawn', or open after the fork."
             )
 
-    def open_indexes(self) -> list[tuple[str, Index]]:
-        """The indexes that are open now, by space."""
-        return self.indexes.items()
-
     # Writing
 
     def write(self, space: str, decide: Callable[[Index], Sequence[Event]]) -> list[Entry]:

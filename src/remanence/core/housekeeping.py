@@ -82,7 +82,7 @@ class Housekeeper:
             raise Closed("the engine is gone.")
         last = engine.ledger.last_erasure()
         if last > self._seen:
-            for space, _ in engine.open_indexes():
+            for space, _ in engine.indexes.items():
                 with engine.open_index(space):  # which brings it up to date
                     pass
             self._seen = last
@@ -91,7 +91,7 @@ class Housekeeper:
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
         self._embed_descriptions(engine)
-        to_repair = [space for space, index in engine.open_indexes() if index.vectors.needs_repair]
+        to_repair = [space for space, index in engine.indexes.items() if index.vectors.needs_repair]
         for space in to_repair:
             with engine.open_index(space) as index:
                 index.vectors.repair(index.lock)
@@ -111,7 +111,7 @@ class Housekeeper:
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"
                 out.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
-        for name, index in engine.open_indexes() if last else ():
+        for name, index in engine.indexes.items() if last else ():
             if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
                 where = f"the vector server, of space {name!r}"
                 out.append(PendingErasure("vectors", where, "the server answers again"))
@@ -141,12 +141,12 @@ class Housekeeper:
 
     def _embed_descriptions(self, engine: Engine) -> None:
         """Embed descriptions that were left without a vector. After each try that leaves some, the pause is doubled."""
-        spaces = [space for space, index in engine.open_indexes() if index.missing_descriptions]
+        spaces = [space for space, index in engine.indexes.items() if index.missing_descriptions]
         if not spaces or time.monotonic() < self._next_embedding:
             return
         for space in spaces:
             engine.embed_descriptions(space)
-        left = any(index.missing_descriptions for _, index in engine.open_indexes())
+        left = any(index.missing_descriptions for _, index in engine.indexes.items())
         self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if left else POLL_SECONDS
         self._next_embedding = time.monotonic() + self._embedding_pause
 
@@ -186,4 +186,4 @@ def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
 
 
 def _stale_spaces(engine: Engine) -> list[str]:
-    return [name for name, index in engine.open_indexes() if index.needs_refresh]
+    return [name for name, index in engine.indexes.items() if index.needs_refresh]

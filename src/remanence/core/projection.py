@@ -126,12 +126,8 @@ class Projection:
     @property
     def memory_bytes(self) -> int:
         """About how much memory this index takes, by what was measured with English sentences."""
-        return (
-            _EMPTY_BYTES
-            + _ROW_BYTES * len(self.catalog)
-            + _MEMORY_BYTES * len(self._memories)
-            + self.vectors.memory_bytes
-        )
+        rows, memories = _ROW_BYTES * len(self.catalog), _MEMORY_BYTES * len(self._memories)
+        return _EMPTY_BYTES + rows + memories + self.vectors.memory_bytes
 
     @property
     def is_large(self) -> bool:

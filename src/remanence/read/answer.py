@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas
     from rich.table import Table
 
-    from remanence.schema.pictures import NotebookPicture
+    from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
 _CONFIDENT, _RELEVANT = 0.3, 0.05

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from remanence.language.text import truncate
 from remanence.schema import Evidence, Hit
-from remanence.schema.pictures import (
+from remanence.schema.notebook_pictures import (
     COLORS,
     LETTER_WIDTH,
     MARGIN,

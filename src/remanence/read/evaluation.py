@@ -24,7 +24,7 @@ from remanence.schema.display import Markup, data_frame, html_bar, html_table
 if TYPE_CHECKING:
     import pandas
 
-    from remanence.schema.pictures import NotebookPicture
+    from remanence.schema.notebook_pictures import NotebookPicture
 
 Ask = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""

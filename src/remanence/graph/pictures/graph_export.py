@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.schema.pictures import replace_invalid_xml
+from remanence.schema.notebook_pictures import replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph

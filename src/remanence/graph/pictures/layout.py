@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.language.text import truncate
-from remanence.schema.pictures import LETTER_WIDTH, replace_invalid_xml
+from remanence.schema.notebook_pictures import LETTER_WIDTH, replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph

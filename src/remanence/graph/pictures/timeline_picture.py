@@ -17,7 +17,7 @@ from remanence.graph.pictures.layout import width_in_letters
 from remanence.graph.pictures.svg import edge_text, opacity
 from remanence.language.text import pluralize, truncate
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
-from remanence.schema.pictures import COLORS, LETTER_WIDTH, MARGIN, svg_document, text_element, tooltip
+from remanence.schema.notebook_pictures import COLORS, LETTER_WIDTH, MARGIN, svg_document, text_element, tooltip
 
 _WIDTH = 760.0
 """The width of the part with the bars."""
