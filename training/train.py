@@ -213,8 +213,8 @@ def train(
 
     Args:
         labels: The weight of the labels.
-        told: What a teacher says of every candidate and every pair; it counts once.
-        taught_by: A model whose choice in a timeline is learned beside the right one.
+        taught_by: A model whose answers are learned beside the right ones.
+        told: What an earlier reader says of every candidate and every pair, for a model that nobody teaches.
         followed, follow: A reader whose layers the model's are to be like, and which of them.
     """
     model.to(DEVICE).train()
@@ -232,7 +232,7 @@ def train(
         first = np.concatenate([asked, data.pairs["train"][pairs, 0], asked[fill]])
         second = np.concatenate([cands, data.pairs["train"][pairs, 1], cands[fill]])
         groups = data.in_order(first, second, 3)
-        said, compared, apart = [], [], 0.0
+        said, compared, aims, apart = [], [], [], 0.0
         with torch.autocast(DEVICE, torch.bfloat16):
             looked = step % len(groups)
             for number, group in enumerate(groups):
@@ -241,6 +241,9 @@ def train(
                 one, four, *_ = model(*batch, states=mine) if followed is not None else model(*batch)
                 said.append(one.float().squeeze(-1))
                 compared.append(four.float())
+                if taught_by is not None:
+                    with torch.no_grad():
+                        aims.append([each.float() for each in taught_by(*batch)[:2]])
                 if followed is not None and follow is not None and number == looked:
                     apart = _apart(mine, followed, batch, follow)
         back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
@@ -249,10 +252,16 @@ def train(
         right = F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long(), reduction="none")
         written = _tensor(data.pair_written[pairs])
         loss = apart + 0.5 * (right * torch.where(written, 1.0, labels)).mean()
-        loss = loss + _answer_loss(logits, rows, owner, known, data, labels, told)
+        aim_said, aim_compared = None, None
+        if aims:
+            aim_said = torch.cat([each.squeeze(-1) for each, _ in aims])[back][: len(rows)]
+            aim_compared = torch.cat([each for _, each in aims])[back][len(rows) : len(rows) + len(pairs)]
+        elif told is not None:
+            aim_said, aim_compared = _tensor(told[0][rows]), _tensor(told[1][pairs])
+        loss = loss + _answer_loss(logits, rows, owner, known, data, labels, aim_said)
         loss = loss + _choice_loss(model, lists, taught_by)
-        if told is not None:
-            aim = F.log_softmax(_tensor(told[1][pairs]), 1)
+        if aim_compared is not None:
+            aim = F.log_softmax(aim_compared, 1)
             apart_by = F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="none").sum(1)
             loss = loss + 0.5 * (apart_by * torch.where(written, WRITTEN, 1.0)).mean()
         best.zero_grad(set_to_none=True)
@@ -277,7 +286,7 @@ def _answer_loss(
     known: np.ndarray,
     data: Data,
     labels: float,
-    told: tuple[np.ndarray, np.ndarray] | None,
+    aim: Tensor | None,
 ) -> Tensor:
     """Each right candidate before all wrong ones, each probability right in itself, and both like the teacher's."""
     place = np.arange(len(rows)) - np.searchsorted(owner, owner)
@@ -293,8 +302,7 @@ def _answer_loss(
     sure = _tensor(known.astype(np.float32))
     each = F.binary_cross_entropy_with_logits(logits, label, reduction="none") * trust
     loss = 0.6 * ranked.sum() / marks.sum().clamp(min=1) + 1.5 * (each * sure).sum() / sure.sum().clamp(min=1)
-    if told is not None:
-        aim = _tensor(told[0][rows])
+    if aim is not None:
         target = empty.index_put(where, aim)
         follows = torch.where(written, WRITTEN, 1.0)
         likeness = F.kl_div(F.log_softmax(grid, 1), F.log_softmax(target, 1), log_target=True, reduction="none").sum(1)
@@ -491,7 +499,7 @@ def train_stage(name: str, data: Data, timelines: Timelines, options: argparse.N
         mean = {key: sum(part[key] for part in parts) / len(parts) for key in ("said", "compared")}
         settings |= {"told": (mean["said"], mean["compared"]), "labels": 0.4}
     if (out / "teacher.pt").exists():
-        settings |= {"taught_by": load_teacher(out / "teacher.pt", folder)}
+        settings |= {"taught_by": load_teacher(out / "teacher.pt", folder), "labels": 0.4}
     begins = not (out / f"{name}.pt").exists()
     if name != "large" and begins:
         large, follow = load(out / "large.pt").to(DEVICE).eval(), FOLLOW[int(name.removeprefix("small"))]
