@@ -113,7 +113,7 @@ def test_a_function_is_a_reader(clock: FakeClock) -> None:
     [
         (lambda question, texts: [2.0] * len(texts), "not probabilities from 0 to 1"),
         (lambda question, texts: [0.5], "numbers for 2 texts"),
-        (lambda question, texts: [float("nan")] * len(texts), "no number"),
+        (lambda question, texts: [float("nan")] * len(texts), "not a number"),
         (lambda question, texts: 1 / 0, "ZeroDivisionError"),
     ],
 )
