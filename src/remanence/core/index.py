@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index_file import Arrays, IndexFile, IndexPart
+from remanence.core.index_file import Arrays, IndexFile, IndexPart, StablePart
 from remanence.errors import LedgerTampered, NotFound, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Forgotten, Quarantined, Released, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
@@ -460,7 +460,7 @@ class Index:
                 self._index_file.remove()
             else:
                 self.vectors.flush()
-                self._index_file.write(self._header(self.catalog.position), self._parts)
+                self._index_file.write(self._header(self.catalog.position), self._saved_parts())
             self._saved = self._applied
 
     def _save_in_background(self) -> None:
@@ -468,7 +468,7 @@ class Index:
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
         header = self._header(self.catalog.position)
-        if self._index_file.write_in_background(header, self._parts, first=self.vectors.flush):
+        if self._index_file.write_in_background(header, self._saved_parts(), first=self.vectors.flush):
             self._saved = self._applied
 
     def close(self) -> None:
@@ -678,6 +678,10 @@ class Index:
             "signals": sorted([*SIGNALS, *(signal.name for signal in self._extra_signals)]),
         }
 
+    def _saved_parts(self) -> dict[str, IndexPart]:
+        """What the index file contains: also the vectors, if the store has them in memory only."""
+        return self._parts | ({"store": self._store} if isinstance(self._store, StablePart) else {})
+
     def _read_file(self) -> Arrays | None:
         """What the index file contains, if it matches the ledger."""
         found = None if self._index_file is None else self._index_file.read()
@@ -692,7 +696,7 @@ class Index:
 
     def _load(self, saved: Arrays) -> bool:
         """Load what the index file contains; False leaves everything empty."""
-        if self._index_file is not None and self._index_file.load(saved, self._parts):
+        if self._index_file is not None and self._index_file.load(saved, self._saved_parts()):
             self._applied = self._saved = len(self)
             if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
                 self.graph.fill_missing_vectors()
