@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index_file import Arrays, IndexFile, IndexPart, StablePart
+from remanence.core.index_file import Arrays, IndexFile, IndexPart
 from remanence.errors import LedgerTampered, NotFound, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Forgotten, Quarantined, Released, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
@@ -27,6 +27,7 @@ from remanence.schema import Change, Entry, Memory, Snapshot
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
 from remanence.signals.mention_index import subject_names
+from remanence.signals.stores.folder import FolderStore
 from remanence.signals.times import Times
 from remanence.signals.vector_points import passage_texts
 from remanence.signals.vectors import Vectors
@@ -680,7 +681,7 @@ class Index:
 
     def _saved_parts(self) -> dict[str, IndexPart]:
         """What the index file contains: also the vectors, if the store has them in memory only."""
-        return self._parts | ({"store": self._store} if isinstance(self._store, StablePart) else {})
+        return self._parts | ({"store": self._store} if isinstance(self._store, FolderStore) else {})
 
     def _read_file(self) -> Arrays | None:
         """What the index file contains, if it matches the ledger."""
