@@ -15,6 +15,7 @@ from remanence.core import index as index_module
 from remanence.core import index_file
 from remanence.core.index_file import Arrays, IndexFile
 from remanence.ledger.sql import SqlLedger
+from remanence.signals.stores.folder import FolderStore
 from remanence.testing import FakeClock, HashingEmbedder
 
 
@@ -142,3 +143,15 @@ def test_the_index_file_has_no_vector_of_an_erased_memory(tmp_path: Path) -> Non
         space.add_many([f"Person {n} lives in town {n}." for n in range(50, 100)])
     assert len(index_files(tmp_path)) == 1
     assert not any(vector in path.read_bytes() for path in index_files(tmp_path))
+
+
+def test_vectors_that_an_index_file_lacks_are_read_from_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a file of an older release."""
+    with monkeypatch.context() as older, opened(tmp_path) as space:
+        older.setattr(FolderStore, "save", lambda _: {})
+        memories = space.add_many([f"Person {n} lives in town {n}." for n in range(50)])
+    with opened(tmp_path) as space:
+        [hit] = space.recall("Person 7 lives in town 7.", signals=["vectors"], limit=1)
+        assert hit.memory == memories[7]
