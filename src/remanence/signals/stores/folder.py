@@ -37,7 +37,7 @@ ENGINE_FROM = 2**21
 """How many numbers (vectors times dimension) a space has at least when the engine starts."""
 _MOVE_AFTER = 1_024
 _MOVE_AT_CLOSE = 256
-_MOVE_AT_ONCE = 32
+_MOVE_AT_ONCE = 4
 _RETRY_SECONDS = 10.0
 _ENGINE_MEMORY = 35_000_000
 
