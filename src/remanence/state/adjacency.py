@@ -90,7 +90,7 @@ class Adjacency:
         self._extend_overlay()
 
     def _extend_overlay(self) -> None:
-        """Take up the edges that neither the base nor the overlay has."""
+        """Add the edges that neither the base nor the overlay has."""
         overlay = self._overlay
         for edge, (first, second) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
             overlay.setdefault(first, []).append(edge)

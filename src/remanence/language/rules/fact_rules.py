@@ -258,7 +258,7 @@ def _facts_of_clauses(clauses: Iterable[ParsedSentence], sentence: Sentence, tur
 
 
 def _main_clauses(text: str, turn: _Turn) -> list[ParsedSentence]:
-    """The clauses of a sentence that is no fact as a whole, each with its own subject: "They want me to give a talk
+    """The clauses of a sentence that is not a fact as a whole, each with its own subject: "They want me to give a talk
     but I don't fly". What depends on a condition is not among them."""
     if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
         return []
