@@ -93,7 +93,7 @@ def make_spaces(folder: Path, spaces: int, memories: int) -> None:
 
 def show_recalls(folder: Path) -> None:
     """A recall in a space that is not in memory, and the next one in it."""
-    for count, each in ((20, 30), (100, 30), (1_000, 12)):
+    for count, each in ((20, 120), (100, 120), (1_000, 12)):
         with opened(folder) as space:
             for n in range(each):
                 space.child(f"of {count}", str(n)).add_many(texts(count, n))

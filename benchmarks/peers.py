@@ -201,9 +201,7 @@ PEERS: tuple[type[Peer], ...] = (LangGraph, LlamaIndex, LangChain, Mem0, Chroma)
 
 def measure(world: World, folder: Path, console: Console, *, most_seconds: float) -> dict[str, Any]:
     """The figures of every peer, or one line that says why there are none."""
-    from world import Lookup
-
-    table = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
+    table = world.embedder()
     known = {text: table.embed_query(text).tolist() for text in [*world.texts, *world.questions, *world.extra, ""]}
     out: dict[str, Any] = {}
     with _quiet():

@@ -41,7 +41,7 @@ from remanence.signals import postings
 from remanence.signals import vectors as vectors_signal
 from remanence.state import adjacency
 from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
-from world import BEGAN, NOW, Clock, Lookup, Vectors, World, make_world
+from world import BEGAN, NOW, Clock, Vectors, World, make_world
 
 BATCH, BULK = 2_000, 20_000
 FILTERS: dict[str, dict[str, Any]] = {
@@ -79,7 +79,7 @@ def grow(
     world: World, sizes: list[int], folder: Path, console: Console, filled: int = 0, to: Path | None = None
 ) -> dict[int, Figures]:
     """The figures of one space at each of these sizes."""
-    embedder = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
+    embedder = world.embedder()
     clock = Clock()
     begin, out = filled, dict[int, Figures]()
 

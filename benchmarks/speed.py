@@ -85,7 +85,7 @@ def warm_up() -> None:
 def measure(world: World, folder: Path, console: Console) -> Figures:
     """Every figure of Remanence for one world."""
     size, clock, out = len(world.rows), Clock(), Figures()
-    embedder = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
+    embedder = world.embedder()
     space = remanence.open(folder / "ours", embedder=embedder, reader=None, clock=clock)  # `reader_speed.py` times that
     memories, spent = fill(space, world, clock)
     out["bulk add /s"] = size / spent

@@ -40,6 +40,13 @@ class World:
     def texts(self) -> list[str]:
         return [row.get("text") or row["content"] for row in self.rows]
 
+    def embedder(self) -> Lookup:
+        """Knows the vectors of all texts and questions. The texts that are added at the end have those of the first."""
+        texts = self.texts + self.questions + self.extra
+        return Lookup(
+            texts, np.concatenate((self.vectors, self.asked, np.resize(self.vectors, (len(self.extra), DIMENSION))))
+        )
+
 
 def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
     """The same world for the same numbers, on every machine."""

@@ -13,6 +13,8 @@ import pytest
 import remanence
 from remanence.core import index_file, projection
 from remanence.core.index_file import Arrays, IndexFile
+from remanence.ledger.sql import SqlLedger
+from remanence.signals.stores.folder import FolderStore
 from remanence.testing import FakeClock, HashingEmbedder
 
 
@@ -115,3 +117,40 @@ def test_a_killed_process_leaves_the_last_file(tmp_path: Path, monkeypatch: pyte
     with opened(tmp_path / "killed") as again:
         assert [hit.memory.text for hit in again.recall("Box 99 has 99 pens.")] == expected
         assert not again.admin.check()
+
+
+def test_a_small_space_is_opened_without_reading_vectors_from_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in the index file, and score as before."""
+    question = "Who lives in town 7?"
+    with opened(tmp_path) as space:
+        space.add_many([f"Person {n} lives in town {n}." for n in range(50)])
+        before = [(hit.memory.id, hit.score) for hit in space.recall(question, signals=["vectors"])]
+    monkeypatch.delattr(SqlLedger, "vectors")
+    with opened(tmp_path) as space:
+        assert [(hit.memory.id, hit.score) for hit in space.recall(question, signals=["vectors"])] == before
+
+
+def test_the_index_file_has_no_vector_of_an_erased_memory(tmp_path: Path) -> None:
+    vector = HashingEmbedder().embed(["Person 7 lives in town 7."])[0].astype(np.float16).tobytes()
+    with opened(tmp_path) as space:
+        memories = space.add_many([f"Person {n} lives in town {n}." for n in range(50)])
+    assert any(vector in path.read_bytes() for path in index_files(tmp_path))
+    with opened(tmp_path) as space:
+        space.erase(memories[7])
+        space.add_many([f"Person {n} lives in town {n}." for n in range(50, 100)])
+    assert len(index_files(tmp_path)) == 1
+    assert not any(vector in path.read_bytes() for path in index_files(tmp_path))
+
+
+def test_vectors_that_an_index_file_lacks_are_read_from_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a file of an older release."""
+    with monkeypatch.context() as older, opened(tmp_path) as space:
+        older.setattr(FolderStore, "save", lambda _: {})
+        memories = space.add_many([f"Person {n} lives in town {n}." for n in range(50)])
+    with opened(tmp_path) as space:
+        [hit] = space.recall("Person 7 lives in town 7.", signals=["vectors"], limit=1)
+        assert hit.memory == memories[7]

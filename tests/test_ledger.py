@@ -202,6 +202,16 @@ def test_the_lines_of_another_process_are_seen_at_the_next_call(ledger: SqliteLe
     assert ledger.verify()[0] == 3
 
 
+def test_an_entry_comes_after_those_of_another_process(ledger: SqliteLedger) -> None:
+    """Also by its time, if the clock here is behind."""
+    other = SqliteLedger(ledger.path.parent)
+    append_events(ledger, remembered_event("a"), at=MONDAY)
+    append_events(other, remembered_event("b"), at=TUESDAY)
+    append_events(ledger, remembered_event("c"), at=MONDAY)
+    other.close()
+    assert [entry.at for entry in ledger.read("home")] == [MONDAY, TUESDAY, TUESDAY + timedelta(microseconds=1)]
+
+
 def test_many_processes_may_make_one_folder_at_once(tmp_path: Path) -> None:
     """Whoever comes second finds it made."""
     crowd = [spawn(tmp_path / "memory", n, 1) for n in range(5)]

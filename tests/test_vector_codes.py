@@ -10,6 +10,7 @@ import pytest
 
 import remanence
 from remanence.signals import vector_codes, vector_points, vectors
+from remanence.signals.sign_bits import sign_bits
 from remanence.signals.vector_codes import VectorCodes
 from remanence.testing import HashingEmbedder
 
@@ -88,6 +89,12 @@ def test_nothing_is_left_of_an_erased_vector(many: np.ndarray) -> None:
     blank = encoded(np.concatenate((many[:7], np.zeros((1, DIMENSION), np.float32), many[8:1_000]))).save()
     assert all(np.array_equal(array, blank[name]) for name, array in codes.save().items() if "scales" not in name)
     assert not codes.save()["scales.0"][7]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 250])
+def test_the_bits_of_a_vector_are_the_same_whichever_come_with_it(many: np.ndarray, count: int) -> None:
+    alone = [sign_bits(row[None], 254) for row in many[:count]]
+    assert np.array_equal(sign_bits(many[:count], 254), np.concatenate([np.empty((0, 4), np.uint64), *alone]))
 
 
 def test_bits_are_counted_the_same_without_the_function_of_numpy_2() -> None:

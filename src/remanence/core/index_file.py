@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.columns import pack, unpack
+from remanence.state.columns import MAX_UNCOPIED, pack, unpack
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ Arrays = dict[str, NDArray[Any]]
 _SIGNATURE = b"RMNX1\0\0\0"
 _PREFIX = struct.Struct("<8sIIxxxxxxxxxxxxxxxx")  # signature, checksum, length of the table
 _ALIGN = 16
+_SMALL_FILE = 1 << 20
 _DTYPES = frozenset("biuf")  # booleans and numbers
 _UNREADABLE = (
     *(OSError, EOFError, struct.error),  # truncated or overwritten
@@ -216,4 +217,8 @@ def _decode(content: bytearray) -> Arrays:
         raise ValueError("its checksum does not match")
     first = _PREFIX.size + length
     table = json.loads(content[_PREFIX.size : first])
-    return {name: np.ndarray(shape, dtype, content, first + place) for name, dtype, shape, place in table}
+    arrays = {name: np.ndarray(shape, dtype, content, first + place) for name, dtype, shape, place in table}
+    if len(content) <= _SMALL_FILE:
+        return arrays
+    # What is used as it is would keep the content of a large file in memory.
+    return {name: array.copy() if len(array) <= MAX_UNCOPIED else array for name, array in arrays.items()}

@@ -27,6 +27,7 @@ from remanence.schema import Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
 from remanence.signals.mention_index import subject_names
+from remanence.signals.stores.folder import FolderStore
 from remanence.signals.times import Times
 from remanence.signals.vector_points import passage_texts
 from remanence.signals.vectors import Vectors, well_formed
@@ -111,6 +112,8 @@ class Projection:
         saved = self._read_file()
         # An upper bound is enough: it decides where the vectors are kept.
         self._store = open_store(ledger.count(space) if saved is None else len(saved["vectors.points"]))
+        # What the index file has besides the parts: the vectors of a store that has them in memory only.
+        self._saved_store = {"store": self._store} if isinstance(self._store, FolderStore) else {}
         try:
             self._reset()
             loaded = saved is not None and self._load(saved)
@@ -274,7 +277,7 @@ class Projection:
                 self._index_file.remove()
             else:
                 self.vectors.flush()
-                self._index_file.write(self._header(self.catalog.position), self._parts)
+                self._index_file.write(self._header(self.catalog.position), self._parts | self._saved_store)
             self._saved = self._applied
 
     def _save_in_background(self) -> None:
@@ -282,7 +285,7 @@ class Projection:
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
         header = self._header(self.catalog.position)
-        if self._index_file.write_in_background(header, self._parts, first=self.vectors.flush):
+        if self._index_file.write_in_background(header, self._parts | self._saved_store, first=self.vectors.flush):
             self._saved = self._applied
 
     def close(self) -> None:
@@ -487,7 +490,7 @@ class Projection:
 
     def _load(self, saved: Arrays) -> bool:
         """Load what the index file contains; False leaves everything empty."""
-        if self._index_file is not None and self._index_file.load(saved, self._parts):
+        if self._index_file is not None and self._index_file.load(saved, self._parts | self._saved_store):
             self._applied = self._saved = len(self)
             if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
                 self.graph.fill_missing_vectors()

@@ -23,7 +23,7 @@ from remanence.ledger import postgres, postgres_tables, tables
 from remanence.ledger.chain import ChainHead
 from remanence.ledger.postgres import Address, Connection, is_idle, is_lost, numbered
 from remanence.ledger.postgres_locks import PostgresLocks, lock_key
-from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
+from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,6 @@ MAX_READERS = 8
 RECONNECT_SECONDS = 10.0
 """How long a server that was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
-_MAX_KNOWN_TIMES = 10_000
 _MAX_ENTRIES_OF_OTHERS = 200
 """Up to how many entries of other writers are read for their times when a transaction begins."""
 
@@ -50,8 +49,7 @@ class PostgresLedger(SqlLedger):
             f"{tables.GET_META.replace('?', _literal(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
         )
         self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
-        self._last_times: dict[str, int] = {}  # of spaces, as of this position
-        self._last_times_at = 0
+        self._last_times_at = 0  # the position as of which `_last_times` is
         self._readers: deque[Connection] = deque()
         self._free_readers = threading.BoundedSemaphore(MAX_READERS)
         self._writer = postgres.connect_to_write(self._address)
@@ -102,15 +100,11 @@ class PostgresLedger(SqlLedger):
             results.append(cursor.fetchall())
         _, _, last_entry, recorded, of_others = results
         head = self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
-        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > _MAX_KNOWN_TIMES:
+        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > MAX_KNOWN_TIMES:
             self._last_times.clear()
         self._last_times.update(reversed(of_others))
         self._last_times_at = head.position
         return head
-
-    def _last_time(self, space: str) -> int | None:
-        known = self._last_times.get(space)
-        return super()._last_time(space) if known is None else known
 
     def _commit(self, transaction: SqlTransaction) -> None:
         with self._errors:

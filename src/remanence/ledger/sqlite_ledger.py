@@ -15,7 +15,7 @@ from remanence.ledger import sqlite, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.head_record import HeadRecord
 from remanence.ledger.locks import FolderLocks
-from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
+from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction, parse_head
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 
@@ -88,6 +88,9 @@ class SqliteLedger(SqlLedger):
         if transaction.chain_head != self._head:
             self._head_record.write(transaction.chain_head)
         self._head = transaction.chain_head
+        if len(self._last_times) > MAX_KNOWN_TIMES:
+            self._last_times.clear()
+        self._last_times.update(transaction.last_times)
         if transaction.erased:
             self._clean_log(wait=_LOG_WAIT)
 
@@ -109,6 +112,7 @@ class SqliteLedger(SqlLedger):
         """The end of the chain. It is read again only if another connection has written since."""
         version = self._writer.execute("PRAGMA data_version").fetchone()[0]
         if version != self._head_version:
+            self._last_times.clear()
             self._head, self._head_version = self._read_head(self._read_own), version
         return self._head
 

@@ -91,6 +91,8 @@ class Postings:
             self._use(_merged(self._base, terms, docs, len(self._terms)), len(terms))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
+        if len(self._base.docs) <= _PACKED_AT_ONCE:
+            self.pack()  # a tail that is loaded is searched for each word
         tail = {"tail_terms": self._tail_terms.values, "tail_docs": self._tail_docs.values}
         return {"terms": self._packed_terms.array(self._terms), **self._base._asdict(), **tail}
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.signals.sign_bits import sign_bits
 from remanence.state.columns import Column, top_indices
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class VectorCodes:
         order = np.argsort(points, kind="stable")
         points, rows = points[order], rows[order]
         slots = self._points.values.searchsorted(points)
-        signs, largest = _signs(rows), np.abs(rows).max(axis=1)
+        signs, largest = sign_bits(rows, _BITS), np.abs(rows).max(axis=1)
         scales = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(127)
         codes = np.rint(rows / scales[:, None]).astype(np.int8)
         for number, inside, places in self._by_block(slots):
@@ -176,7 +177,7 @@ class VectorCodes:
 
     def _distances(self, question: Vector, allowed: NDArray[np.bool_] | None, slots: Slots | None) -> NDArray[np.uint8]:
         """In how many bits the vectors of these slots differ from the question; or those of all, 255 if not allowed."""
-        signs = _signs(question[None])[0]
+        signs = sign_bits(question[None], _BITS)[0]
         if slots is not None:
             out = np.empty(len(slots), np.uint8)
             for number, inside, places in self._by_block(slots):
@@ -289,20 +290,6 @@ def _smallest_bound(distances: NDArray[np.uint8], count: int) -> int:
         else:
             low = middle + 1
     return low
-
-
-def _signs(rows: Vector) -> NDArray[np.uint64]:
-    """The bits of these vectors: the signs of their products with the directions."""
-    directions = _directions(rows.shape[1])
-    # One question is multiplied without BLAS, whose threads wait for each other on a busy machine.
-    products = np.einsum("ij,jk->ik", rows, directions) if len(rows) == 1 else rows @ directions
-    return np.packbits(products > 0, axis=1).view(np.uint64)  # the last two bits are zero
-
-
-@lru_cache(8)
-def _directions(dimension: int) -> Vector:
-    """The same directions for the same dimension, always."""
-    return np.random.default_rng(_BITS * dimension).standard_normal((dimension, _BITS), np.float32)
 
 
 def _count_bits_by_table(numbers: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:

@@ -104,7 +104,7 @@ class VectorPoints:
         self._points.extend(points)
         self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
         if self._codes is not None:
-            self._code_for_each_row &= np.array_equal(points, _first_points(len(self._codes), len(points)))
+            self._code_for_each_row &= points == _first_points(len(self._codes), len(points)).tolist()
             self._codes.add(points)
         if self._shared is None or self.written_here:
             self._fill(points, hashes)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.signals.sign_bits import sign_bits
 from remanence.state.columns import Column, top_indices
 
 if TYPE_CHECKING:
@@ -94,14 +94,7 @@ class SketchedVectors:
 
 def _sketch(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
     """The sketches of some vectors, word by word."""
-    sides = np.packbits(vectors @ _planes(vectors.shape[1]) > 0, axis=1)
-    return np.ascontiguousarray(sides.view(np.uint64).T)
-
-
-@lru_cache(8)
-def _planes(width: int) -> NDArray[np.float32]:
-    random = np.random.default_rng(_BITS * width)  # the same planes for the same width, always
-    return random.standard_normal((width, _BITS), np.float32)
+    return np.ascontiguousarray(sign_bits(vectors, _BITS).T)
 
 
 def _count_bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:

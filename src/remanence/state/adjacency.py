@@ -8,7 +8,6 @@ makes while others read. The newest edges are in a small overlay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from remanence.schema import OPEN_END
 from remanence.state.background import BackgroundBuild
-from remanence.state.columns import Codec, Column, pack, run_starts, unpack
+from remanence.state.columns import Codec, Column, pack, unpack
 
 _MAX_IGRAPH = 1 << 14
 _MIN_OVERLAY = 32
@@ -92,20 +91,12 @@ class Adjacency:
 
     def _extend_overlay(self) -> None:
         """Add the edges that neither the base nor the overlay has."""
-        new = self.endpoints[self._overlay_end :]
-        if not len(new):
-            return
-        is_loop = new[:, 0] == new[:, 1]
-        ends = np.concatenate((new[:, 0], new[~is_loop, 1]))
-        edges = np.concatenate((np.arange(len(new)), np.flatnonzero(~is_loop)))
-        order = np.lexsort((edges, ends))
-        starts = run_starts(ends[order])
-        by_vertex = (edges[order] + self._overlay_end).tolist()
-        for vertex, (start, end) in zip(
-            ends[order[starts]].tolist(), pairwise([*starts.tolist(), len(by_vertex)]), strict=True
-        ):
-            self._overlay.setdefault(vertex, []).extend(by_vertex[start:end])
-        self._overlay_end += len(new)
+        overlay = self._overlay
+        for edge, (first, second) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
+            overlay.setdefault(first, []).append(edge)
+            if second != first:  # an edge from a vertex to itself is there once
+                overlay.setdefault(second, []).append(edge)
+        self._overlay_end = len(self._endpoints)
 
     def _use(self, base: _IgraphEdges | _SortedEdges) -> None:
         self._base, self._cached, self._overlay = base, {}, {}

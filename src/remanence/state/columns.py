@@ -14,7 +14,9 @@ from numpy.typing import DTypeLike, NDArray
 T = TypeVar("T", bound=Hashable)
 
 _MIN_ROOM = 16
-
+MAX_UNCOPIED = 4_096
+"""How many values a column is given at most without making room for more. It makes room when it grows; if those of a
+large index did so too, the first memory that is added would wait for all of them."""
 
 _GROWTH = cycle(range(18, 25))
 """How much room each column makes, in sixteenths. They differ, so that the columns of a large index are not all copied
@@ -30,11 +32,13 @@ class Column:
     """The present content. It is a view: it shows later writes, but not later growth."""
 
     def __init__(self, dtype: DTypeLike, values: NDArray[Any] | None = None, *, width: int = 0) -> None:
+        """`values` belong to this column from now on."""
         self._growth = next(_GROWTH)
         if values is not None:
             self._data = self.values = np.asarray(values, dtype)
-            self._reserve(len(values))
-            self.values = self._data[: len(values)]
+            if len(values) > MAX_UNCOPIED:
+                self._reserve(len(values))
+                self.values = self._data[: len(values)]
         else:
             self._data = self.values = _empty(np.dtype(dtype), width)
 

@@ -17,16 +17,17 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from queue import Queue
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.temporal.date_order import given_date_order, reading_dates
+from remanence.schema import Extraction, Mention, Triple, Window
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor
-    from remanence.schema import Extraction
 
 log = logging.getLogger(__name__)
 
@@ -129,8 +130,21 @@ def serve() -> None:
             break
         with reading_dates(order):
             found = [extractor.extract(text, now=now, speaker=speaker) for text, now, speaker in texts]
-        answers.put(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+        answers.put(_pickled(found))
     answers.join()
+
+
+def _pickled(found: list[Extraction]) -> bytes:
+    out = BytesIO()
+    pickler = pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
+    # As calls of their classes: in the form that dataclasses choose, they take three times as long to load.
+    pickler.dispatch_table = dict.fromkeys((Extraction, Mention, Triple, Window), _as_call)
+    pickler.dump(found)
+    return out.getvalue()
+
+
+def _as_call(value: Any) -> tuple[type, tuple[Any, ...]]:
+    return type(value), tuple([getattr(value, name) for name in value.__slots__])
 
 
 def _write_answers(answers: Queue[bytes]) -> None:

@@ -53,7 +53,7 @@ class ExactStore:
         with self._usable():
             if not self._slots and len(set(ids)) == len(ids):  # the first ones are not looked up one by one
                 self._slots.update(zip(map(int, ids), range(len(ids)), strict=True))
-                self._matrix, self._ids = Column(np.float32, rows), Column(np.uint64, np.array(ids, np.uint64))
+                self._matrix, self._ids = Column(np.float32, rows.copy()), Column(np.uint64, np.array(ids, np.uint64))
                 return
             slots = [self._slots.setdefault(int(point), len(self._slots)) for point in ids]
             for column, values in ((self._matrix, rows), (self._ids, ids)):
