@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from remanence.language.rules import lexicon
+from remanence.language.rules.lead_ins import without_lead_in
 from remanence.language.rules.lexicon import PROPER_ADJECTIVES, compile_pattern, load_pattern, load_words, word_set
+from remanence.language.rules.presuppositions import Presupposition, find_presuppositions
 from remanence.language.rules.third_person import conjugate
 from remanence.language.text import split_sentences
 
@@ -50,20 +52,24 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
     if '"' in prose or "“" in prose:
         prose = _QUOTED_PASSAGE.sub("…", prose)
+    told, presupposed = "", list[Presupposition]()
     for line in split_sentences(prose):
-        if _is_pasted(line):
-            return  # what follows is a text to work on, or meant to pass for one
-        unbulleted = _BULLET.sub("", line)
+        unbulleted, remember_requested = without_lead_in(_BULLET.sub("", line))
+        if _is_pasted(unbulleted):
+            break  # what follows is a text to work on, or meant to pass for one
         if len(unbulleted) > MAX_SENTENCE_CHARS or _QUOTED_LINE.match(line) or _CODE_LINE.search(unbulleted):
             continue
         if _SARCASM.search(unbulleted) or _FICTION.match(unbulleted) or is_non_english(unbulleted):
             continue
         for part in _parts(_SMALL_I.sub("I", unbulleted), to_assistant):
-            sentence = _without_openers(part, to_assistant)
+            sentence = _without_openers(part, to_assistant, remember_requested)
             if sentence.text and (
                 sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
             ):
+                told += sentence.text
                 yield sentence
+        presupposed += find_presuppositions(unbulleted)
+    yield from (Sentence(one.statement) for one in presupposed if one.name not in told)
 
 
 def _is_pasted(line: str) -> bool:
@@ -83,7 +89,12 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
     ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
     """
-    sentence = _DOUBTFUL_TAIL.sub("", _IF_IT_MATTERS.sub("", sentence))
+    sentence = _IF_IT_MATTERS.sub("", sentence)
+    fronted = _FRONTED_REASON.match(sentence)
+    if fronted and _is_small_talk(sentence[fronted.end() :].lstrip()):  # since I'm vegan, what can I eat?
+        yield fronted["reason"]
+        sentence = sentence[fronted.end() :].lstrip()
+    sentence = _DOUBTFUL_TAIL.sub("", sentence)
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
     while tail and len(sentence[: tail.start()].split()) < 3 and not _STATUS.fullmatch(sentence[: tail.start()]):
@@ -263,8 +274,8 @@ def _without_opener(sentence: str) -> str:
     return sentence if opener is None else sentence[opener.end() :]
 
 
-def _without_openers(sentence: str, to_assistant: bool) -> Sentence:
-    text, is_correction, remember_requested = _RETRACTED.sub(r"\g<who>\g<rest>", sentence), False, False
+def _without_openers(sentence: str, to_assistant: bool, remember_requested: bool) -> Sentence:
+    text, is_correction = _RETRACTED.sub(r"\g<who>\g<rest>", sentence), False
     for _ in range(4):
         opener = _REMEMBER.match(text)
         if opener:
@@ -298,7 +309,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = compile_pattern("code_line")
 _BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
 # Whether the passage ends with a closing quote is looked up once, not after each of its sentences.
-_QUOTED_PASSAGE = re.compile(r"[\"“](?=[^\"“”]*(?:[\"”]|\Z))[^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
+_QUOTED_PASSAGE = re.compile(r"(?<!\w)[\"“](?=\S)(?=[^\"“”]*(?:[\"”]|\Z))[^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
 _QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
 _INJECTION = compile_pattern("injection", re.IGNORECASE)
 _LETTER = compile_pattern("letter", re.IGNORECASE)
@@ -346,6 +357,7 @@ _NEW_VALUE = re.compile(
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
+_FRONTED_REASON = compile_pattern("fronted_reason", re.IGNORECASE)
 _POLITE = re.compile(r"^(?:(?:please|pls|kindly|and|also|can you|could you|so)\b,? )+", re.IGNORECASE)
 _NO_WISH = re.compile(r"(?:let|look|stay|enjoy|take|feel|imagine|pretend|think|consider|remind|call)\b", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"

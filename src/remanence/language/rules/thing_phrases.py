@@ -205,6 +205,8 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
 
 def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: str | None = None) -> bool:
     """Whether the word is the finite verb of the subject before it."""
+    if at >= len(words):
+        return False
     lower = words[at].lower
     if lower in EQUALS:
         return True
