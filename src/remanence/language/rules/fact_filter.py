@@ -75,7 +75,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     """By the subject and the first verb."""
     text = sentence.text
     if (
-        (len(text.split()) < _SHORT and not (_IS_STATUS.search(text) or _IS_OVER.search(text)))
+        (len(text.split()) < _SHORT and not any(pattern.search(text) for pattern in (_IS_STATUS, _IS_AGED, _IS_OVER)))
         or _YOU.search(text)
         or len(text) > 600
     ):
@@ -97,14 +97,15 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         rest = _PLURAL_VERB.sub(lambda found: f"{found[1]} {_SINGULAR.get(found[2]) or conjugate(found[2])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
-        return None
+        return None if subject.kind == "person" else _classify_impersonal(sentence, is_future)
     alone = all(name is subject for name in sentence.names)
     after = rest[verb.end() :].lstrip()
     if verb[1] in _OPINION_VERBS and after.lower().startswith(speaker.lower()):
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    if classification is None and subject.start > 0:  # The report is due on Friday and Ana owns it
+    if classification is None and (subject.start > 0 or subject.kind == "thing"):
+        # The report is due on Friday and Ana owns it
         return _classify_impersonal(sentence, is_future)
     return classification
 
@@ -201,6 +202,8 @@ def _subject(sentence: ParsedSentence) -> NameSpan | None:
     """The person at the start of the sentence, or after a time, a conjunction or a comma."""
     for name in sentence.names:
         before = sentence.text[: name.start]
+        if name.kind == "thing" and not before:  # whatever is named first: Otis, or a cello
+            return name
         if name.kind == "person" and (
             not before
             or (len(before) < 60 and _BEFORE_SUBJECT.search(before))
@@ -242,6 +245,7 @@ _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
 _DUE = compile_pattern("due_statement", re.IGNORECASE)
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
+_IS_AGED = re.compile(rf" (?:is|turned|turns|are)(?: (?:nearly|almost|about|now|already|only|over))? (?:{load_pattern('number_words')}|\d{{1,3}})\b")
 _IS_OVER = re.compile(r"^[A-Z].* (?:is|are) (?:off|over|cancelled|canceled|gone|dead|history|sold|closed|finished)\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _PASSING_STATE = compile_pattern("passing_state")
