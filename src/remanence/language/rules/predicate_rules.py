@@ -45,13 +45,21 @@ EVENT_PREDICATES = load_words("event_predicates")
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
 """The state that follows an event: after moving to Porto, somebody lives there."""
 
+_UNMARRIED = tuple(
+    "girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split()
+)
 STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "left": ("works_at", "studies_at"),
     "switched_from": ("uses", "prefers", "likes"),
     "broke_up_with": ("dating", "married_to", "engaged_to"),
     "graduated_from": ("studies_at",),
+    "married_to": (*_UNMARRIED, "engaged_to"),
+    "engaged_to": ("girlfriend_of", "boyfriend_of"),
 }
 """The states that an event ends: after leaving Google, somebody no longer works there."""
+
+MUTUAL_PREDICATES = word_set("married_to engaged_to broke_up_with")
+"""Predicates that hold in both directions."""
 
 OPPOSITE_PREDICATES: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("likes", "loves", "prefers"), ("hates", "dislikes")),
