@@ -32,18 +32,20 @@ from remanence.state.name_similarity import SamePerson, name_similarity, same_pe
 
 _KINDS = ("person", "thing")
 _CHARS_BEFORE = 40
-_OWN_RELATIVE = re.compile(rf"\b[Mm]y ({load_pattern('relationship')}),? $")
+_OWN_RELATIVE = re.compile(rf"\b(?:[Mm]y|[Oo]ur) ({load_pattern('relationship')}),? $")
 _INTRODUCED_BEFORE = re.compile(
     r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|(?:an)?other|an?|the|called|named|some) $",
     re.IGNORECASE,
 )
 _INTRODUCED_AFTER = re.compile(
-    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from)\b", re.IGNORECASE
+    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from| the [a-z]+)\b", re.IGNORECASE
 )
 _FULL_NAME = re.compile(r"\w| [A-Z]")
 _RELATIVE = load_pattern("relationship")
 _OTHERS_RELATIVE_BEFORE = re.compile(rf"(?:\b(?:his|her|their)|['’]s) (?:[a-z]+ )?(?:{_RELATIVE}),? $")
 _OTHERS_RELATIVE_AFTER = re.compile(rf"(?:,| is| was) (?:(?:his|her|their)|[A-Z][\w. ]+['’]s) (?:[a-z]+ )?(?:{_RELATIVE})\b")
+_OWN_RELATIVE_AFTER = re.compile(rf"(?:,| is| was) (?:my|our) (?:[a-z]+ )?({_RELATIVE})\b")
+_PROFESSIONAL = word_set("doctor therapist teacher coach boss manager mentor colleague coworker vet dentist")
 _FIRST = (SamePerson.FIRST_NAME, SamePerson.NICKNAME)
 _SURNAME = (SamePerson.SURNAME,)
 _SHORTENED = (SamePerson.INITIAL, SamePerson.MIDDLE_NAME)
@@ -76,7 +78,7 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
     for source in sources:
         names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
         pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, source.text, names)]
-        pairs += [*_said_before(index, known, source.text, names, now), *_acronyms(index, source)]
+        pairs += [*_said_before(index, known, source, names, now), *_acronyms(index, source)]
         if source.turn is None or source.turn.speaker == SELF:
             pairs += [*_relatives(known, source.text, names, now), *_kin(known, source.text, names, now)]
         for pair in pairs:
@@ -133,14 +135,15 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
 
 
 def _said_before(
-    index: Index, known: KnownEntities, text: str, names: list[str], now: datetime
+    index: Index, known: KnownEntities, source: Memory, names: list[str], now: datetime
 ) -> Iterator[AliasPair]:
     """A first name or a short form of it, and the only full name with it, if the full name was said first: "Petra Lang
-    …", then "Petra". Who was introduced as a relative under the short name is another."""
+    …", then "Petra". A short form counts where it is said for the first time, and who was introduced as a relative
+    under the short name is another."""
     spellings, kinds, similar = index.names.spellings, index.names.kinds, index.registry.similar_names
     for name in names:
         own = index.names.number(name)
-        if own is None or " " in name or _is_introduced(text, name) or _is_relative(known, name, now):
+        if own is None or " " in name or _is_introduced(source.text, name) or _is_relative(known, name, now):
             continue
         short = name.casefold()
         numbers = dict.fromkeys([*similar.candidates(name), *similar.with_first_letters(_STEM.sub("", short)[:3])])
@@ -151,11 +154,18 @@ def _said_before(
             for number in numbers
             if number < own and kinds[number] in _KINDS and (relation := same_person(name, spellings[number])) in _FIRST
         }
-        full_names = [number for number, relation in fits.items() if relation is SamePerson.FIRST_NAME] or list(fits)
+        full_names = [number for number, relation in fits.items() if relation is SamePerson.FIRST_NAME]
+        if not full_names and _is_first_mention(index, own, source):
+            full_names = list(fits)
         people = {known.find_id(spellings[number], now) or spellings[number] for number in full_names}
         if len(people) == 1:
             fullest = max(full_names, key=lambda number: len(spellings[number]))
             yield AliasPair(spellings[fullest], name, "the only one with this first name")
+
+
+def _is_first_mention(index: Index, name: int, source: Memory) -> bool:
+    rows = index.graph.rows_mentioning(name).tolist()
+    return all(index.catalog.memory_of(row) == index.require_number(source.id) for row in rows)
 
 
 def _is_relative(known: KnownEntities, name: str, now: datetime) -> bool:
@@ -245,8 +255,14 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
                 yield AliasPair(bearers[0], name, "the only one with this surname")
             bare = [other for other, relation in reverse.items() if relation in relations]
             others = [other for other in found if other not in bare and _surname(other) == _surname(name)]
-            if bare and not others:
+            if bare and not others and not _is_own_relative(text, name):
                 yield from (AliasPair(name, other, "the only one with this surname") for other in bare)
+
+
+def _is_own_relative(text: str, name: str) -> bool:
+    """Whether a text says what somebody is to whoever writes, and that is no profession: "Priya Shah is my neighbour"."""
+    told = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
+    return any(found[1] not in _PROFESSIONAL for found in told if found)
 
 
 def _is_relative_of_other(text: str, name: str) -> bool:
