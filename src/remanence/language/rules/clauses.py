@@ -107,7 +107,7 @@ _SHARED_JOINT = compile_pattern("shared_subject_joint")
 _BASE_FORMS = word_set("live work study play teach run own use drive speak")
 _MAIN_JOINT = compile_pattern("main_clause_joint")
 _ONLY_SUBJECT = compile_pattern("only_subject")
-_OWN_SUBJECT = re.compile(r"[Tt]he user\b|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
+_OWN_SUBJECT = re.compile(r"(?:[Tt]he|[Tt]heir) [a-z]|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
 _CONDITIONAL = re.compile(
     r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE
 )

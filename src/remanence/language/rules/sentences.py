@@ -61,7 +61,7 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
             continue
         if _SARCASM.search(unbulleted) or _FICTION.match(unbulleted) or is_non_english(unbulleted):
             continue
-        for part in _parts(_SMALL_I.sub("I", unbulleted), to_assistant):
+        for part in _parts(_spell_contractions(unbulleted), to_assistant):
             sentence = _without_openers(part, to_assistant, remember_requested)
             if sentence.text and (
                 sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
@@ -70,6 +70,17 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
                 yield sentence
         presupposed += find_presuppositions(unbulleted)
     yield from (Sentence(one.statement) for one in presupposed if one.name not in told)
+
+
+def _spell_contractions(sentence: str) -> str:
+    """The sentence with a capital "I" and with the apostrophes that chats leave out.
+
+    >>> _spell_contractions("im vegan and i dont drink")
+    "I'm vegan and I don't drink"
+    """
+    if _BARE_CONTRACTION.search(sentence):
+        sentence = _BARE_CONTRACTION.sub(lambda found: _CONTRACTIONS.get(found[0].lower(), f"{found[0][:-1]}'t"), sentence)
+    return _SMALL_I.sub("I", sentence)
 
 
 def _is_pasted(line: str) -> bool:
@@ -108,7 +119,8 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         elif reason and _asks(_without_opener(sentence)):  # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
-            yield sentence[reason.end() :].rstrip("? ")
+            if not _ASKED_WORD.search(sentence, reason.end()):  # When I was in Rome, I met whom?
+                yield sentence[reason.end() :].rstrip("? ")
         else:
             yield sentence
         return
@@ -142,7 +154,7 @@ def tells_something(text: str) -> bool:
     if len(text) > _MAX_SMALL_TALK_CHARS:
         return True
     for line in split_sentences(text):
-        sentence = _without_opener(_SMALL_I.sub("I", line))
+        sentence = _without_opener(_spell_contractions(line))
         asks = sentence.rstrip().endswith(("?", "?!"))
         if not asks and _ASKS_WITHOUT_MARK.match(sentence):
             continue
@@ -315,6 +327,11 @@ _INJECTION = compile_pattern("injection", re.IGNORECASE)
 _LETTER = compile_pattern("letter", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
 _FICTION = compile_pattern("fiction", re.IGNORECASE)
+_CONTRACTIONS = {"im": "I'm", "ive": "I've", "hes": "he's", "shes": "she's", "theyre": "they're", "weve": "we've"}
+_BARE_CONTRACTION = re.compile(
+    r"\b(?:im|ive|hes|shes|theyre|weve|(?:do|does|did|is|are|was|were|has|have|had|ca|wo|could|should|would)nt)\b(?!['’])",
+    re.IGNORECASE,
+)
 _SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
 _DENIED_AFTER = re.compile(r"(?:(?<!\.)\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
 _SARCASM = compile_pattern("sarcasm")
@@ -357,6 +374,7 @@ _NEW_VALUE = re.compile(
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
+_ASKED_WORD = re.compile(r"\b(?:who|whom|whose|what|which|where|why|how)\b.*\?", re.IGNORECASE)
 _FRONTED_REASON = compile_pattern("fronted_reason", re.IGNORECASE)
 _POLITE = re.compile(r"^(?:(?:please|pls|kindly|and|also|can you|could you|so)\b,? )+", re.IGNORECASE)
 _NO_WISH = re.compile(r"(?:let|look|stay|enjoy|take|feel|imagine|pretend|think|consider|remind|call)\b", re.IGNORECASE)
