@@ -59,7 +59,7 @@ def classify_fact(
     if is_appointment and not _YOU.search(text):
         return FactClassification("episode", 0.7, True)
     classification = _classify_without_claim(sentence, speaker, is_future)
-    if classification is None and remember_requested:
+    if classification is None and remember_requested and (sentence.names or _NUMBER.search(text)):
         return FactClassification("semantic", 0.7, is_future)
     return classification
 
@@ -81,8 +81,16 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     ):
         return None
     subject = _subject(sentence)
-    if subject is None:
-        return _classify_impersonal(sentence, is_future)
+    classification = _classify_by_subject(sentence, subject, speaker, is_future) if subject is not None else None
+    if classification is None and (subject is None or subject.start > 0 or subject.kind == "thing"):
+        return _classify_impersonal(sentence, is_future)  # The report is due on Friday and Ana owns it
+    return classification
+
+
+def _classify_by_subject(
+    sentence: ParsedSentence, subject: NameSpan, speaker: str, is_future: bool
+) -> FactClassification | None:
+    text = sentence.text
     rest = _without_insertion(text[subject.end :])
     possession = _POSSESSION.match(rest)
     if possession:
@@ -97,17 +105,13 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         rest = _PLURAL_VERB.sub(lambda found: f"{found[1]} {_SINGULAR.get(found[2]) or conjugate(found[2])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
-        return None if subject.kind == "person" else _classify_impersonal(sentence, is_future)
+        return None
     alone = all(name is subject for name in sentence.names)
     after = rest[verb.end() :].lstrip()
     if verb[1] in _OPINION_VERBS and after.lower().startswith(speaker.lower()):
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
-    classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    if classification is None and (subject.start > 0 or subject.kind == "thing"):
-        # The report is due on Friday and Ana owns it
-        return _classify_impersonal(sentence, is_future)
-    return classification
+    return _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
 
 
 def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) -> FactClassification | None:

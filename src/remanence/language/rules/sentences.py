@@ -102,9 +102,11 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     """
     sentence = _IF_IT_MATTERS.sub("", sentence)
     fronted = _FRONTED_REASON.match(sentence)
-    if fronted and _is_small_talk(sentence[fronted.end() :].lstrip()):  # since I'm vegan, what can I eat?
-        yield fronted["reason"]
-        sentence = sentence[fronted.end() :].lstrip()
+    for comma in _COMMA.finditer(sentence, fronted.end()) if fronted else ():
+        if fronted and _is_small_talk(sentence[comma.end() :]):  # since I'm vegan, what can I eat?
+            yield sentence[fronted.end() : comma.start()]
+            sentence = sentence[comma.end() :]
+            break
     sentence = _DOUBTFUL_TAIL.sub("", sentence)
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
@@ -374,6 +376,7 @@ _NEW_VALUE = re.compile(
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
+_COMMA = re.compile(r", ")
 _ASKED_WORD = re.compile(r"\b(?:who|whom|whose|what|which|where|why|how)\b.*\?", re.IGNORECASE)
 _FRONTED_REASON = compile_pattern("fronted_reason", re.IGNORECASE)
 _POLITE = re.compile(r"^(?:(?:please|pls|kindly|and|also|can you|could you|so)\b,? )+", re.IGNORECASE)
