@@ -192,6 +192,8 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     if _DONE_TO_SPEAKER.match(text) and any(name.kind == "person" for name in sentence.names):
         return FactClassification("episode", 0.5, is_future)
     exact = exact or _ENDS_FOR_GOOD.search(text) is not None
+    if _VALUE_CHANGED.match(text) and any(name.kind == "person" for name in sentence.names):
+        return FactClassification("semantic", 0.5, is_future)
     if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
@@ -252,6 +254,7 @@ _DUE = compile_pattern("due_statement", re.IGNORECASE)
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _IS_AGED = re.compile(rf" (?:is|turned|turns|are)(?: (?:nearly|almost|about|now|already|only|over))? (?:{load_pattern('number_words')}|\d{{1,3}})\b")
 _IS_OVER = re.compile(r"^[A-Z].* (?:is|are) (?:off|over|cancelled|canceled|gone|dead|history|sold|closed|finished)\b")
+_VALUE_CHANGED = compile_pattern("value_changed")  # they put the user's rent up to 900
 _ENDS_FOR_GOOD = compile_pattern("ends_for_good")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _PASSING_STATE = compile_pattern("passing_state")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from remanence.language.rules.lexicon import (
@@ -198,6 +199,8 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
     head = words[inside[0] - 1 if inside else -1].lower
     if head in RELATIONSHIP_NOUNS or head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
         return False
+    if any(one.lower in RELATIONSHIP_NOUNS and other.text[:1].isupper() for one, other in pairwise(words)):
+        return False  # the user's brother Sam
     if len(words) > 1 and words[0].lower.endswith("ing") and not is_definite and words[0].lower in GERUNDS:
         return False  # "making choices": somebody does so
     return head not in ("user", "users", "assistant") and "'" not in words[-1].text.removesuffix("'s")

@@ -30,16 +30,6 @@ _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
 _WORD = re.compile(r"\w+")
-_KIN_PREDICATES = frozenset(
-    f"{noun}_of"
-    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
-    "grandfather husband wife brother_in_law sister_in_law".split()
-)
-_PEOPLE_PREDICATES = _KIN_PREDICATES | frozenset(
-    f"{noun}_of"
-    for noun in "friend colleague coworker boss manager neighbour neighbor flatmate roommate teacher doctor "
-    "landlord landlady coach mentor classmate therapist dog cat girlfriend boyfriend partner".split()
-)
 _COUNTED = re.compile(r"(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (.+)")
 
 
@@ -139,12 +129,11 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
 
 def _are_namesakes(new: _Statement, old: _Statement) -> bool:
     """Whether one name is that of two people: nobody's brother is their cousin, their friend or their boss."""
-    known = {(c.subject, c.object): c.predicate for c in old.claims if c.predicate in _PEOPLE_PREDICATES}
-    for claim in new.claims:
-        other = known.get((claim.subject, claim.object), claim.predicate)
-        if other != claim.predicate and {other, claim.predicate} & _KIN_PREDICATES and claim.predicate in _PEOPLE_PREDICATES:
-            return True
-    return False
+    known = {(claim.subject, claim.object): claim.predicate for claim in old.claims}
+    return any(
+        predicate_rules.exclude_each_other(claim.predicate, known.get((claim.subject, claim.object), ""))
+        for claim in new.claims
+    )
 
 
 def _counted(claim: Triple) -> tuple[str, str] | None:
