@@ -319,7 +319,11 @@ class SimilarNames:
     def with_first_letters(self, letters: str) -> list[int]:
         """The names whose first word begins with these letters, at least two, by number."""
         self._index_new()
-        return [number for number in self._by_letters.get(letters[:2], []) if self._names.spellings[number].casefold().startswith(letters)]
+        return [
+            number
+            for number in self._by_letters.get(letters[:2], [])
+            if self._names.spellings[number].casefold().startswith(letters)
+        ]
 
     def candidates(self, name: str) -> list[int]:
         """The names that share a key with this one, such as a word, by number."""
@@ -330,7 +334,6 @@ class SimilarNames:
             if len(sharing) <= _MAX_SHARING:
                 candidates |= dict.fromkeys(sharing)
         return list(candidates)
-
 
     def _index_new(self) -> None:
         spellings = self._names.spellings

@@ -4,8 +4,8 @@
 2. A short form with the same surname: Liz Nwosu and Elizabeth Nwosu; an initial, or a middle name left out, where one
    person in the space fits: J. Alvarez and Julia Alvarez.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
-4. A first name or a short form of it in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head of
-   sales"; or in a later text, if nobody else has it and the text does not say that another is meant.
+4. A first name or a short form of it in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head
+   of sales"; or in a later text, if nobody else has it and the text does not say that another is meant.
 5. The words that introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
 6. Mum, Dad, Granny: whose name has been told as that of the only one.
 7. An acronym of three letters and more, and the only name with these initials.
@@ -38,12 +38,15 @@ _INTRODUCED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _INTRODUCED_AFTER = re.compile(
-    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from| the [a-z]+)\b", re.IGNORECASE
+    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from| the [a-z]+)\b",
+    re.IGNORECASE,
 )
 _FULL_NAME = re.compile(r"\w| [A-Z]")
 _RELATIVE = load_pattern("relationship")
 _OTHERS_RELATIVE_BEFORE = re.compile(rf"(?:\b(?:his|her|their)|['’]s) (?:[a-z]+ )?(?:{_RELATIVE}),? $")
-_OTHERS_RELATIVE_AFTER = re.compile(rf"(?:,| is| was) (?:(?:his|her|their)|[A-Z][\w. ]+['’]s) (?:[a-z]+ )?(?:{_RELATIVE})\b")
+_OTHERS_RELATIVE_AFTER = re.compile(
+    rf"(?:,| is| was) (?:(?:his|her|their)|[A-Z][\w. ]+['’]s) (?:[a-z]+ )?(?:{_RELATIVE})\b"
+)
 _OWN_RELATIVE_AFTER = re.compile(rf"(?:,| is| was) (?:my|our) (?:[a-z]+ )?({_RELATIVE})\b")
 _PROFESSIONAL = word_set("doctor therapist teacher coach boss manager mentor colleague coworker vet dentist")
 _FIRST = (SamePerson.FIRST_NAME, SamePerson.NICKNAME)
@@ -66,9 +69,13 @@ _KIN_GROUPS = tuple(
 )
 _KIN_WORD = "|".join(sorted((word for group in _KIN_GROUPS for word in group), key=len, reverse=True))
 _KIN_NAMED = re.compile(
-    rf"\b[Mm]y (?P<kin>{_KIN_WORD})(?:(?: is|['’]s)(?: called| named)?|['’]s name is|,)? (?P<name>[A-ZÀ-Þ][\w-]*[a-zß-ÿ])(?! [A-Z])\b"
+    rf"\b[Mm]y (?P<kin>{_KIN_WORD})(?:(?: is|['’]s)(?: called| named)?|['’]s name is|,)? "
+    r"(?P<name>[A-ZÀ-Þ][\w-]*[a-zß-ÿ])(?! [A-Z])\b"
 )
-_KIN_AS_NAME = re.compile(rf"(?<![\w’'] )\b(?:{_KIN_WORD.title()})\b(?! [A-Z])|(?<=[a-z,] )(?<!\b[Mm]y )(?<!\bis )(?<!er )(?<!ur )\b(?:{_KIN_WORD.title()})\b(?! [A-Z])")
+_KIN_AS_NAME = re.compile(
+    r"(?P<owner>(?:\b(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?)|['’]s) )?"
+    rf"\b(?P<kin>{_KIN_WORD.title()})\b(?! [A-Z])"
+)
 
 
 def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
@@ -181,7 +188,9 @@ def _acronyms(index: Index, source: Memory) -> Iterator[AliasPair]:
     for mention in source.mentions:
         if not _ACRONYM.fullmatch(mention.name):
             continue
-        similar = (number for number in index.registry.similar_names.candidates(mention.name) if kinds[number] != "person")
+        similar = (
+            number for number in index.registry.similar_names.candidates(mention.name) if kinds[number] != "person"
+        )
         full = [spellings[n] for n in similar if " " in spellings[n] and name_similarity(mention.name, spellings[n])]
         if len(full) == 1:
             yield AliasPair(full[0], mention.name, "its initials")
@@ -192,10 +201,12 @@ def _kin(known: KnownEntities, text: str, names: list[str], now: datetime) -> It
     for told in _KIN_NAMED.finditer(text):
         if told["name"] in names:
             yield from (AliasPair(told["name"], alias, "said of a relative") for alias in _kin_aliases(told["kin"]))
-    for kin in {found[0] for found in _KIN_AS_NAME.finditer(text)}:
+    for kin in {found["kin"] for found in _KIN_AS_NAME.finditer(text) if not found["owner"]}:
         group = next(group for group in _KIN_GROUPS if kin.lower() in group)
         holders = {found for word in group if (found := known.find_id(f"my {word}", now)) is not None}
-        named = [entity for one in holders if (entity := known.get(one)) is not None and not entity.name.startswith("my ")]
+        named = [
+            entity for one in holders if (entity := known.get(one)) is not None and not entity.name.startswith("my ")
+        ]
         if len(named) == 1:
             yield AliasPair(named[0].name, kin, "the only one")
 
@@ -260,7 +271,7 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
 
 
 def _is_own_relative(text: str, name: str) -> bool:
-    """Whether a text says what somebody is to whoever writes, and that is no profession: "Priya Shah is my neighbour"."""
+    """Whether a text says what somebody is to whoever writes, if that is no profession: "Ann Shah is my neighbour"."""
     told = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
     return any(found[1] not in _PROFESSIONAL for found in told if found)
 

@@ -68,6 +68,8 @@ def _with_shared_subject(sentence: ParsedSentence, speaker: str, splits: int) ->
     subject = _SHARED_SUBJECT.match(text)
     if subject is None or not splits or _CONDITIONAL.search(text):
         return [sentence]
+    if not any(name.kind == "person" and name.end == subject.end() for name in sentence.names):
+        return [sentence]  # "Backups of the database are encrypted and shipped": the words are no subject by themselves
     label, known = speaker_label(speaker), set(_stated_claims(sentence))
     for joint in _SHARED_JOINT.finditer(text, subject.end()):
         verb = conjugate(joint["verb"]) if joint["now"] and joint["verb"] in _BASE_FORMS else joint["verb"]

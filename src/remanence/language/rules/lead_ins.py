@@ -59,8 +59,11 @@ _TELLING_WORDS = load_words("telling_words")
 _WORD = re.compile(r"[\w'’]+")
 # A head has at most ten words. After a comma a clause with its own subject follows.
 _HEAD = re.compile(
-    r"\W*(?P<head>[A-Za-z][\w'’-]*\.?(?:[ -][\w'’-]+){0,9}?)(?:\s*[:–—]|\s+-+|(?:\.\.\.|…)|,(?= ))\s+(?=[\w\"'‘“(])",
+    r"\W*(?P<head>[A-Za-z][\w'’-]*\.?(?:[ -][\w'’-]+){0,9}?)(?:\s*[:–—]|\s+-+|(?:\.\.\.|…)|,(?= ))\s+(?=[\w\"'‘“(])"
 )
-_OF_OTHERS = re.compile(r"^(?:you|they|he|she|what|how|who|why|where|when)\b(?! (?:should|may|might|must|ought|need|can|could|know\b))", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"^(?:you|they|he|she|what|how|who|why|where|when)\b(?! (?:should|may|might|must|ought|need|can|could|know\b))",
+    re.IGNORECASE,
+)
 _TO_KEEP = re.compile(r"\b(?:remember|forget|note|mind|down|save|important|reference)\b", re.IGNORECASE)
 _FRAME = compile_pattern("telling_frame", re.IGNORECASE)

@@ -45,9 +45,7 @@ EVENT_PREDICATES = load_words("event_predicates")
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
 """The state that follows an event: after moving to Porto, somebody lives there."""
 
-_UNMARRIED = tuple(
-    "girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split()
-)
+_UNMARRIED = tuple("girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split())
 STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "left": ("works_at", "studies_at"),
     "switched_from": ("uses", "prefers", "likes"),

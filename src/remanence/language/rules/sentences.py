@@ -79,7 +79,9 @@ def _spell_contractions(sentence: str) -> str:
     "I'm vegan and I don't drink"
     """
     if _BARE_CONTRACTION.search(sentence):
-        sentence = _BARE_CONTRACTION.sub(lambda found: _CONTRACTIONS.get(found[0].lower(), f"{found[0][:-1]}'t"), sentence)
+        sentence = _BARE_CONTRACTION.sub(
+            lambda found: _CONTRACTIONS.get(found[0].lower(), f"{found[0][:-1]}'t"), sentence
+        )
     return _SMALL_I.sub("I", sentence)
 
 

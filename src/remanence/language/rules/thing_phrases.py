@@ -146,7 +146,11 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         if lower == "and":
             joints.append(place)
-        elif place > begin and lower == "(" and words[place - 1].text.islower():
+        elif (
+            place > begin
+            and lower == "("
+            and (words[place - 1].text.islower() or (place + 1 < len(words) and words[place + 1].text.islower()))
+        ):
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         elif lower in _MODALS or words[place].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
@@ -199,7 +203,9 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
     head = words[inside[0] - 1 if inside else -1].lower
     if head in RELATIONSHIP_NOUNS or head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
         return False
-    if any(one.lower in RELATIONSHIP_NOUNS and other.text[:1].isupper() for one, other in pairwise(words)):
+    if words[0].text.endswith(("'s", "’s")) and any(
+        one.lower in RELATIONSHIP_NOUNS and other.text[:1].isupper() for one, other in pairwise(words)
+    ):
         return False  # the user's brother Sam
     if len(words) > 1 and words[0].lower.endswith("ing") and not is_definite and words[0].lower in GERUNDS:
         return False  # "making choices": somebody does so
