@@ -148,7 +148,8 @@ _RENAMED = re.compile(r"\b(?:(?P<new>is now|became|goes by|now)|used to be|forme
 _TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof|Lt|Sir)\.? ")
 _CAPITALIZED = re.compile(r"(?<![.!?] )(?<=[ (\"“'‘])[A-ZÀ-Þ][\w-]*[a-zß-ÿ](?![\w'’])")
 _ACRONYM = re.compile(
-    r"(?P<name>(?:[A-Z][\w&-]+ (?:of |for |and |the |de |in )?){1,6}[A-Z][\w&-]+) \((?:the )?(?P<alias>[A-Z][A-Z&]{1,6})\)"
+    r"(?P<name>(?:[A-Z][\w&-]+ (?:of |for |and |the |de |in )?){1,6}[A-Z][\w&-]+)"
+    r" \((?:the )?(?P<alias>[A-Z][A-Z&]{1,6})\)"
 )
 _DIMINUTIVE = re.compile(r"(?P<stem>[a-z]{2,}?[^aeiouy])(?:(?<=(.))\2)?(?:y|ie|i|ey|o)$")
 _TOLD = tuple(compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "name_in_real_life"))

@@ -78,6 +78,7 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
     """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
+    told: str | None = None
     for named in _MY_RELATIVE.finditer(text):
         turn.relatives.setdefault(normalize_name(named[1]), f"{speaker_label(turn.speaker)}'s {named[1]}")
     relative = _asked_relative(asked)
@@ -89,6 +90,10 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
     for sentence in _sentences_of_turn(turn, _spell_out_note(text), asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
+        if sentence.presupposed_of:  # these come last
+            told = told if told is not None else " ".join(fact.text for fact in facts)
+            if sentence.presupposed_of in told:
+                continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
         if corrected:
             facts = [fact for fact in facts if fact not in turn.withdrawn] + corrected

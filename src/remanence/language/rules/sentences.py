@@ -39,6 +39,8 @@ class Sentence(NamedTuple):
     """Whether the speaker asks to remember it."""
     is_answer: bool = False
     """Whether it was made of a question and a short answer."""
+    presupposed_of: str = ""
+    """The person about whom other sentences take it for granted; it is of use where nothing else is told of them."""
 
 
 def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
@@ -52,7 +54,7 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
     if '"' in prose or "“" in prose:
         prose = _QUOTED_PASSAGE.sub("…", prose)
-    told, presupposed = "", list[Presupposition]()
+    presupposed: list[Presupposition] = []
     for line in split_sentences(prose):
         unbulleted, remember_requested = without_lead_in(_BULLET.sub("", line))
         if _is_pasted(unbulleted):
@@ -66,10 +68,9 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
             if sentence.text and (
                 sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
             ):
-                told += sentence.text
                 yield sentence
         presupposed += find_presuppositions(unbulleted)
-    yield from (Sentence(one.statement) for one in presupposed if one.name not in told)
+    yield from (Sentence(one.statement, presupposed_of=one.name) for one in presupposed)
 
 
 def _spell_contractions(sentence: str) -> str:
