@@ -163,7 +163,7 @@ def test_part_of_a_memory_ends_and_the_rest_is_kept() -> None:
 
 
 def test_two_people_of_one_name_are_told_apart() -> None:
-    """A friend is not a brother, whatever they are called; what is said of one does not end what is said of the other."""
+    """A friend is not a brother: what is said of one does not end what is said of the other."""
     both = profile("My brother Sam is a chef.", "My friend Sam is a lawyer.")
     assert "brother Sam is a chef" in both
     assert "friend Sam is a lawyer" in both
