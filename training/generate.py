@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 MATTERS = Path(__file__).resolve().parent / "matters"
 RELATIONS = ("none", "replaces", "extends", "ends")
-WRONG = 30
-"""How many wrong candidates of a written world are kept for a question: those that share most words with it."""
 TELLING = {"state", "change", "add", "long", "passing", "chat"}
 """The kinds of lines that tell how a matter stands."""
 MONTHS = "January February March April May June July August September October November December".split()
@@ -307,78 +304,6 @@ def _relation(matter: dict[str, Any], earlier: Line, later: Line) -> str | None:
 def _fill(wording: str, subject: str, value: str, other: str) -> str:
     filled = wording.replace("{N}", subject).replace("{V}", str(value)).replace("{O}", str(other))
     return filled[:1].upper() + filled[1:] if wording.startswith("{V}") and wording[-1:] in ".!?" else filled
-
-
-def shared_words(question: str, text: str) -> int:
-    """How many words of some length two texts share, by their beginnings."""
-    first, second = ({word[:5] for word in re.findall(r"\w{4,}", t.lower())} for t in (question, text))
-    return len(first & second)
-
-
-def read_written() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The questions and pairs of whole worlds and talks that were written by hand. A question has its own pairs, of a
-    statement that answers it and one that may change the answer."""
-    home = MATTERS.parent
-    worlds, talks = (_read_worlds(home / name, name) for name in ("worlds", "talks"))
-    return worlds[0] + talks[0], worlds[1] + talks[1]
-
-
-def read_strangers() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The same of the test worlds that one may look at. They measure and are not trained on."""
-    folder = MATTERS.parents[1] / "benchmarks" / "worlds"
-    questions, pairs = _read_worlds(folder, "strangers", "[ab].jsonl")
-    return [asked | {"measure": True} for asked in questions], pairs
-
-
-def _read_worlds(folder: Path, name: str, files: str = "*.jsonl") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    rng = random.Random(5)
-    questions, pairs = [], []
-    for file in sorted(folder.glob(files)):
-        for world in map(json.loads, file.read_text("utf-8").splitlines()):
-            side_of: dict[str, dict[str, Any]] = {}
-            last = None
-            for memory in world["memories"]:
-                near = last is not None and last["time"][:10] == memory["time"][:10] and last["speaker"]
-                before = f"{last['speaker']}: {last['text']}" if near and memory["speaker"] else ""
-                side_of[memory["id"]] = {"t": memory["text"], "s": memory["speaker"], "p": before}
-                last = memory
-            for asked in world["questions"]:
-                tells = {*asked["right"], *asked["stale"]}
-                cands = [side | {"y": int(key in tells)} for key, side in side_of.items()]
-                rng.shuffle(cands)
-                cands.sort(key=lambda cand: -shared_words(asked["q"], cand["t"]))
-                right = [cand for cand in cands if cand["y"]]
-                cands = right + [cand for cand in cands if not cand["y"]][:WRONG]
-                known = asked["kind"] != "none"
-                later = _pairs_for(asked, world["memories"], side_of)
-                questions.append({"set": name, "q": asked["q"], "answerable": known, "cands": cands, "pairs": later})
-            for pair in world["pairs"]:
-                earlier, later = side_of[pair["earlier"]], side_of[pair["later"]]
-                pairs.append({"earlier": earlier, "later": later, "relation": pair["relation"]})
-    return questions, pairs
-
-
-def _pairs_for(
-    asked: dict[str, Any], memories: list[dict[str, Any]], side_of: dict[str, dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """For a question about now or another time, each statement that answers it with all later ones: those that answer
-    it otherwise replace the answer, those that do not answer it leave it."""
-    right, stale = set(asked["right"]), set(asked["stale"])
-    if asked["kind"] not in ("now", "at") or not right:
-        return []
-    out = []
-    for place, earlier in enumerate(memories):
-        if earlier["id"] in right | stale:
-            for later in memories[place + 1 :]:
-                if (earlier["id"] in right) != (later["id"] in right) and later["id"] in right | stale:
-                    relation = "replaces"
-                elif later["id"] not in right | stale:
-                    relation = "none"
-                else:
-                    continue  # two that hold at one time, or two at other times
-                sides = {"earlier": side_of[earlier["id"]], "later": side_of[later["id"]]}
-                out.append({"q": asked["q"], **sides, "relation": relation})
-    return out
 
 
 def make_questions(matters: list[dict[str, Any]], count: int, seed: int) -> tuple[list[dict], list[dict]]:

@@ -40,7 +40,8 @@ class Layer(nn.Module):
 
 class Reader(nn.Module):
     """Three answers: whether the second text tells what the first asks; what it does to it as the later statement; and
-    of several texts which one answers at the time asked about. Each is read off the tokens at `marks`."""
+    of several texts which one answers at the time asked about. Each is read off the tokens at `marks`. A fourth is for
+    training alone: which of the several texts tell the matter at whatever time."""
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class Reader(nn.Module):
         self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
         self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
         self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
+        self.tells = nn.Linear(width, 1)
         self.drop = 0.1
 
     def forward(
@@ -79,7 +81,7 @@ class Reader(nn.Module):
         token_type_ids: Tensor,
         marks: Tensor,
         states: list[Tensor] | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         x = self.words(input_ids) + self.places.weight[: input_ids.shape[1]] + self.kinds(token_type_ids)
         x = F.dropout(self.norm(x), self.drop, self.training)
         mask = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -10000.0
@@ -102,11 +104,12 @@ class Teacher(nn.Module):
         self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
         self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
         self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
+        self.tells = nn.Linear(width, 1)
         self.drop = 0.1
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, marks: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         count = input_ids.shape[1]
         x = F.dropout(self.norm(self.words(input_ids) + self.places.weight[2 : count + 2]), self.drop, self.training)
         near = self.nearness.weight.detach()[_distances(count).to(x.device)].permute(2, 0, 1)[None]
@@ -120,13 +123,16 @@ class Teacher(nn.Module):
         return _answers(self, x)
 
 
-def _answers(model: Reader | Teacher, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _answers(model: Reader | Teacher, x: Tensor) -> tuple[Tensor, ...]:
     """What a model says by the tokens at the marks, of which the first is the first of the text."""
     first, drop = x[:, 0], model.drop
     said = model.say(F.dropout(torch.tanh(model.pool(first)), drop, model.training))
     compared = model.compare(F.dropout(torch.tanh(model.compare_pool(first)), drop, model.training))
-    chosen = model.choose(F.dropout(torch.tanh(model.choose_pool(x)), drop, model.training)).squeeze(-1)
-    return said, compared, chosen
+    lines = F.dropout(torch.tanh(model.choose_pool(x)), drop, model.training)
+    chosen = model.choose(lines).squeeze(-1)
+    if torch.onnx.is_in_onnx_export():
+        return said, compared, chosen
+    return said, compared, chosen, model.tells(lines).squeeze(-1)
 
 
 def _distances(count: int) -> Tensor:

@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 from chats import in_chats, read_chats
-from generate import RELATIONS, make_questions, read_matters, read_strangers, read_written, shared_words, split_matters
+from generate import RELATIONS, make_questions, read_matters, split_matters
 from tokenizers import Tokenizer
+from written import read_strangers, read_written, shared_words
 
 from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question, with_question
 

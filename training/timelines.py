@@ -23,6 +23,7 @@ import numpy as np
 from generate import MATTERS, MONTHS, TELLING, Line, Told, World, read_matters, split_matters
 from prepare import MAX_QUESTION, Store, read_xz
 from tokenizers import Tokenizer
+from written import STRANGERS, VARIANTS, read_worlds
 
 from remanence.models.reader_input import (
     LINE_TOKENS,
@@ -160,31 +161,26 @@ def make_timelines(matters: list[dict[str, Any]], count: int, seed: int) -> Iter
                 yield timeline
 
 
-def read_timelines(folder: Path, name: str, files: str = "*.jsonl") -> Iterator[Timeline]:
+def read_timelines(worlds: Iterator[dict[str, Any]], name: str) -> Iterator[Timeline]:
     """A timeline of all memories for each question of written worlds."""
-    for file in sorted(folder.glob(files)):
-        for world in map(json.loads, file.read_text("utf-8").splitlines()):
-            lines, last = [], None
-            for memory in world["memories"]:
-                near = last is not None and last["time"][:10] == memory["time"][:10] and last["speaker"]
-                before = f"{last['speaker']}: {last['text']}" if near and memory["speaker"] else ""
-                time = datetime.fromisoformat(memory["time"])
-                lines.append(
-                    {"id": memory["id"], "t": memory["text"], "s": memory["speaker"], "p": before, "time": time}
-                )
-                last = memory
-            lines.sort(key=lambda line: line["time"])
-            for asked in world["questions"]:
-                now = datetime.fromisoformat(asked["asked_at"])
-                right, tells = set(asked["right"]), {*asked["right"], *asked["stale"]}
-                known = [line for line in lines if line["time"] <= now]
-                yield {
-                    "set": name,
-                    "q": asked["q"],
-                    "kind": asked["kind"],
-                    "moment": moment_of(asked["q"], now),
-                    "lines": [line | {"y": int(line["id"] in right), "tells": line["id"] in tells} for line in known],
-                }
+    for world in worlds:
+        lines = [
+            {"id": m["id"], "t": m["text"], "s": m["speaker"], "p": m["before"]}
+            | {"time": datetime.fromisoformat(m["time"])}
+            for m in world["memories"]
+        ]
+        lines.sort(key=lambda line: line["time"])
+        for asked in world["questions"]:
+            now = datetime.fromisoformat(asked["asked_at"])
+            right, tells = set(asked["right"]), {*asked["right"], *asked["stale"]}
+            known = [line for line in lines if line["time"] <= now]
+            yield {
+                "set": name,
+                "q": asked["q"],
+                "kind": asked["kind"],
+                "moment": moment_of(asked["q"], now),
+                "lines": [line | {"y": int(line["id"] in right), "tells": line["id"] in tells} for line in known],
+            }
 
 
 def moment_of(question: str, now: datetime) -> datetime:
@@ -301,13 +297,15 @@ class Timelines:
         longest = -(-max(len(each.ids) for each in joined) // 32) * 32
         shape, places = (len(drawn), longest), (len(drawn), TIMELINE_LINES + 1)
         out = {name: np.zeros(shape, np.int64) for name in ("ids", "mask", "kinds")}
-        out |= {"marks": np.zeros(places, np.int64), "real": np.zeros(places, bool), "right": np.zeros(places, bool)}
+        out |= {"marks": np.zeros(places, np.int64), "real": np.zeros(places, bool)}
+        out |= {"right": np.zeros(places, bool), "tells": np.zeros(places, bool)}
         for at, ((_, rows), each) in enumerate(zip(drawn, joined, strict=True)):
             out["ids"][at, : len(each.ids)], out["mask"][at, : len(each.ids)] = each.ids, 1
             out["kinds"][at, : len(each.ids)] = each.kinds
             out["marks"][at, : len(each.marks)], out["real"][at, : len(each.marks)] = each.marks, True
             labels = self.labels[rows]
             out["right"][at, : len(rows) + 1] = [not labels.any(), *labels]
+            out["tells"][at, 1 : len(rows) + 1] = self.tells[rows]
         return out
 
     def _text(self, number: int) -> list[int]:
@@ -324,8 +322,12 @@ def main() -> None:
     made = list(make_timelines(train, MADE, seed=7))
     unseen = list(make_timelines([m for m in left_out if m["unseen"] == "matter"], MEASURED, seed=8))
     home = MATTERS.parent
-    written = [*read_timelines(home / "worlds", "worlds"), *read_timelines(home / "talks", "talks")]
-    strange = list(read_timelines(home.parent / "benchmarks" / "worlds", "strangers", "[ab].jsonl"))
+    written = [
+        timeline
+        for name in ("worlds", "talks")
+        for timeline in read_timelines(read_worlds(home / name, variants=VARIANTS), name)
+    ]
+    strange = list(read_timelines(read_worlds(STRANGERS, "[ab].jsonl"), "strangers"))
     others = list(read_external(options.external / "external.jsonl.xz"))
     timelines = [*made, *({**each, "set": "unseen_matters"} for each in unseen), *written, *strange, *others]
     arrays = encode(timelines, Tokenizer.from_file(str(options.folder / "tokenizer.json")))

@@ -1,9 +1,10 @@
 """Train the readers: a large teacher, then a reader of 12 layers, then its small students. Wants one GPU.
 
-    python training/train.py FOLDER teacher --seconds 420     FOLDER as `prepare.py` and `weights.py` left it
+    python training/train.py FOLDER teacher --seconds 600     FOLDER as `prepare.py` and `weights.py` left it
     python training/train.py FOLDER large --seconds 240       begins as the base model, learns from labels and teacher
-    python training/train.py FOLDER rank                      the large one says which lines of a timeline come first
-    python training/train.py FOLDER small:4 --seconds 180     four layers of the large one, taught by both
+    python training/train.py FOLDER rank:large                a saved one says which lines of a timeline come first
+    python training/train.py FOLDER small:6 --seconds 400     six layers of the large one, taught by both
+    python training/train.py FOLDER told:small6               what a saved one says, for those that go on from it
 
 Each stage writes FOLDER/out/<stage>.pt, goes on with that file if it is there, and prints what it finds on questions
 that took no part in training.
@@ -55,12 +56,14 @@ SHARE = {
 KEEP = {3: [0, 5, 11], 4: [0, 4, 8, 11], 6: [0, 2, 4, 6, 8, 11]}
 """Which layers of the large reader a student begins with; student layer n follows large layer FOLLOW[n]."""
 FOLLOW = {3: [3, 7, 11], 4: [2, 5, 8, 11], 6: [1, 3, 5, 7, 9, 11]}
-RATE = {"teacher": 2.5e-5, "large": 6e-5, 3: 2.5e-4, 4: 2e-4, 6: 1.5e-4}
-QUESTIONS, CANDIDATES, PAIRS, TIMELINES = 64, 14, 160, 48
+RATE = {"teacher": 4e-5, "large": 6e-5, "small3": 2.5e-4, "small4": 2e-4, "small6": 1.5e-4}
+QUESTIONS, CANDIDATES, PAIRS, TIMELINES = 32, 14, 96, 96
 PAIR_SHARE = (0.38, 0.34, 0.14, 0.14)
 PAIR_SOURCE = {"train": 0.3, "written": 0.2, "beside": 0.1, "asked": 0.15, "asked_written": 0.25}
 """How often pairs of each source are drawn: made of matters, written, texts that stand beside each other, and those
 of a question."""
+WRITTEN = 0.25
+"""How much an earlier reader's opinion counts for what was written by hand; there the labels count in full."""
 
 
 class Texts:
@@ -109,6 +112,10 @@ class Data(Texts):
         self.pairs = {"train": np.concatenate([self.pairs.pop(name) for name in PAIR_SOURCE]), **self.pairs}
         owner = np.repeat(np.arange(len(self.asked)), np.diff(self.begin))
         self.question_of = self.asked[owner]
+        by_hand = [number for number, name in enumerate(self.names) if name in ("worlds", "talks")]
+        self.written = np.isin(self.sets[owner], by_hand)
+        sources = [number for number, name in enumerate(PAIR_SOURCE) if name in ("written", "asked_written")]
+        self.pair_written = np.isin(self.pair_source, sources)
 
     def in_order(self, first: np.ndarray, second: np.ndarray, parts: int) -> list[np.ndarray]:
         """Rows in a few groups of like length."""
@@ -129,7 +136,7 @@ def run(
         while at < len(order):
             count = max(8, tokens // int(size[order[min(len(order) - 1, at + 4000)]]))
             rows = order[at : at + count]
-            one, four, _ = model(*data.batch(first[rows], second[rows]))
+            one, four, *_ = model(*data.batch(first[rows], second[rows]))
             said[rows], compared[rows] = one.float().squeeze(-1).cpu().numpy(), four.float().cpu().numpy()
             at += count
     return said, compared
@@ -206,8 +213,8 @@ def train(
 
     Args:
         labels: The weight of the labels.
-        told: What a teacher says of every candidate and every pair; it counts once.
-        taught_by: A model whose choice in a timeline is learned beside the right one.
+        taught_by: A model whose answers are learned beside the right ones.
+        told: What an earlier reader says of every candidate and every pair, for a model that nobody teaches.
         followed, follow: A reader whose layers the model's are to be like, and which of them.
     """
     model.to(DEVICE).train()
@@ -225,26 +232,38 @@ def train(
         first = np.concatenate([asked, data.pairs["train"][pairs, 0], asked[fill]])
         second = np.concatenate([cands, data.pairs["train"][pairs, 1], cands[fill]])
         groups = data.in_order(first, second, 3)
-        said, compared, apart = [], [], 0.0
+        said, compared, aims, apart = [], [], [], 0.0
         with torch.autocast(DEVICE, torch.bfloat16):
             looked = step % len(groups)
             for number, group in enumerate(groups):
                 batch = data.batch(first[group], second[group])
                 mine: list[Tensor] = []
-                one, four, _ = model(*batch, states=mine) if followed is not None else model(*batch)
+                one, four, *_ = model(*batch, states=mine) if followed is not None else model(*batch)
                 said.append(one.float().squeeze(-1))
                 compared.append(four.float())
+                if taught_by is not None:
+                    with torch.no_grad():
+                        aims.append([each.float() for each in taught_by(*batch)[:2]])
                 if followed is not None and follow is not None and number == looked:
                     apart = _apart(mine, followed, batch, follow)
         back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
         logits = torch.cat(said)[back][: len(rows)]
         relation = torch.cat(compared)[back][len(rows) : len(rows) + len(pairs)]
-        loss = apart + 0.5 * labels * F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long())
-        loss = loss + _answer_loss(logits, rows, owner, known, data, labels, told)
+        right = F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long(), reduction="none")
+        written = _tensor(data.pair_written[pairs])
+        loss = apart + 0.5 * (right * torch.where(written, 1.0, labels)).mean()
+        aim_said, aim_compared = None, None
+        if aims:
+            aim_said = torch.cat([each.squeeze(-1) for each, _ in aims])[back][: len(rows)]
+            aim_compared = torch.cat([each for _, each in aims])[back][len(rows) : len(rows) + len(pairs)]
+        elif told is not None:
+            aim_said, aim_compared = _tensor(told[0][rows]), _tensor(told[1][pairs])
+        loss = loss + _answer_loss(logits, rows, owner, known, data, labels, aim_said)
         loss = loss + _choice_loss(model, lists, taught_by)
-        if told is not None:
-            aim = F.log_softmax(_tensor(told[1][pairs]), 1)
-            loss = loss + 0.5 * F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="batchmean")
+        if aim_compared is not None:
+            aim = F.log_softmax(aim_compared, 1)
+            apart_by = F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="none").sum(1)
+            loss = loss + 0.5 * (apart_by * torch.where(written, WRITTEN, 1.0)).mean()
         best.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -267,7 +286,7 @@ def _answer_loss(
     known: np.ndarray,
     data: Data,
     labels: float,
-    told: tuple[np.ndarray, np.ndarray] | None,
+    aim: Tensor | None,
 ) -> Tensor:
     """Each right candidate before all wrong ones, each probability right in itself, and both like the teacher's."""
     place = np.arange(len(rows)) - np.searchsorted(owner, owner)
@@ -275,37 +294,44 @@ def _answer_loss(
     empty = logits.new_full((QUESTIONS, CANDIDATES + 4), -1e4)
     grid = empty.index_put(where, logits)
     label = _tensor(data.labels[rows].astype(np.float32))
+    written = _tensor(data.written[rows])
+    trust = torch.where(written, 1.0, labels)
     marks = torch.zeros_like(empty).index_put(where, label)
     wrong = torch.logsumexp(grid.masked_fill(marks > 0, -1e4), 1, keepdim=True)
-    ranked = (F.softplus(wrong - grid) * marks).sum() / marks.sum().clamp(min=1)
+    ranked = F.softplus(wrong - grid) * torch.zeros_like(empty).index_put(where, label * trust)
     sure = _tensor(known.astype(np.float32))
-    each = F.binary_cross_entropy_with_logits(logits, label, reduction="none")
-    loss = labels * (0.6 * ranked + 1.5 * (each * sure).sum() / sure.sum().clamp(min=1))
-    if told is not None:
-        aim = _tensor(told[0][rows])
+    each = F.binary_cross_entropy_with_logits(logits, label, reduction="none") * trust
+    loss = 0.6 * ranked.sum() / marks.sum().clamp(min=1) + 1.5 * (each * sure).sum() / sure.sum().clamp(min=1)
+    if aim is not None:
         target = empty.index_put(where, aim)
-        loss = loss + F.kl_div(F.log_softmax(grid, 1), F.log_softmax(target, 1), log_target=True, reduction="batchmean")
-        loss = (
-            loss + 2 * F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aim)) + 0.05 * F.mse_loss(logits, aim)
-        )
+        follows = torch.where(written, WRITTEN, 1.0)
+        likeness = F.kl_div(F.log_softmax(grid, 1), F.log_softmax(target, 1), log_target=True, reduction="none").sum(1)
+        of_question = torch.ones(QUESTIONS, device=DEVICE).index_put((where[0],), follows)
+        each = F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aim), reduction="none")
+        loss = loss + (likeness * of_question).mean() + 2 * (each * follows).mean()
+        loss = loss + 0.05 * ((logits - aim) ** 2 * follows).mean()
     return loss
 
 
-def choice(model: nn.Module, lists: dict[str, np.ndarray]) -> Tensor:
-    """The log probability of each line of timelines, and first that of none."""
+def choice(model: nn.Module, lists: dict[str, np.ndarray]) -> tuple[Tensor, Tensor]:
+    """The log probability of each line of timelines, and first that of none; and whether each tells the matter."""
     with torch.autocast(DEVICE, torch.bfloat16):
-        logits = model(*(_tensor(lists[name]) for name in ("ids", "mask", "kinds", "marks")))[2]
-    return torch.log_softmax(logits.float().masked_fill(~_tensor(lists["real"]), -1e4), 1)
+        *_, logits, tells = model(*(_tensor(lists[name]) for name in ("ids", "mask", "kinds", "marks")))
+    return torch.log_softmax(logits.float().masked_fill(~_tensor(lists["real"]), -1e4), 1), tells.float()
 
 
 def _choice_loss(model: nn.Module, lists: dict[str, np.ndarray], taught_by: nn.Module | None) -> Tensor:
-    """One of the right lines is chosen, and all are as likely as the teacher says."""
-    chosen = choice(model, lists)
+    """One of the right lines is chosen, all are as likely as the teacher says, and it is known which ones tell the
+    matter: that is learned sooner, and needed for the choice."""
+    chosen, tells = choice(model, lists)
     loss = -torch.logsumexp(chosen.masked_fill(~_tensor(lists["right"]), -1e4), 1).mean()
+    lines = _tensor(lists["real"]).clone()
+    lines[:, 0] = False
+    loss = loss + F.binary_cross_entropy_with_logits(tells[lines], _tensor(lists["tells"])[lines].float())
     if taught_by is None:
         return loss
     with torch.no_grad():
-        aim = choice(taught_by, lists)
+        aim, _ = choice(taught_by, lists)
     return 0.5 * loss + F.kl_div(chosen, aim, log_target=True, reduction="batchmean")
 
 
@@ -318,7 +344,7 @@ def measure_choice(model: nn.Module, timelines: Timelines) -> None:
         for part in np.array_split(members, -(-len(members) // 64)):
             drawn = [(int(number), timelines.first(int(number))) for number in part]
             with torch.no_grad():
-                chosen = choice(model, timelines.batch(drawn)).cpu().numpy()
+                chosen = choice(model, timelines.batch(drawn))[0].cpu().numpy()
             for (number, rows), row in zip(drawn, chosen, strict=True):
                 picked = rows[row[1 : len(rows) + 1].argmax()]
                 right.append(timelines.labels[picked])
@@ -428,7 +454,9 @@ def rank_lines(reader: Reader, timelines: Timelines, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("stage", help="teacher, large, rank, or small:3, small:4, small:6")
+    parser.add_argument(
+        "stage", help="teacher, large, small:3, small:4, small:6; rank:NAME or told:NAME of a saved one"
+    )
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
@@ -437,41 +465,54 @@ def main() -> None:
     began, folder, out = time.time(), options.folder, options.folder / "out"
     out.mkdir(exist_ok=True)
     timelines = Timelines(folder)
-    stage, _, layers = options.stage.partition(":")
+    stage, _, of = options.stage.partition(":")
     if stage == "rank":
-        rank_lines(load(out / "large.pt"), timelines, folder)
+        rank_lines(load(out / f"{of}.pt"), timelines, folder)
         return
     if (out / "line_answers.npy").exists():
         timelines.answers = np.load(out / "line_answers.npy")
     data = Data(folder)
     print(f"{options.stage}: data ready after {time.time() - began:.0f}s", flush=True)
-    name = stage + layers
-    teachers = {"teacher": (), "large": ("teacher",)}.get(stage, ("teacher", "large"))
-    parts = [np.load(file) for kind in teachers if (file := out / f"told_{kind}.npz").exists()]
-    told = (
-        (sum(p["said"] for p in parts) / len(parts), sum(p["compared"] for p in parts) / len(parts)) if parts else None
-    )
-    model = first_weights(name, folder)
-    settings: dict[str, Any] = {"seconds": options.seconds, "seed": options.seed, "told": told}
-    if stage == "teacher":
-        train(model, data, timelines, rate=RATE["teacher"], **settings)
-    elif stage == "large":
-        taught_by = load_teacher(out / "teacher.pt", folder)
-        labels = 1.0 if told is None else 0.4
-        train(model, data, timelines, rate=RATE["large"], labels=labels, taught_by=taught_by, **settings)
-    else:
-        large, follow = load(out / "large.pt").to(DEVICE).eval(), FOLLOW[int(layers)]
-        settings |= {"labels": 0.3, "taught_by": large, "followed": large, "follow": follow}
-        train(model, data, timelines, rate=RATE[int(layers)], **settings)
+    if stage == "told":
+        write_told(load(out / f"{of}.pt").to(DEVICE), data, out / f"told_{of}.npz")
+        return
+    name = stage + of
+    model = train_stage(name, data, timelines, options)
     state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
     torch.save({"shape": getattr(model, "shape", {}), "state": state}, out / f"{name}.pt")
+    if stage == "large":
+        write_told(model, data, out / f"told_{name}.npz")
     measure(model, data)
     measure_choice(model, timelines)
-    if stage in ("teacher", "large"):
-        said = run(model, data, data.question_of, data.cands)[0]
-        compared = run(model, data, data.pairs["train"][:, 0], data.pairs["train"][:, 1])[1]
-        np.savez(out / f"told_{stage}.npz", said=said, compared=compared)
     print(f"{options.stage}: done after {time.time() - began:.0f}s", flush=True)
+
+
+def train_stage(name: str, data: Data, timelines: Timelines, options: argparse.Namespace) -> nn.Module:
+    """A stage trained, taught by what those before it left in the folder: what they say of questions and pairs, the
+    choices of the teacher, and for a reader that begins anew the layers of the large one."""
+    folder, out = options.folder, options.folder / "out"
+    settings: dict[str, Any] = {"seconds": options.seconds, "seed": options.seed}
+    if name == "teacher":
+        return train(first_weights(name, folder), data, timelines, rate=RATE[name], **settings)
+    parts = [np.load(file) for file in sorted(out.glob("told_*.npz"))]
+    if parts:
+        mean = {key: sum(part[key] for part in parts) / len(parts) for key in ("said", "compared")}
+        settings |= {"told": (mean["said"], mean["compared"]), "labels": 0.4}
+    if (out / "teacher.pt").exists():
+        settings |= {"taught_by": load_teacher(out / "teacher.pt", folder), "labels": 0.4}
+    begins = not (out / f"{name}.pt").exists()
+    if name != "large" and begins:
+        large, follow = load(out / "large.pt").to(DEVICE).eval(), FOLLOW[int(name.removeprefix("small"))]
+        settings |= {"followed": large, "follow": follow, "labels": 0.3}
+    rate = RATE[name] * (1.0 if begins else 0.7)
+    return train(first_weights(name, folder), data, timelines, rate=rate, **settings)
+
+
+def write_told(model: nn.Module, data: Data, path: Path) -> None:
+    """Write down what a reader says of all candidates and pairs."""
+    said = run(model, data, data.question_of, data.cands)[0]
+    compared = run(model, data, data.pairs["train"][:, 0], data.pairs["train"][:, 1])[1]
+    np.savez(path, said=said, compared=compared)
 
 
 def first_weights(name: str, folder: Path) -> nn.Module:
