@@ -92,14 +92,23 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
             aliases.setdefault(pair.name, {})[pair.alias] = None
     events: list[Event] = []
     for name, others in _by_fullest_name(aliases).items():
-        try:
-            given = {normalize_name(other): Alias(other) for other in others}
-            plan = plan_registration(known, name, list(given.values()), None, by, now)
-        except InvalidInput:  # one of them is already registered as a name of somebody else
-            continue
+        given = {normalize_name(other): Alias(other) for other in others}
+        plan = plan_registration(known, name, _available(known, name, given.values(), now), None, by, now)
         if plan.event is not None and plan.added:
             events.append(plan.event)
     return events
+
+
+def _available(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
+    """The aliases that are not registered as names of somebody else."""
+    found: list[Alias] = []
+    for alias in aliases:
+        try:
+            plan_registration(known, name, [alias], None, None, now)
+        except InvalidInput:
+            continue
+        found.append(alias)
+    return found
 
 
 def _by_fullest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

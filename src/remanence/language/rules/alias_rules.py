@@ -110,8 +110,8 @@ def _add_resembling(found: dict[tuple[str, str], AliasPair], sentence: str) -> N
     names = list(dict.fromkeys(_TITLE.sub("", name.text) for name in spans))
     names += [name for name in dict.fromkeys(_CAPITALIZED.findall(sentence)) if not any(name in each for each in names)]
     names = [name for name in names if not is_common_word(name.lower())]
-    if len(names) != 2:
-        return
+    if len(names) != 2 or any(name in pair for pair in found for name in names):
+        return  # or a pattern has told already which of them is the fuller one
     full, short = sorted(names, key=lambda name: (-len(name.split()), -len(name)))
     if len(short.split()) == 1 and any(_resembles(short.lower(), word.lower()) for word in full.split()[:1]):
         _add(found, full, short, sentence)

@@ -59,7 +59,7 @@ def classify_fact(
     if is_appointment and not _YOU.search(text):
         return FactClassification("episode", 0.7, True)
     classification = _classify_without_claim(sentence, speaker, is_future)
-    if classification is None and remember_requested and (sentence.names or _NUMBER.search(text)):
+    if classification is None and remember_requested:
         return FactClassification("semantic", 0.7, is_future)
     return classification
 
@@ -235,7 +235,6 @@ _PLURAL_VERB = re.compile(rf"^((?: (?:{load_pattern('adverbs_before_verb')}))*) 
 _VERB = compile_pattern("first_verb")
 _LASTING_RESULT = compile_pattern("lasting_result")
 _DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
-_NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b")
 _EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
 _POSSESSION = compile_pattern("possession")
 _WORD = re.compile(r"[\w'’-]+")

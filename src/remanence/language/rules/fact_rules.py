@@ -148,7 +148,7 @@ def _asked_relative(asked: str) -> str | None:
 
 def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
-    is_certain = sentence.remember_requested or sentence.is_answer
+    is_certain = sentence.is_answer or (sentence.remember_requested and _is_of_something(clause))
     if is_hypothetical(clause.text) and not is_certain:
         return []
     classification = classify_fact(clause, speaker_label(turn.speaker), remember_requested=is_certain)
@@ -177,6 +177,11 @@ def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, ti
     )
     turn.last = replace(fact, ended_claims=())  # the new state ends the old one
     return [turn.last, state]
+
+
+def _is_of_something(clause: ParsedSentence) -> bool:
+    """Whether a clause has a name or a number. "Don't forget, every step counts" has none."""
+    return bool(clause.names) or any(character.isdigit() for character in clause.text)
 
 
 def _build_fact(
