@@ -1,4 +1,4 @@
-"""What a question or a request takes for granted: "a gift for my nephew Otis, who is into dinosaurs", "as a nurse, …"."""
+"""What a question or a request takes for granted: "a gift for my nephew Otis, who is seven", "as a nurse, …"."""
 
 from __future__ import annotations
 
