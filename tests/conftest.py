@@ -156,7 +156,7 @@ def location(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def with_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every space has an index file and a shard of the vector engine, also a small one."""
-    monkeypatch.setattr("remanence.core.index._UNSAVED", 0)
+    monkeypatch.setattr("remanence.core.projection._UNSAVED", 0)
     for name, value in {"ENGINE_FROM": 1, "_MOVE_AFTER": 1, "_MOVE_AT_CLOSE": 0}.items():
         monkeypatch.setattr(f"remanence.signals.stores.folder.{name}", value)
 

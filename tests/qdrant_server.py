@@ -2,7 +2,7 @@
 
 `python qdrant_server.py` prints its URL and serves until it is killed. `PUT /fault` with a JSON object makes it fail:
 `{"status": 500}` answers every call so, `{"delay": 3}` answers late, `{"cut": true}` closes connections without an
-answer, `{"garbage": true}` answers with what is no JSON; `{}` ends it. `GET /calls` counts calls by method and route.
+answer, `{"garbage": true}` answers with what is not JSON; `{}` ends it. `GET /calls` counts calls by method and route.
 """
 
 from __future__ import annotations

@@ -373,7 +373,7 @@ def test_a_child_without_a_name(lived_in: Space) -> None:
         ("a\x00b", "not a folder name"),
         (7, "7 is not a folder"),
         (b"x", "not a folder"),
-        ("mysql://me:secret@host/db", "'mysql://…' is no address"),
+        ("mysql://me:secret@host/db", "'mysql://…' is not an address"),
         (":memory:", "Give None"),
         ("~nobody-known-here/memory", "home of an unknown user"),
     ],

@@ -235,10 +235,10 @@ def test_another_dimension_than_before_is_refused() -> None:
         ([1.0, 2.0], "shape"),
         ([[[1.0]]], "shape"),
         ([[]], "no dimensions"),
-        ([[1.0], [1.0, 2.0]], "no array of numbers"),
-        ("vectors", "no array of numbers"),
+        ([[1.0], [1.0, 2.0]], "not an array of numbers"),
+        ("vectors", "not an array of numbers"),
         (None, "shape"),
-        ({"data": []}, "no array of numbers"),
+        ({"data": []}, "not an array of numbers"),
     ],
 )
 def test_nonsense_is_refused_and_shown(answer: object, said: str) -> None:

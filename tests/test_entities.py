@@ -498,13 +498,13 @@ def test_nobody_is_proposed_whom_the_view_does_not_know(space: Space, clock: Fak
 
 ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
     ("a blank name", lambda s: s.entities.register("  "), InvalidInput, "name='  ' is blank"),
-    ("a name that is no text", lambda s: s.entities.register(7), InvalidInput, "name=7 is of type int"),
+    ("a name that is not text", lambda s: s.entities.register(7), InvalidInput, "name=7 is of type int"),
     ("a NUL", lambda s: s.entities.register("a\0b"), InvalidInput, "NUL"),
     ("a very long name", lambda s: s.entities.register("a" * 600), InvalidInput, "600 characters"),
     ("a blank kind", lambda s: s.entities.register("B", kind=""), InvalidInput, "kind='' is blank"),
     ("a blank alias", lambda s: s.entities.register("B", ["ok", ""]), InvalidInput, "aliases='' is blank"),
     ("an alias that is a number", lambda s: s.entities.register("B", [3]), InvalidInput, "aliases contains 3"),
-    ("aliases that are no list", lambda s: s.entities.register("B", 3), InvalidInput, "not a list of names"),
+    ("aliases that are not a list", lambda s: s.entities.register("B", 3), InvalidInput, "not a list of names"),
     ("an odd field", lambda s: s.entities.register("B", [{"nam": "b"}]), InvalidInput, "with 'nam'"),
     (
         "a million aliases",
@@ -537,7 +537,7 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
         "is the display name of .* now",
     ),
     ("an odd moment", lambda s: s.entities.resolve("Alice", at="soonish"), InvalidInput, "soonish"),
-    ("an id that is no text", lambda s: s.entities.get(3), InvalidInput, "not the id of an entity"),
+    ("an id that is not text", lambda s: s.entities.get(3), InvalidInput, "not the id of an entity"),
     ("an unknown name", lambda s: s.entities.merge("Zed", "Alice"), NotFound, "no entity 'Zed'"),
     ("an unknown id", lambda s: s.entities.merge("Alice", "e" + "0" * 16), NotFound, "no entity 'e0"),
     ("a merge with itself", lambda s: s.entities.merge("Alice", "Ali"), InvalidInput, "one entity already"),
@@ -548,7 +548,7 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
     ("a line past all counting", lambda s: s.entities.undo(10**30), InvalidInput, "revision=10+ is not"),
     ("no such line", lambda s: s.entities.undo(10_000), NotFound, "entry 10000 is not about"),
     ("a line about a memory", lambda s: s.entities.undo(1), NotFound, "entry 1 is not about"),
-    ("a line that is no number", lambda s: s.entities.undo("1"), InvalidInput, "revision='1'"),
+    ("a line that is not a number", lambda s: s.entities.undo("1"), InvalidInput, "revision='1'"),
     (
         "a revision that wrote nothing",
         lambda s: s.entities.undo(s.entities.register("Alice")),

@@ -112,7 +112,7 @@ class TestSets:
     @pytest.mark.parametrize(
         ("corpus", "questions", "said"),
         [
-            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no item of conversation 'a'"),
+            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is not an item of conversation 'a'"),
             ([{"id": "1"}], QUESTIONS, "chat.corpus.jsonl, line 1: text=None"),
             (CORPUS, [{"evidence": ["3"], "conversation": "a"}], "line 1: question=None"),
             (CORPUS, [{**QUESTIONS[0], "evidence": "3"}], "line 1: evidence='3' is not a list"),

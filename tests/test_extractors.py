@@ -142,7 +142,7 @@ def test_words_in_quotes_are_not_always_a_title() -> None:
     ],
 )
 def test_a_question_names_whom_it_asks_about(question: str, expected: tuple[str, ...]) -> None:
-    """Question words are no names, the first person is one, and each name comes once."""
+    """Question words are not names, the first person is one, and each name comes once."""
     assert find_question_names(question) == expected
 
 
@@ -504,7 +504,7 @@ def test_a_function_that_returns_no_extraction_is_named() -> None:
     ],
 )
 def test_people_are_found_in_texts_without_capitals(text: str, expected: list[str]) -> None:
-    """A first name that is no ordinary word, or what only people have around them."""
+    """A first name that is not an ordinary word, or what only people have around them."""
     assert [name.text for name in find_names(text)] == expected
 
 

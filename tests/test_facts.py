@@ -59,7 +59,7 @@ def test_small_talk_is_no_fact(text: str) -> None:
 
 
 def test_an_assistant_is_not_believed_about_the_world() -> None:
-    """Its advice is no fact; what it did is one."""
+    """Its advice is not a fact; what it did is one."""
     found = texts(("assistant", "Sure! Porto is a great city. I can help. I've booked a table at Nobu for Friday."))
 
     assert found == ["The assistant has booked a table at Nobu for Friday (2026-05-22)."]
@@ -562,7 +562,7 @@ def test_the_word_that_was_wrong_ends_what_was_said_with_it() -> None:
     ],
 )
 def test_a_word_put_right_is_read_in_its_place(said: str, meant: str, expected: list[str]) -> None:
-    """A month for the month, an hour for the hour; what was never meant is no fact."""
+    """A month for the month, an hour for the hour; what was never meant is not a fact."""
     assert texts(said, meant) == expected
 
 
@@ -577,7 +577,7 @@ def test_a_word_put_right_is_read_in_its_place(said: str, meant: str, expected: 
     ],
 )
 def test_a_correction_that_may_mean_several_things_changes_nothing(said: str, meant: str) -> None:
-    """Nor one that fits nothing: a month is no city."""
+    """Nor one that fits nothing: a month is not a city."""
     assert texts(said, meant, speaker="Bob") == texts(said, speaker="Bob")
 
 
@@ -776,6 +776,9 @@ def test_many_are_judged_at_once() -> None:
         ("How many people work in your team?", "Seven.", ["Seven people work in Alice's team."]),
         ("Does your son like school?", "Hates it.", ["Alice's son hates school."]),
         ("Do you own or rent?", "Rent.", ["Alice rents."]),
+        ("How many cats do you have?", "No.", ["Alice has no cats."]),
+        ("What do you do for a living?", "No.", []),
+        ("What do you drink?", "Never.", []),
         ("How do you get to work?", "By bike.", ['Alice\'s answer to "How do you get to work" is "By bike"']),
         ("How's your mum doing?", "She's back in hospital since Thursday.", None),
     ],

@@ -10,7 +10,7 @@ import remanence
 from remanence import InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
 from remanence.language.message_need import need_of_memory
-from remanence.language.rules.sentences import tells_something
+from remanence.language.rules.sentences import has_statement
 from remanence.models.readers import READER_VARIABLE
 
 FACT = "I'm allergic to peanuts."
@@ -139,7 +139,7 @@ def test_without_a_reader_the_words_of_a_message_decide() -> None:
 )
 def test_what_tells_something(text: str, tells: bool) -> None:
     """A chat turn that only asks, greets or thanks does not."""
-    assert tells_something(text) is tells
+    assert has_statement(text) is tells
 
 
 def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:

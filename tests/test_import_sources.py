@@ -146,7 +146,7 @@ class TestChatGPT:
             "a call of a tool, or a hidden message": 2,
             "reasoning of the model": 1,
             "a message without text": 1,
-            "a part of a message that is no text (image_asset_pointer)": 1,
+            "a part of a message that is not text (image_asset_pointer)": 1,
         }
 
     def test_what_the_user_told_in_the_settings_is_taken_once(self, space: remanence.Space, write: Any) -> None:
@@ -224,7 +224,7 @@ class TestClaude:
         assert space.recall("soups")[0].memory.source == "menu.txt"
         assert report.kind == "Claude export"
         assert reasons(report) == {
-            "a part of a message that is no text (thinking)": 1,
+            "a part of a message that is not text (thinking)": 1,
             "a file, of which the export has the name only": 1,
             "a file that has no conversations": 1,
         }
@@ -398,7 +398,7 @@ class TestMarkdown:
         assert heron.valid.start == datetime(2026, 5, 2, tzinfo=UTC)
         assert reasons(report) == {
             "a hidden folder": 1,
-            "a file that is no Markdown note": 1,
+            "a file that is not a Markdown note": 1,
             "a note that is not UTF-8 text": 1,
             "a note without text": 1,
             "an embedded file": 1,

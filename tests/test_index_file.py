@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.core import index as index_module
-from remanence.core import index_file
+from remanence.core import index_file, projection
 from remanence.core.index_file import Arrays, IndexFile
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -85,7 +84,7 @@ def test_recall_and_add_go_on_while_the_file_is_written(
     tmp_path: Path, slow: SlowWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what was erased meanwhile is in no file."""
-    monkeypatch.setattr(index_module, "_SAVE_AFTER", 40)
+    monkeypatch.setattr(projection, "_SAVE_AFTER", 40)
     space = opened(tmp_path)
     first = space.add("The zebrafish key lies under the mat.")
     for number in range(60):
@@ -100,7 +99,7 @@ def test_recall_and_add_go_on_while_the_file_is_written(
 
 def test_a_killed_process_leaves_the_last_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is newer than a twentieth of the entries, and the rest is applied again."""
-    monkeypatch.setattr(index_module, "_SAVE_AFTER", 10)
+    monkeypatch.setattr(projection, "_SAVE_AFTER", 10)
     space = opened(tmp_path / "alive")
     for number in range(100):
         space.add(f"Box {number} has {number} pens.")

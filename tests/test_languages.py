@@ -119,7 +119,7 @@ def test_reasons_show_the_words_of_the_memory() -> None:
 
 
 def test_related_words_are_english() -> None:
-    """The German for poison is no present."""
+    """The German for poison is not a present."""
     memories = ["She got a present from Tom.", "Der Turm ist hoch."]
     assert found_first(memories, "Wo ist das Gift?") is None
 

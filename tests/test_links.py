@@ -57,7 +57,7 @@ def test_memories_are_linked_in_so_many_ways(space: Space, says: Space, memories
 
 def test_any_other_name_is_refused_with_the_list(says: Space, memories: list[Memory]) -> None:
     """The set is closed, or nobody could say what a link means."""
-    with pytest.raises(InvalidInput, match=r"'replaces' is no link.*related_to, supersedes.*causes"):
+    with pytest.raises(InvalidInput, match=r"'replaces' is not a link.*related_to, supersedes.*causes"):
         says.graph.link(memories[0], "replaces", memories[1])
 
 
@@ -140,7 +140,7 @@ def test_a_link_is_ended_by_its_memories_and_its_kind(space: Space, says: Space,
     assert [each.id for each in ask(space, "links_of", 0) if each.valid.end is None] == [other.id]
     with pytest.raises(NotFound, match="no link 'supports'"):
         says.graph.invalidate(red, "supports", green)
-    with pytest.raises(InvalidInput, match="no link between memories"):
+    with pytest.raises(InvalidInput, match="not a link between memories"):
         says.graph.invalidate(red, "lives_in", green)
     with pytest.raises(InvalidInput, match="two of a kind"):
         says.graph.invalidate("Alice", "supports", green)

@@ -647,7 +647,7 @@ def test_a_model_cannot_retire_what_is_about_somebody_else(new: Memory, old: Mem
     ],
 )
 def test_what_is_no_verdict_is_passed_over(row: object) -> None:
-    """Places that there are not, words that are no verdicts."""
+    """Places that there are not, words that are not verdicts."""
     assert LLMExtractor(ScriptedModel(verdicts(row))).judge([LISBON, TEA], [[PORTO], []]) == []
 
 

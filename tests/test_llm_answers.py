@@ -212,7 +212,7 @@ def test_times_are_read_against_the_turn(said: object, read: str) -> None:
 
 
 def test_what_is_so_has_no_end_unless_one_was_said() -> None:
-    """Since 2019, until March; an end before the beginning is no end."""
+    """Since 2019, until March; an end before the beginning is not an end."""
     ends = {}
     for until in (None, "March 2026", "2018"):
         row = {"text": "Alice lives in Porto.", "when": "2019", "until": until}

@@ -432,7 +432,7 @@ def test_the_same_words_of_another_time_are_another_answer(clock: FakeClock) -> 
 
 @pytest.mark.parametrize("subject", ["Alice", "I"])
 def test_several_texts_about_one_change_are_one_anchor(subject: str, clock: FakeClock) -> None:
-    """The event and the state that follows it begin at the same time, so "before Anthropic" is no ambiguous time."""
+    """The event and the state that follows it begin at the same time, so "before Anthropic" is not ambiguous."""
     with remanence.open(None, clock=clock, worker=False) as space:
         remembering(space, f"{subject} {'work' if subject == 'I' else 'works'} at Google.", "2025-03-01")
         remembering(space, f"{subject} left Google to join Anthropic.", "2025-05-03")

@@ -28,7 +28,7 @@ from remanence.graph.pictures.svg import graph_svg
 from remanence.graph.pictures.timeline_picture import timeline_svg
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
-from remanence.schema.pictures import LETTER_WIDTH
+from remanence.schema.notebook_pictures import LETTER_WIDTH
 from remanence.testing import FakeClock
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -186,7 +186,7 @@ def test_an_unknown_suffix_is_refused_with_those_there_are(walked: Subgraph, tmp
 
 
 def test_a_place_that_is_none_is_refused(walked: Subgraph, tmp_path: Path) -> None:
-    """A folder that is not there, a folder with the name of the file, something that is no path."""
+    """A folder that is not there, a folder with the name of the file, something that is not a path."""
     (tmp_path / "taken.svg").mkdir()
 
     with pytest.raises(InvalidInput, match=r"no folder .*missing"):

@@ -162,7 +162,7 @@ def test_a_fifth_signal_is_saved_and_rebuilt(tmp_path: Path) -> None:
             assert space.admin.check() == {}
     with remanence.open(tmp_path, embedder=HashingEmbedder()) as space:
         assert space.count() == 1
-        with pytest.raises(remanence.InvalidInput, match="The signals are vectors, words, graph, times"):
+        with pytest.raises(remanence.InvalidInput, match="Choose from vectors, words, graph, times"):
             space.recall("harbour", signals=["tags"])
 
 

@@ -176,7 +176,7 @@ def test_a_process_that_slept_through_an_erasure_does_not_write_the_words_back(h
 
 
 def test_two_spaces_opened_in_one_process_see_each_other(home: Path) -> None:
-    """Opening a folder twice is no mistake."""
+    """Opening a folder twice is not a mistake."""
     one = remanence.open(home, embedder=HashingEmbedder())
     two = remanence.open(home, embedder=HashingEmbedder())
     memory = one.add("The ferry leaves at noon.")

@@ -113,7 +113,7 @@ def test_a_function_is_a_reader(clock: FakeClock) -> None:
     [
         (lambda question, texts: [2.0] * len(texts), "not probabilities from 0 to 1"),
         (lambda question, texts: [0.5], "numbers for 2 texts"),
-        (lambda question, texts: [float("nan")] * len(texts), "no number"),
+        (lambda question, texts: [float("nan")] * len(texts), "not a number"),
         (lambda question, texts: 1 / 0, "ZeroDivisionError"),
     ],
 )
@@ -293,6 +293,15 @@ def test_what_is_chosen_among_them_counts_and_says_whether_anything_answers(cloc
     assert nothing.confidence == pytest.approx((0.9 + 0.04) / 2)
 
 
+def test_a_clear_choice_decides_which_state_came_before(clock: FakeClock) -> None:
+    """A choice that is not clear leaves it to the order in which they were told."""
+    asked, towns = "Where did Alice live before Faro?", ("Porto", "Lisbon", "Faro")
+    unclear = ask(asked, clock, Choosing("nothing", *towns))[0].memory.text
+    for town in ("Porto", "Lisbon"):
+        assert town in ask(asked, clock, Choosing(town, *towns))[0].memory.text
+    assert "Lisbon" in unclear
+
+
 @pytest.mark.parametrize("code", ["ZX-4417", "zx-4714"])
 def test_a_code_in_the_question_is_not_taken_for_another(code: str, clock: FakeClock) -> None:
     """Whatever the reader chooses: to a model like codes look the same."""
@@ -318,7 +327,7 @@ def test_of_many_answers_one_is_put_first_only_if_the_reader_is_sure(clock: Fake
 
     class Unsure(Choosing):
         def choose(self, question: str, statements: Sequence[str], told: int) -> list[float]:
-            return [choice / 2 for choice in super().choose(question, statements, told)]
+            return [choice / 4 for choice in super().choose(question, statements, told)]
 
     def first(reader: Any, count: int) -> str:
         with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:

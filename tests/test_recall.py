@@ -797,7 +797,7 @@ def test_who_found_nothing_keeps_their_weight_and_who_abstained_does_not() -> No
     ["Where does Alice live?", "Where did Alice live in March 2024?", "Which trips did Alice make in January 2024?"],
 )
 def test_the_parts_add_up_to_the_score_and_show_whole_words(question: str, reader: Any) -> None:
-    """Whatever time has moved; and a February is no January."""
+    """Whatever time has moved; and a February is not a January."""
     with remanence.open(None, reader=reader) as space:
         space.add("Alice lives in Porto.", now="2024-01-01", importance=0.9)
         space.add("Alice lives in Lisbon.", now="2024-05-10", importance=0.2)

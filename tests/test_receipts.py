@@ -133,7 +133,7 @@ def test_a_receipt_outlives_the_process(reopen: Callable[..., Space], clock: Fak
 def test_a_replay_that_could_not_be_the_same_is_refused(
     life: Space, reopen: Callable[..., Space], clock: FakeClock
 ) -> None:
-    """Another space, another embedder, or what is no receipt."""
+    """Another space, another embedder, or what is not a receipt."""
     receipt = life.recall("Alice").receipt
     assert receipt is not None
     with pytest.raises(InvalidInput, match="of space 'default'"):
@@ -222,7 +222,7 @@ def test_exposures_are_those_that_the_view_knows(space: Space, clock: FakeClock)
 
 
 def test_exposures_of_what_is_not_there_are_refused(space: Space) -> None:
-    """An unknown id, one of a sibling, an erased one, and what is no id."""
+    """An unknown id, one of a sibling, an erased one, and what is not an id."""
     erased, theirs = space.add("A secret."), space.child("b").add("Theirs.")
     space.erase(erased.id)
     for unknown in ("m1", theirs.id, erased.id):

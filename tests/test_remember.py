@@ -827,7 +827,7 @@ def test_names_of_one_person_are_joined(texts: list[str], same: tuple[str, str])
     ],
 )
 def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str]) -> None:
-    """A shared word is no evidence."""
+    """A shared word is not evidence."""
     with remanence.open(None, reader=None) as space:
         for text in texts:
             space.remember(text)

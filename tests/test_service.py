@@ -14,10 +14,11 @@ from pydantic import ValidationError
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.graph_facet import Graph
-from remanence.service import decision_operations, map_operations, operations
+from remanence.service import decision_operations, graph_requests, map_operations, operations
 from remanence.service import requests as ask
-from remanence.service.answers import HistoryEventAnswer, HitAnswer, RecallAnswer
+from remanence.service.answers import HitAnswer, RecallAnswer
 from remanence.service.files import FileAnswer
+from remanence.service.graph_answers import HistoryEventAnswer
 from remanence.service.operations import OPERATIONS
 from remanence.service.spaces import Spaces, from_segment, to_segment
 from remanence.testing import FakeClock
@@ -163,7 +164,7 @@ def test_similar_names_are_proposed_once(space: Space) -> None:
     """Each pair of entities once, whichever end it is found from."""
     space.add("Alice Smith runs AlphaOne.")
     space.add("A. Smith likes tea.")
-    pairs = operations.merge_proposals(space, ask.ProposalsRequest()).items
+    pairs = operations.merge_proposals(space, graph_requests.ProposalsRequest()).items
 
     assert [{pair.name, pair.other_name} for pair in pairs] == [{"Alice Smith", "A. Smith"}]
 

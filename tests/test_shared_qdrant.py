@@ -16,7 +16,7 @@ from qdrant_client import QdrantClient
 
 import remanence
 from qdrant_server import RunningServer, running_server
-from remanence.signals.stores.connection import QdrantServer
+from remanence.signals.stores.qdrant_connection import QdrantServer
 from remanence.signals.vector_points import VectorPoints
 from remanence.testing import HashingEmbedder
 
@@ -116,7 +116,7 @@ def test_points_of_later_entries_are_not_deleted(home: Path, server: RunningServ
     """A process that has not read so far does not know them, and leaves them."""
     with opened(home, server) as behind, opened(home, server) as ahead:
         behind.add("The harbour is closed.")
-        index = dict(behind._engine.open_indexes())[behind.name]
+        index = dict(behind._engine.indexes.items())[behind.name]
         ahead.add("The bakery is open.")
         with index.lock:
             index.vectors.reconcile()
@@ -145,7 +145,7 @@ def test_a_point_that_was_written_after_its_erasure_is_deleted(home: Path, serve
     """As by a process that was stopped between the two and then killed: the next opener removes it."""
     with opened(home, server) as space:
         secret = space.add("The harbour hides a secret.")
-        vectors = dict(space._engine.open_indexes())[space.name].vectors
+        vectors = dict(space._engine.indexes.items())[space.name].vectors
         embedded = HashingEmbedder().embed(["The harbour hides a secret."])
         space.add("The bakery is open.")
         space.erase(secret.id)
@@ -310,7 +310,7 @@ def test_a_lost_part_is_noticed_by_counting(home: Path, server: RunningServer, m
     monkeypatch.setattr("remanence.signals.vector_points.AUDIT_SECONDS", 0.2)
     with opened(home, server) as space:
         space.add_many([{"text": f"Note {n} about the harbour."} for n in range(300)])
-        vectors = dict(space._engine.open_indexes())[space.name].vectors
+        vectors = dict(space._engine.indexes.items())[space.name].vectors
         vectors._store.delete([row << 12 for row in range(0, 300, 10)])
         assert space.recall("harbour").missing == {}
         assert eventually(lambda: points(server) == 300)

@@ -1,4 +1,4 @@
-"""What "last May" means, and what is no time at all."""
+"""What "last May" means, and what is not a time at all."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Relation, Space, Window
 from remanence.api.facet import retry_if_erased
-from remanence.core.index import RowErased
+from remanence.core.projection import RowErased
 from remanence.events import Related
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode
 from remanence.graph.traversal import FAN_OUT, Subgraph, intersection, join

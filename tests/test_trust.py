@@ -486,7 +486,7 @@ class TestSignatures:
     def test_a_key_that_is_none_is_not_shown(self, key: Any) -> None:
         """It may be a part of one."""
         for wrong in (b"short", "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----", 7):
-            with pytest.raises(InvalidInput, match="signing_key is no Ed25519 key") as refused:
+            with pytest.raises(InvalidInput, match="signing_key is not an Ed25519 key") as refused:
                 remanence.open(None, signing_key=wrong)
             assert "secret" not in str(refused.value)
         with pytest.raises(InvalidInput, match="'bob'"):

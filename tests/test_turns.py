@@ -1,4 +1,4 @@
-"""What recall makes of conversations: questions lend their words to answers, and who speaks is no word."""
+"""What recall makes of conversations: questions lend their words to answers, and who speaks is not a word."""
 
 from __future__ import annotations
 

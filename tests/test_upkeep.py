@@ -794,9 +794,9 @@ class TestNothingToDo:
     def test_a_report_is_no_plan_and_no_run(self, faded: remanence.Space, given: str) -> None:
         """It is named, and what to give instead."""
         report = getattr(faded.upkeep, given)()
-        with pytest.raises(InvalidInput, match=rf"{type(report).__name__}, which is no plan.*gc\(\)"):
+        with pytest.raises(InvalidInput, match=rf"{type(report).__name__}, which is not a plan.*gc\(\)"):
             faded.upkeep.apply(report)
-        with pytest.raises(InvalidInput, match=rf"{type(report).__name__}, which is no run.*runs\(\)"):
+        with pytest.raises(InvalidInput, match=rf"{type(report).__name__}, which is not a run.*runs\(\)"):
             faded.upkeep.undo(report)
 
     @pytest.mark.parametrize("given", [None, "gc", 3])

@@ -443,7 +443,7 @@ class TestTags:
     def test_a_tag_beside_others_leaves_them_as_they_are(
         self, space: remanence.Space, clock: FakeClock, vault: Path
     ) -> None:
-        """Also where an editor has left out the sign before one; such a sign is no part of a new tag."""
+        """Also where an editor has left out the sign before one; such a sign is not part of a new tag."""
         space.add("The gate squeaks.", importance=0.9, tags=["#todo"])
         clock.advance(days=7)
         space.upkeep.promote(vault=vault, dry_run=False)

@@ -22,12 +22,12 @@ from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionSt
 from remanence.ports import VectorStore
 from remanence.signals.stores import LocalStores, SharedStores, folder_name
 from remanence.signals.stores.collection import Collection
-from remanence.signals.stores.connection import QdrantServer
 from remanence.signals.stores.edge import EdgeStore, StoreBusy
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.stores.folder import FolderStore
+from remanence.signals.stores.qdrant_connection import QdrantServer
+from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.signals.stores.server import ServerStore
-from remanence.signals.stores.settings import QdrantSettings
 from remanence.testing.vector_store_contract import VectorStoreContract, axis_vector, unit_vectors
 
 ODD_NAMES = ["ali", "alice", "alice/", "../alice", "Ålice 🦊", "a'l\"ice", "アリス", "x" * 500, "*", "1:ali", " "]

@@ -55,7 +55,7 @@ class CheckpointLineage:
     def __init__(self, checkpointer: BaseCheckpointSaver[Any]) -> None:
         if not callable(getattr(checkpointer, "list", None)):
             raise InvalidInput(
-                f"checkpointer={checkpointer!r} is no checkpointer. Give the one the graph is compiled with."
+                f"checkpointer={checkpointer!r} is not a checkpointer. Give the one the graph is compiled with."
             )
         self._checkpointer = checkpointer
         self._lock = threading.RLock()

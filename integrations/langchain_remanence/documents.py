@@ -13,7 +13,7 @@ from remanence import InvalidInput, Memory, Recall, Space
 from remanence.adapters import document_row, stored_document
 
 
-def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
+def store_documents(space: Space, documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
     """Store documents and return their ids.
 
     A document without an id gets one made of its text and metadata, so that adding it again changes nothing. The
@@ -51,7 +51,7 @@ def as_documents(recall: Recall) -> list[Document]:
 
     The metadata contain those that the user gave and the fields of the memory and of the hit; a field of the user's
     takes precedence. They can be written as JSON; times are ISO text in UTC. The id is that of the document, or of the
-    memory if it is no document.
+    memory if it is not a document.
     """
     found = []
     for hit, fields in zip(recall, recall.to_dicts(), strict=True):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Address = tuple[tuple[str, ...], str]
 """A namespace and a key in it."""
+_MAX_HITS = 10_000
 STAMP_KEY = "checkpoint"
 """The field of a memory's meta that holds its stamp."""
 
@@ -166,7 +167,7 @@ class ItemTable(ChangeFollower):
         """Apply what was written since, by this process or another."""
         self.catch_up(self._view)
 
-    def current_item(self, address: Address, point: ReadPoint | None = None) -> CurrentItem | None:
+    def current_item(self, address: Address, point: ReadPoint | None) -> CurrentItem | None:
         """Return the current item at an address, of all versions or of those that are visible from a point."""
         namespace, key = address
         with self.lock:
@@ -245,7 +246,7 @@ class ItemTable(ChangeFollower):
             del self._rows[namespace]
 
 
-def growing_limits(needed: int, maximum: int = 10_000) -> Iterator[int]:
+def growing_limits(needed: int) -> Iterator[int]:
     """Yield limits for repeated recalls, until enough hits are left after filtering.
 
     There are few steps and they are the same for most needs, so that the pages of a search come from one ranking.
@@ -256,8 +257,8 @@ def growing_limits(needed: int, maximum: int = 10_000) -> Iterator[int]:
     [500, 5000, 10000]
     """
     limit = 50
-    while limit < maximum:
+    while limit < _MAX_HITS:
         if limit >= 2 * needed:
             yield limit
         limit *= 10
-    yield maximum
+    yield _MAX_HITS

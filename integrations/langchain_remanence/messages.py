@@ -107,7 +107,7 @@ def chat_turns(messages: Sequence[BaseMessage]) -> list[dict[str, str]]:
 
 
 def role_of(message: BaseMessage) -> str:
-    """Return who speaks: "user" or "assistant"."""
+    """Return the role of a message: "user" or "assistant"."""
     return "user" if isinstance(message, HumanMessage) else "assistant"
 
 

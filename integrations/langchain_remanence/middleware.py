@@ -125,7 +125,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
             raise InvalidInput(f"min_score={min_score!r} is not a number from 0 to 1.")
         if count_tokens is not None and not callable(count_tokens):
-            raise InvalidInput(f"count_tokens={count_tokens!r} is no function from a text to its number of tokens.")
+            raise InvalidInput(f"count_tokens={count_tokens!r} is not a function from a text to its number of tokens.")
         if place not in PLACES:
             raise InvalidInput(f"place={place!r} is none of {', '.join(map(repr, PLACES))}.")
         if extract and keep is None:

@@ -28,7 +28,7 @@ def extractor(chat_model: Runnable[Any, Any], **options: Any) -> LLMExtractor:
         InvalidInput: It is not a LangChain model.
     """
     if not isinstance(chat_model, Runnable):
-        raise InvalidInput(f"{chat_model!r} is no chat model of LangChain. Give for example init_chat_model(…).")
+        raise InvalidInput(f"{chat_model!r} is not a chat model of LangChain. Give for example init_chat_model(…).")
     return LLMExtractor(chat_model, **options)
 
 
@@ -44,7 +44,7 @@ def embedder(embeddings: Embeddings, *, name: str | None = None) -> NamedEmbedde
         InvalidInput: It is not a LangChain embedding model.
     """
     if not isinstance(embeddings, Embeddings):
-        raise InvalidInput(f"{embeddings!r} is no Embeddings of LangChain. Give for example OpenAIEmbeddings().")
+        raise InvalidInput(f"{embeddings!r} is not an Embeddings of LangChain. Give for example OpenAIEmbeddings().")
     known = name or getattr(embeddings, "model", None) or getattr(embeddings, "model_name", None)
     model_name = known if isinstance(known, str) else type(embeddings).__name__
     return NamedEmbedder(model_name, embeddings.embed_documents, embeddings.embed_query)

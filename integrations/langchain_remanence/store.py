@@ -34,8 +34,6 @@ from langchain_remanence.item_table import (
     CurrentItem,
     ItemTable,
     ReadPoint,
-    Stamp,
-    Version,
     growing_limits,
     version_key,
 )
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from remanence import Change, Memory, View
+    from remanence import View
 
 log = logging.getLogger(__name__)
 
@@ -137,21 +135,22 @@ class RemanenceStore(BaseStore):
     ) -> None:
         if space is not None and not isinstance(space, Space):
             raise InvalidInput(
-                f"space={space!r} is no Space. Give remanence.open(...), or use RemanenceStore.from_conn_string(...)."
+                f"space={space!r} is not a Space. Give remanence.open(...), or use "
+                "RemanenceStore.from_conn_string(...)."
             )
         if recallable and checkpointer is not None:
             raise InvalidInput(
                 "recallable=True puts the items of all branches of a thread into one space, so it cannot be "
                 "combined with checkpointer=. Leave one of them out."
             )
-        _check_options(index, ttl, clock)
+        operations.check_options(index, ttl, clock)
         embed = (index or {}).get("embed")
         if space is not None and embed is not None:
             log.warning("index['embed'] is not used: the space embeds with the embedder that it was opened with")
         self.index_config = index
         self.embeddings: Embeddings | None = None if embed is None else ensure_embeddings(embed)
         self.ttl_config = ttl
-        self._fields = _index_fields(index, fields)
+        self._fields = operations.index_fields(index, fields)
         self._recallable = recallable
         self._clock = clock or _system_clock
         self._lineage = None if checkpointer is None else CheckpointLineage(checkpointer)
@@ -160,7 +159,7 @@ class RemanenceStore(BaseStore):
         self._owned = root if space is None else None
         self._view: View = root if recallable else root.child("store")
         self._space: Space | None = self._view
-        self._table = ItemTable(self._view, _read_item, keep_history=self._lineage is not None)
+        self._table = ItemTable(self._view, operations.read_item, keep_history=self._lineage is not None)
         self._pinned: ReadPoint | None = None
 
     @classmethod
@@ -186,7 +185,7 @@ class RemanenceStore(BaseStore):
             ...     store.search(("notes",), query="hot drink")[0].key
             'tea'
         """
-        _check_options(index, ttl, options.get("clock"))
+        operations.check_options(index, ttl, options.get("clock"))
         embed = (index or {}).get("embed")
         embeddings = None if embed is None else ensure_embeddings(embed)
         space = _open(None if conn_string == _IN_MEMORY else conn_string, embeddings, options.get("clock"))
@@ -277,7 +276,7 @@ class RemanenceStore(BaseStore):
         past._view = self._view.as_of(moment)
         at = now_of(past._view)
         past._lineage, past._clock = None, lambda: at
-        past._table = ItemTable(past._view, _read_item, keep_history=False)
+        past._table = ItemTable(past._view, operations.read_item, keep_history=False)
         return past
 
     aas_of = in_thread(as_of)
@@ -475,60 +474,11 @@ class RemanenceStore(BaseStore):
         if self._space is None or not memories:
             return
         stamp = None if self._lineage is None else self._lineage.current_stamp()
-        self._space.add_many([_with_key(memory, stamp) for memory in memories])
-
-
-def _with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
-    """A memory with the key of its item and the checkpoint that writes it."""
-    meta = memory["meta"]
-    key = operations.item_key(tuple(meta["namespace"]), meta["key"], stamp)
-    return {**memory, "key": key, "meta": meta if stamp is None else meta | {STAMP_KEY: stamp.as_meta()}}
-
-
-def _check_options(index: object, ttl: object, clock: object) -> None:
-    for name, value, example in (("index", index, '{"fields": ["title"]}'), ("ttl", ttl, '{"default_ttl": 60}')):
-        if value is not None and not isinstance(value, Mapping):
-            raise InvalidInput(
-                f"{name}={value!r} is of type {type(value).__name__}, not a dict. Give {name}={example}."
-            )
-    if clock is not None and not callable(clock):
-        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-
-
-def _index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence[str] | None) -> list[str] | None:
-    """The paths that are indexed by default: those of `fields`, or of an IndexConfig."""
-    configured = (index or {}).get("fields") or (index or {}).get("text_fields")
-    if fields is not None and configured is not None:
-        raise InvalidInput(f"fields={fields!r} and index with the fields {configured!r} were given. Give one of them.")
-    given = configured if fields is None else fields
-    if given is None or isinstance(given, str):
-        return None if given is None else [given]
-    if not isinstance(given, Sequence) or not all(isinstance(path, str) for path in given):
-        raise InvalidInput(f"fields={given!r} is no list of paths. Give for example fields=['title', 'body'].")
-    return list(given)
+        self._space.add_many([operations.with_key(memory, stamp) for memory in memories])
 
 
 def _open(location: str | Path | None, embeddings: Embeddings | None, clock: Callable[[], datetime] | None) -> Space:
     return open_space(location, embedder=None if embeddings is None else embedder(embeddings), clock=clock)
-
-
-def _read_item(memory: Memory, change: Change) -> tuple[Address, Version] | None:
-    """The address and the version that a memory holds; None if it is no item of a store."""
-    meta = memory.meta
-    if not {"namespace", "key", "put"} <= meta.keys():
-        return None
-    version = Version(
-        written_at=change.at,
-        position=change.position,
-        memory_id=memory.id,
-        version_key=version_key(memory),
-        value=meta if "value" in meta else None,
-        stamp=Stamp.from_memory(memory),
-        expires_at=memory.expires_at,
-        put_id=meta["put"],
-        is_renewal=meta.get("renews", False),
-    )
-    return (tuple(meta["namespace"]), meta["key"]), version
 
 
 def _item_fields(address: Address, item: CurrentItem) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def check_filter(condition: Mapping[str, Any] | None) -> None:
         if _has_operators(part):
             for name in part:
                 if name not in _OPERATORS:
-                    raise InvalidInput(f"{name!r} is no operator. The operators are {', '.join(_OPERATORS)}.")
+                    raise InvalidInput(f"{name!r} is not an operator. The operators are {', '.join(_OPERATORS)}.")
         else:
             check_filter(part)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from langgraph.store.base import (
@@ -24,10 +24,15 @@ from langgraph.store.base import (
 )
 from pydantic import BaseModel
 
-from langchain_remanence.item_table import Stamp
+from langchain_remanence.item_table import STAMP_KEY, Address, Stamp, Version, version_key
 from langchain_remanence.store_filters import check_filter
 from remanence import InvalidInput
 from remanence.adapters import storable_text
+
+if TYPE_CHECKING:
+    from langgraph.store.base import IndexConfig
+
+    from remanence import Change, Memory
 
 IndexFields = Sequence[str] | bool | None
 """The paths of a value that are indexed; False for none, None for the default of the store."""
@@ -42,10 +47,60 @@ _MAX_INDEXED_LENGTH = 2_000_000
 
 
 class IndexedText(NamedTuple):
-    """The text by which an item is found, and the ranges of it that are searched each by itself."""
+    """The text by which an item is found, and the ranges of it that are searched separately."""
 
     text: str
     passages: list[tuple[int, int]]
+
+
+def check_options(index: object, ttl: object, clock: object) -> None:
+    """Refuse options of a store that are of the wrong type."""
+    for name, value, example in (("index", index, '{"fields": ["title"]}'), ("ttl", ttl, '{"default_ttl": 60}')):
+        if value is not None and not isinstance(value, Mapping):
+            raise InvalidInput(
+                f"{name}={value!r} is of type {type(value).__name__}, not a dict. Give {name}={example}."
+            )
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
+
+
+def index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence[str] | None) -> list[str] | None:
+    """The paths that are indexed by default: those of `fields`, or of an IndexConfig."""
+    configured = (index or {}).get("fields") or (index or {}).get("text_fields")
+    if fields is not None and configured is not None:
+        raise InvalidInput(f"fields={fields!r} and index with the fields {configured!r} were given. Give one of them.")
+    given = configured if fields is None else fields
+    if given is None or isinstance(given, str):
+        return None if given is None else [given]
+    if not isinstance(given, Sequence) or not all(isinstance(path, str) for path in given):
+        raise InvalidInput(f"fields={given!r} is not a list of paths. Give for example fields=['title', 'body'].")
+    return list(given)
+
+
+def with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
+    """A memory with the key of its item and the checkpoint that writes it."""
+    meta = memory["meta"]
+    key = item_key(tuple(meta["namespace"]), meta["key"], stamp)
+    return {**memory, "key": key, "meta": meta if stamp is None else meta | {STAMP_KEY: stamp.as_meta()}}
+
+
+def read_item(memory: Memory, change: Change) -> tuple[Address, Version] | None:
+    """The address and the version that a memory holds; None if it is not an item of a store."""
+    meta = memory.meta
+    if not {"namespace", "key", "put"} <= meta.keys():
+        return None
+    version = Version(
+        written_at=change.at,
+        position=change.position,
+        memory_id=memory.id,
+        version_key=version_key(memory),
+        value=meta if "value" in meta else None,
+        stamp=Stamp.from_memory(memory),
+        expires_at=memory.expires_at,
+        put_id=meta["put"],
+        is_renewal=meta.get("renews", False),
+    )
+    return (tuple(meta["namespace"]), meta["key"]), version
 
 
 def validate_op(op: Op) -> Op:
@@ -57,7 +112,7 @@ def validate_op(op: Op) -> Op:
                 raise InvalidNamespaceError("an item cannot be stored in the empty namespace. Give at least one label.")
             value: object = op.value
             if not isinstance(value, Mapping | BaseModel) and (not is_dataclass(value) or isinstance(value, type)):
-                raise InvalidInput(f"value={op.value!r} is no mapping. Give a dict that can be written as JSON.")
+                raise InvalidInput(f"value={op.value!r} is not a mapping. Give a dict that can be written as JSON.")
     elif isinstance(op, GetOp):
         _check_labels(op.namespace)
     elif isinstance(op, SearchOp):
@@ -67,7 +122,7 @@ def validate_op(op: Op) -> Op:
         for condition in op.match_conditions or ():
             _check_labels(condition.path)
     else:
-        raise ValueError(f"{op!r} is no operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
+        raise ValueError(f"{op!r} is not an operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
     return op
 
 
@@ -88,7 +143,7 @@ def json_copy(value: Any) -> dict[str, Any]:
     return copied
 
 
-def item_key(namespace: tuple[str, ...], key: str, stamp: Stamp | None = None) -> str:
+def item_key(namespace: tuple[str, ...], key: str, stamp: Stamp | None) -> str:
     """Return the key of the memory of an item.
 
     Each checkpoint has its own, so that a branch of a thread does not overwrite what another branch wrote.

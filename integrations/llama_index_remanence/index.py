@@ -58,7 +58,7 @@ class RemanenceIndex:
 
         Args:
             documents: The documents.
-            space: Where to store them; None for a new space that is gone with the process.
+            space: Where to store them; None for a new space that is deleted with the process.
             transformations: As for the constructor.
             show_progress: As for the constructor.
         """

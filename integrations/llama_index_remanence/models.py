@@ -27,7 +27,7 @@ def extractor(llm: LLM, **options: Any) -> LLMExtractor:
         InvalidInput: It is not an LLM of LlamaIndex.
     """
     if not isinstance(llm, LLM):
-        raise InvalidInput(f"llm={llm!r} is no LLM of LlamaIndex. Give for example Ollama(model='llama3').")
+        raise InvalidInput(f"llm={llm!r} is not an LLM of LlamaIndex. Give for example Ollama(model='llama3').")
     return LLMExtractor(llm, **options)
 
 
@@ -44,7 +44,7 @@ def embedder(embed_model: BaseEmbedding, *, name: str | None = None) -> NamedEmb
     """
     if not isinstance(embed_model, BaseEmbedding):
         raise InvalidInput(
-            f"embed_model={embed_model!r} is no embedding of LlamaIndex. Give for example OpenAIEmbedding()."
+            f"embed_model={embed_model!r} is not an embedding of LlamaIndex. Give for example OpenAIEmbedding()."
         )
     known = embed_model.model_name if embed_model.model_name != _UNNAMED else embed_model.class_name()
     return NamedEmbedder(name or known, embed_model.get_text_embedding_batch, embed_model.get_query_embedding)

@@ -51,7 +51,7 @@ def store_nodes(space: Space, nodes: Sequence[BaseNode]) -> list[str]:
 def store_documents(
     space: Space,
     documents: Sequence[Document],
-    transformations: Sequence[TransformComponent] | None = None,
+    transformations: Sequence[TransformComponent] | None,
     *,
     show_progress: bool = False,
 ) -> list[str]:
@@ -87,13 +87,13 @@ def delete_nodes(space: Space, node_ids: Sequence[str]) -> int:
 
 
 def node_id(memory: Memory) -> str:
-    """The id of a node; that of the memory if it is no node."""
+    """The id of a node; that of the memory if it is not a node."""
     stored = stored_document(memory)
     return memory.id if stored is None else stored.id
 
 
 def stored_node(memory: Memory) -> BaseNode | None:
-    """The node that a memory is, as it was given, or None if it is no document."""
+    """The node that a memory is, as it was given, or None if it is not a document."""
     stored = stored_document(memory)
     if stored is None:
         return None

@@ -102,7 +102,7 @@ class RemanenceRetriever(BaseRetriever):
 
         Args:
             documents: The documents.
-            space: Where to store them; None for a new space that is gone with the process.
+            space: Where to store them; None for a new space that is deleted with the process.
             transformations: How documents are split; None for those of LlamaIndex's `Settings`.
             show_progress: Whether LlamaIndex shows progress bars.
             **options: Arguments of the constructor.

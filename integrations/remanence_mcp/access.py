@@ -160,13 +160,13 @@ GrantOf = Callable[[AccessToken | None], Grant | None]
 """From the token of a call, if it has one, to what it may do; None refuses the call."""
 
 
-def one_space(space: Space, right: Right = "admin") -> GrantOf:
+def one_space(space: Space, right: Right) -> GrantOf:
     """Every caller uses the same space."""
     grant = Grant(space, right)
     return lambda token: grant
 
 
-def space_of_token(root: Space, right: Right = "admin") -> GrantOf:
+def space_of_token(root: Space, right: Right) -> GrantOf:
     """Each token uses the space that `TokenFile` or `StoredTokens` names for it."""
     spaces = Spaces(root)
 
@@ -180,11 +180,11 @@ def space_of_token(root: Space, right: Right = "admin") -> GrantOf:
     return grant_of
 
 
-def space_of_user(root: Space, right: Right = "admin") -> GrantOf:
+def space_of_user(root: Space, right: Right) -> GrantOf:
     """Each user has a space below this one: `root.child("users", subject)`, as with `user=` in the adapters.
 
     The subject is that of the token, by the verifier of an identity provider. If there are several providers, users of
-    two of them with the same subject are told apart by the issuer.
+    two of them with the same subject are distinguished by the issuer.
     """
 
     def grant_of(token: AccessToken | None) -> Grant | None:
@@ -211,7 +211,7 @@ def _checked(token: str, grant: Any) -> tuple[str, tuple[str, Right]]:
         raise InvalidInput(f"a token has the right {right!r}. The rights are {', '.join(RIGHTS)}.")
     digest = token.removeprefix("sha256:") if token.startswith("sha256:") else _digest(token)
     if token.startswith("sha256:") and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
-        raise InvalidInput(f"{token[:16]!r} is no SHA-256 in small hexadecimal digits.")
+        raise InvalidInput(f"{token[:16]!r} is not a SHA-256 in small hexadecimal digits.")
     if len(token) < _MIN_TOKEN_LENGTH:
         raise InvalidInput(
             f"a token has {len(token)} characters. Use at least {_MIN_TOKEN_LENGTH} that nobody guesses."
@@ -228,5 +228,5 @@ def _read(path: Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise InvalidInput(f"the file of tokens {path} is not JSON ({error}). Write {example}.") from None
     if not isinstance(found, dict):
-        raise InvalidInput(f"the file of tokens {path} is no JSON object. Write {example}.")
+        raise InvalidInput(f"the file of tokens {path} is not a JSON object. Write {example}.")
     return found

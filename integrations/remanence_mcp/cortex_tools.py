@@ -32,14 +32,14 @@ _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
 _MARK = "cortex:"
 """What the reason of a link begins with if it holds a type and metadata as JSON."""
 Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
-WindowDays = Annotated[int | None, Field(ge=1, description="Only what was told in the last so many days")]
+WindowDays = Annotated[int | None, Field(ge=1, description="Only memories told in this many last days")]
 MinScore = Annotated[float | None, Field(ge=0, description="Only memories with at least this decay score")]
 Ids = Annotated[str | list[str], Field(description="The id of a memory, or several (at most 100)")]
 PageSize = Annotated[int, Field(ge=1, le=100, description="Memories on a page")]
 
 
 def strength_of_importance(importance: float) -> float:
-    """The strength, 1 to 2, of something of an importance: 1.45 for what matters, 1.9 for what defines somebody.
+    """The strength, 1 to 2, for an importance: 1.45 for an important memory, 1.9 for one that defines somebody.
 
     >>> strength_of_importance(0), strength_of_importance(0.6), strength_of_importance(0.9)
     (1.0, 1.45, 1.9)
@@ -137,8 +137,8 @@ def observe_memory_usage(
     memory_ids: Ids,
     context_tags: Annotated[Sequence[str] | None, Field(description="Tags of what they were used for")] = (),
 ) -> dict[str, Any]:
-    """Record that memories were used in an answer, not only found. A memory that was used for another matter than its
-    own tags say becomes stronger."""
+    """Record that memories were used in an answer, not only found. A memory that was used for another topic than its
+    own tags becomes stronger."""
     space, ids = current_space(), _several(memory_ids)
     if os.environ.get(_REINFORCE_VARIABLE, "").strip().lower() in ("false", "0", "no", "off"):
         return {"reinforced": False, "reason": f"{_REINFORCE_VARIABLE} is off", "count": 0}

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from remanence import InvalidInput, frame
 from remanence.adapters import remember_text
+from remanence.service import graph_requests
 from remanence.service import operations as ops
 from remanence.service import requests as ask
 from remanence_mcp.access import current_space
@@ -100,12 +101,12 @@ def timeline(
     about: Annotated[str, Field(description="A name, such as 'Alice', or the id of a memory")],
     since: Annotated[str | None, Field(description="Only what was learned at this moment or later")] = None,
     until: Annotated[str | None, Field(description="Only what was learned before this moment")] = None,
-    limit: Annotated[int, Field(ge=1, le=500, description="The last events, so many at most")] = 50,
+    limit: Annotated[int, Field(ge=1, le=500, description="How many of the last events to return at most")] = 50,
     max_tokens: MaxTokens = 2_000,
 ) -> dict[str, Any]:
     """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,
     ended and forgotten, when and why. Use it for "since when", "before that" and "how did this change"."""
-    found = ops.timeline(current_space(), ask.TimelineRequest(node=about, since=since, until=until)).items
+    found = ops.timeline(current_space(), graph_requests.TimelineRequest(node=about, since=since, until=until)).items
     events = [{"at": event.recorded_at, "kind": event.kind, "text": event.text} for event in found]
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
     return {"events": kept, "left_out": len(events) - len(kept)}

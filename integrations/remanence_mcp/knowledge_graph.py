@@ -34,7 +34,7 @@ RelationFields = dict[str, str]
 class _Graph:
     """All that is stored: entities by name with their memory, observations of each, relations with their memory.
 
-    An entity or a relation that other memories tell of has no memory of its own: None.
+    None for an entity or a relation that comes from other memories: it has no memory of its own.
     """
 
     entities: dict[str, tuple[str, str | None]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class KnowledgeGraph:
         return len(ids), missing
 
     def delete_relations(self, relations: Iterable[Mapping[str, str]]) -> int:
-        """Forget relations; those that other memories tell of end now. Returns how many were there."""
+        """Forget relations; those that come from other memories end now. Returns how many were there."""
         graph = self._read()
         given = dict.fromkeys((each["from"], each["to"], each["relationType"]) for each in relations)
         keys = [key for key in given if key in graph.relations]
@@ -231,7 +231,7 @@ class KnowledgeGraph:
         return graph
 
     def _add_memories(self, graph: _Graph, memories: Iterable[Memory]) -> None:
-        """Add what memories tell that were not stored by these operations."""
+        """Add entities and relations from memories that were not stored by these operations."""
         # An alias counts as the main name, so that one entity is one node.
         names = {name: entity.name for entity in self._space.entities._slice(None, 0, _ALL)[0] for name in entity.names}
         created = set(graph.relations.values())

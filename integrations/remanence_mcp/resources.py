@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from remanence import NotFound, RemanenceError, frame
+from remanence.service import graph_requests
 from remanence.service import operations as ops
 from remanence.service import requests as ask
 from remanence_mcp.access import current_space
@@ -62,7 +63,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def timeline(about: str) -> str:
         def read() -> str:
-            found = ops.timeline(current_space(), ask.TimelineRequest(node=about)).items
+            found = ops.timeline(current_space(), graph_requests.TimelineRequest(node=about)).items
             events = [{"at": each.recorded_at, "kind": each.kind, "text": each.text} for each in found]
             return _json(fitting(reversed(events), _MAX_TOKENS)[::-1])
 
@@ -93,7 +94,7 @@ def add_prompts(server: MCPServer[Any]) -> None:
 
 
 def _read(read: Callable[[], str]) -> str:
-    """Read a resource; what goes wrong is told to the client."""
+    """Read a resource; errors are reported to the client."""
     try:
         return read()
     except NotFound as error:

@@ -22,7 +22,7 @@ def run_stdio(server: MemoryServer) -> None:
     anyio.run(server.run_stdio_async)
 
 
-def run_http(server: MemoryServer, host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> None:
+def run_http(server: MemoryServer, host: str, port: int) -> None:
     """Serve until interrupted, at http://HOST:PORT/mcp.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The MCP server: each call uses the space of its caller, and each error tells the model what to do next."""
+"""The MCP server: each call uses the space of its caller, and each error says what the model should do next."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class MemoryServer(MCPServer[Any]):
         grant_of: GrantOf,
         tools: Sequence[tuple[ToolSet, ToolSpec]],
         *,
-        name: str = "remanence",
-        instructions: str | None = INSTRUCTIONS,
-        verifier: TokenVerifier | None = None,
-        auth: AuthSettings | None = None,
+        name: str,
+        instructions: str | None,
+        verifier: TokenVerifier | None,
+        auth: AuthSettings | None,
         log_level: Any = "WARNING",
     ) -> None:
         super().__init__(

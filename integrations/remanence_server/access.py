@@ -70,7 +70,7 @@ class AccessControl:
         return self._tokens.known(given) or await asyncio.to_thread(self._tokens.check, given)
 
     def _refuse_other_sites(self, request: Request) -> None:
-        """A web page must not use the server of whoever looks at it, by whichever name it calls this machine."""
+        """A web page must not use the server of its visitor, under any name of this machine."""
         host = _host_name(f"//{request.headers.get('host', '')}")
         if not is_loopback(host) and host != self._settings.host:
             raise Refused(problem(403, f"host {host!r} is not this machine. Without a token, ask 127.0.0.1."))

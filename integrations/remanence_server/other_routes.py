@@ -1,4 +1,4 @@
-"""The routes that are no single operation: files, exports, events, the list of spaces, health and metrics."""
+"""The routes that are not a single operation: files, exports, events, the list of spaces, health and metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from remanence_server.state import ServerState, state_of
 
 _POLL_SECONDS = 0.25
 _HEARTBEAT_POLLS = 60
-"""After so many polls without an event a comment is sent, so that nobody on the way closes the connection."""
+"""After this many polls without an event a comment is sent, so that no proxy closes the connection."""
 _EXPORT_TYPE = "application/gzip"
 _FILE_BODY = {
     "requestBody": {
@@ -96,7 +96,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
     state, caller, opened = await space_of(request, space, "write")
     digest = hashlib.blake2b()
     with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
-        # The ending tells its kind; the rest of the name is the caller's, and is no path here.
+        # The ending decides its kind. The rest of the name comes from the caller, and is not used as a path.
         path = Path(folder, "file" + Path(arguments.name.replace("\\", "/")).suffix[:20])
         with path.open("wb") as file:
             async for chunk in request.stream():

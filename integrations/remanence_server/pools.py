@@ -1,4 +1,4 @@
-"""The threads that operations run in: a pool for each sort, so that slow ones keep nobody else waiting."""
+"""The threads that operations run in: a pool for each sort, so that slow operations do not delay others."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def operation_routes() -> Sequence[BaseRoute]:
     """The routes of all operations. They are made once: each takes its state from the application of its request."""
     router = APIRouter()
     # What is asked for most comes first, as routes are tried in this order. Paths without a name in braces come before
-    # the others: /memories/find is no id of a memory.
+    # the others: /memories/find is not an id of a memory.
     for operation in sorted(OPERATIONS.values(), key=lambda each: (each.name not in _RECALLS, "{" in each.path)):
         router.add_api_route(
             PREFIX + operation.path,

@@ -18,7 +18,7 @@ from remanence_server.state import ServerState
 
 
 class _Server(uvicorn.Server):
-    """Tells the application at once when the server is told to end, so that event streams end."""
+    """Notifies the application as soon as the server is asked to stop, so that event streams end."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
@@ -40,7 +40,7 @@ def serve(space: Space, settings: ServerSettings | None = None, *, log_level: st
         log_level: What uvicorn logs.
 
     Raises:
-        InvalidInput: The address is no loopback address, and there are no tokens.
+        InvalidInput: The address is not a loopback address, and there are no tokens.
     """
     chosen = settings or ServerSettings()
     tokens = TokenStore(location_of(space))

@@ -20,7 +20,7 @@ class ServerSettings:
         require_token: Whether a token is needed on a loopback address, too.
         max_body: The most bytes of the body of a request.
         max_file: The most bytes of a file.
-        rate_limit: The most requests a minute of one token, or without one of one address; 0 is no limit.
+        rate_limit: The most requests a minute of one token, or without one of one address; 0 means no limit.
         quick_threads: How many operations that take milliseconds run at once.
         recall_threads: How many recalls run at once. A reader may make them slow.
         slow_threads: How many operations that may take seconds run at once.

@@ -27,7 +27,7 @@ class ServerState:
     keys: IdempotencyKeys
     metrics: Metrics
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server was told to end: event streams end then."""
+    """Set when the server is asked to stop: event streams end then."""
     streams: int = 0
     """How many event streams are open."""
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     )
     from remanence.schema.version import __version__ as __version__
     from remanence.service.client.remote_space import connect
-    from remanence.signals.stores.settings import QdrantSettings
+    from remanence.signals.stores.qdrant_settings import QdrantSettings
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
     from remanence.write.message_analysis import analyze_for_recall, analyze_message
@@ -107,7 +107,7 @@ _NAMES = {
         "Window",
     ),
     "schema.version": ("__version__",),
-    "signals.stores.settings": ("QdrantSettings",),
+    "signals.stores.qdrant_settings": ("QdrantSettings",),
     "upkeep.settings": ("UpkeepSettings",),
     "write.jobs": ("Job",),
     "write.message_analysis": ("analyze_for_recall", "analyze_message"),

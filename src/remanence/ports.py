@@ -209,7 +209,7 @@ class Locks(Protocol):
         ...
 
     def discard(self, name: str) -> None:
-        """Delete what is stored for a lock that nobody will use again."""
+        """Delete what is stored for a lock that will not be used again."""
         ...
 
     def announce(self, position: int) -> None:
@@ -386,7 +386,8 @@ class RelationReader(Protocol):
 
 @runtime_checkable
 class TimelineReader(Protocol):
-    """What a reader may also do: read statements together, in the order they were told, and say which one is valid."""
+    """An optional ability of a reader: read statements together, in the order they were told, and say which one is
+    valid."""
 
     def choose(self, question: str, statements: Sequence[str], told: int) -> Sequence[float]:
         """For each statement, the probability that it answers the question at the time asked about. What they lack to 1

@@ -281,7 +281,7 @@ def test_what_cannot_be_written_down_is_refused_whole(chat: RemanenceChatMessage
 @pytest.mark.parametrize("session_id", ["", "  ", None, 7])
 def test_a_session_needs_a_name(space: Space, session_id: Any) -> None:
     """A blank one would be everybody's."""
-    with pytest.raises(InvalidInput, match="no name of a session"):
+    with pytest.raises(InvalidInput, match="not the name of a session"):
         RemanenceChatMessageHistory(space, session_id)
 
 

@@ -97,7 +97,7 @@ def test_what_stands_in_the_thread_is_not_quoted_as_well(space: Space) -> None:
 
 
 def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(space: Space, ask: Callable[..., Any]) -> None:
-    """Tool calls and their results are no part of the conversation that is remembered."""
+    """Tool calls and their results are not part of the conversation that is remembered."""
     space.add("Ana lives in Porto.")
     model = Actor(lines=[LOOK_UP, "Six."])
     agent = create_agent(model, [look_up], middleware=[MemoryMiddleware(space)])

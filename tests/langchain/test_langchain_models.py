@@ -63,7 +63,7 @@ def test_a_model_that_says_its_name_is_called_by_it() -> None:
 @pytest.mark.parametrize("given", [None, "gpt", Actor(lines=[]), lambda texts: texts])
 def test_what_cannot_embed_is_refused(given: object) -> None:
     """At once, and by name."""
-    with pytest.raises(InvalidInput, match="no Embeddings of LangChain"):
+    with pytest.raises(InvalidInput, match="not an Embeddings of LangChain"):
         embedder(given)  # type: ignore[arg-type]
 
 
@@ -130,5 +130,5 @@ def test_an_option_that_cannot_be_meant_is_refused(options: dict[str, Any]) -> N
 @pytest.mark.parametrize("given", [None, "gpt", Hosted(size=8)])
 def test_what_cannot_chat_is_refused(given: object) -> None:
     """At once, and by name."""
-    with pytest.raises(InvalidInput, match="no chat model of LangChain"):
+    with pytest.raises(InvalidInput, match="not a chat model of LangChain"):
         extractor(given)  # type: ignore[arg-type]

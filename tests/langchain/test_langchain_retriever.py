@@ -135,7 +135,7 @@ def test_a_view_of_the_past_can_be_retrieved_from(space: Space, trip: Memory) ->
 
 def test_a_filter_that_cannot_be_meant_is_refused(space: Space) -> None:
     """With the core's own words."""
-    with pytest.raises(InvalidInput, match=r"kinds=.* holds 'dream'"):
+    with pytest.raises(InvalidInput, match=r"kinds=.* contains 'dream'"):
         RemanenceRetriever(space=space, kinds=["dream"]).invoke("Alice")
 
 

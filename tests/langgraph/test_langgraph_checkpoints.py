@@ -290,7 +290,7 @@ def test_an_interrupt_that_is_answered_again_forgets_the_first_answer(
 def test_a_node_that_failed_and_is_tried_again_sees_what_it_wrote(
     space: remanence.Space, saver: BaseCheckpointSaver[Any]
 ) -> None:
-    """A second attempt at the same checkpoint is no rewind."""
+    """A second attempt at the same checkpoint is not a rewind."""
     store = RemanenceStore(space, checkpointer=saver)
     seen: list[str | None] = []
 
@@ -731,7 +731,7 @@ def test_a_slow_checkpointer_is_waited_for(space: remanence.Space) -> None:
 
 def test_what_is_no_checkpointer_is_refused() -> None:
     """The mistake is named when the store is made."""
-    with pytest.raises(remanence.InvalidInput, match="no checkpointer"):
+    with pytest.raises(remanence.InvalidInput, match="not a checkpointer"):
         CheckpointLineage(object())  # type: ignore[arg-type]
 
 

@@ -137,7 +137,7 @@ def test_any_text_is_a_key(store: RemanenceStore, key: str) -> None:
     ],
 )
 def test_a_namespace_that_put_refuses_is_refused_in_a_batch_too(store: RemanenceStore, op: Any) -> None:
-    """`batch` is no back door, and what came before it in the batch is not kept either."""
+    """`batch` is not a back door, and what came before it in the batch is not kept either."""
     with pytest.raises(InvalidNamespaceError):
         store.batch([PutOp(BOB, "k", {"n": 1}), op])
     assert store.get(BOB, "k") is None

@@ -298,7 +298,7 @@ async def test_what_could_not_be_heard_is_heard_later(home: Path, clock: FakeClo
 
 
 async def test_a_block_that_cannot_find_its_space_says_so() -> None:
-    """That is no outage: it would never be heard of again."""
+    """That is not an outage: it would never be heard of again."""
     with remanence.open(None) as gone:
         written = RemanenceMemoryBlock(gone).model_dump()
     block = RemanenceMemoryBlock.model_validate(written)

@@ -50,7 +50,7 @@ def test_a_window_is_erased_some_time_after_its_last_message(space: remanence.Sp
 @pytest.mark.parametrize("name", ["", "  "])
 def test_a_session_has_a_name(space: remanence.Space, name: str) -> None:
     """A blank one would be everybody's."""
-    with pytest.raises(remanence.InvalidInput, match="no name of a session"):
+    with pytest.raises(remanence.InvalidInput, match="not the name of a session"):
         RemanenceMemory(space, session_id=name)
 
 

@@ -168,7 +168,7 @@ def test_only_changed_documents_are_refreshed(index: RemanenceIndex, space: Spac
 
 
 def test_a_document_is_deleted_by_its_id(index: RemanenceIndex, space: Space) -> None:
-    """With all of its nodes, and nothing else; a memory with the same source is no node of it."""
+    """With all of its nodes, and nothing else; a memory with the same source is not a node of it."""
     space.add("Porto is fine.", source="porto")
     count = len(index.ref_doc_info["porto"].node_ids)
 

@@ -52,7 +52,7 @@ async def test_a_process_of_its_own_serves_over_standard_input(home: Path) -> No
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(home: Path, tmp_path: Path) -> None:
-    """Every line is JSON-RPC, also if something is imported, a line is no JSON, or a tool fails."""
+    """Every line is JSON-RPC, also if something is imported, a line is not JSON, or a tool fails."""
     graph = tmp_path / "memory.jsonl"
     graph.write_text('{"type": "entity", "name": "Ana", "entityType": "person", "observations": ["Drinks tea"]}\n')
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -369,7 +369,7 @@ def test_other_machines_need_a_token(space: remanence.Space) -> None:
         ({"short": "a"}, "a token has 5 characters"),
         ({ANA: 7}, "a token has 7"),
         ({ANA: {"space": "a", "right": "own"}}, "the right 'own'"),
-        ({"sha256:abc": "a"}, "is no SHA-256"),
+        ({"sha256:abc": "a"}, "is not a SHA-256"),
     ],
 )
 def test_wrong_tokens_are_refused(tokens: Any, message: str) -> None:
@@ -381,7 +381,7 @@ def test_a_file_of_tokens_is_read(tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
     file.write_text(json.dumps({ANA: "default"}))
     assert TokenFile(file).spaces == ["default"]
-    for text, message in (("[]", "is no JSON object"), ("x", "is not JSON")):
+    for text, message in (("[]", "is not a JSON object"), ("x", "is not JSON")):
         file.write_text(text)
         with pytest.raises(InvalidInput, match=message):
             TokenFile(file)

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import embeddable_texts, well_formed
 from remanence.errors import EmbedderError
 from remanence.events import Remembered
 from remanence.language.text import pluralize, text_hash
+from remanence.signals.vectors import embeddable_texts, well_formed
 
 if TYPE_CHECKING:
     from remanence.events import Event
@@ -60,7 +60,7 @@ class VectorCheck:
 
     def __init__(self, embedder: CheckedEmbedder) -> None:
         self._embedder = embedder
-        self._secret = secrets.token_bytes(16)  # nobody can foresee which vectors are compared
+        self._secret = secrets.token_bytes(16)  # the choice of the vectors that are compared cannot be predicted
         self._hashes = array("Q")  # the first half of the hash of each text of this space
         self._sorted: NDArray[np.uint64] | None = None
         self._sample: list[tuple[int, bytes, str]] = []  # the texts with the lowest numbers, the highest first

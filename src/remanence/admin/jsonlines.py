@@ -100,7 +100,7 @@ class JsonLinesWriter:
 
 
 def _open_unnamed(folder: Path) -> BufferedWriter | None:
-    """A file without a name, which is gone when it is closed; None where there is no such thing."""
+    """A file without a name, which is deleted when it is closed; None where the platform has none."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:

@@ -11,6 +11,7 @@ from remanence.admin.export_file import TransferReport, export
 from remanence.admin.overview import Stats, space_disk_usage
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
+from remanence.api.space_names import part_of_name
 from remanence.core import inputs
 from remanence.core.inputs import Moment, progress_bar
 from remanence.language.temporal import parse_moment
@@ -74,10 +75,10 @@ class Admin(AdminView):
     acheck = in_thread(check)
 
     def rebuild_collection(self) -> str:
-        """Make the collection of a shared Qdrant again, with the settings that this space was opened with.
+        """Rebuild the collection of a shared Qdrant with the settings that this space was opened with.
 
-        All points are copied, those of other spaces and ledgers too, while everybody reads and writes; then the new
-        collection takes the place of the old one in one step.
+        All points are copied, those of other spaces and ledgers too. Others can read and write during the copy. Then
+        the new collection replaces the old one in one step.
 
         Returns:
             The name of the new collection, which is behind the same alias as the old one.
@@ -165,7 +166,7 @@ class Admin(AdminView):
             user: Import only what belongs to this user, or is in a namespace with this part.
             users: What to do with the memories of several users: "separate" gives each a space below this one,
                 such as `space.child("users", "bob")`; "together" imports all into this one.
-            branches: Also take messages of a chat that were edited or answered anew, with the tag "other-branch".
+            branches: Also take messages of a chat that were edited or answered again, with the tag "other-branch".
             observed_by: The name of the user in a chat; "I" in what they wrote is this person.
             progress: True shows a progress bar; a function is called with (done, total).
 
@@ -197,8 +198,6 @@ class Admin(AdminView):
     aimport_from = in_thread(import_from)
 
     def _name_below(self, path: tuple[str, ...]) -> str:
-        from remanence.api.space import part_of_name  # which imports this module
-
         return "/".join((self._space, *(part_of_name(part) for part in path)))
 
     def reextract(

@@ -27,7 +27,7 @@ class AuditView(Facet):
     """Replaying recalls and listing changes, as one view knows them."""
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Vector | None = None) -> Recall:
-        """The same list that an earlier recall returned, whatever was learned since.
+        """The same list that an earlier recall returned, unaffected by what was learned since.
 
         Args:
             receipt: `recall(...).receipt`, or the dict that it was stored as.
@@ -143,10 +143,11 @@ class AuditView(Facet):
     achanges = iterate_in_thread(changes)
 
     def pending(self) -> list[PendingErasure]:
-        """What is left of erased memories for now: where, and when it will be gone. It becomes empty by itself.
+        """Where text of erased memories is still stored, and when it will be removed. The list becomes empty without
+        further calls.
 
         It may be in the write-ahead log while somebody reads the ledger, in the index of a large space until it is
-        rebuilt in the background, or in the index of another process that has not looked at the ledger since.
+        rebuilt in the background, or in the index of another process that has not read the ledger since.
 
         Example:
             >>> import remanence
@@ -161,7 +162,8 @@ class AuditView(Facet):
 
 
 class Audit(AuditView):
-    """Recording which recalls were used, so that `exposures` can find who saw what has changed since."""
+    """Recording which recalls were used, so that `exposures` can find those that returned memories which changed
+    since."""
 
     def record(self, answer: Recall) -> Receipt:
         """Write to the ledger that this recall was given to somebody. `exposures` reads these records.
@@ -187,7 +189,7 @@ class Audit(AuditView):
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
         """Hide everything that came from a source, and what was derived from it alone, also what comes from it later.
 
-        What it had replaced holds again. Nothing is deleted: `release` shows it again.
+        Memories that it had superseded are current again. Nothing is deleted: `release` shows it again.
 
         Args:
             source: A `source`, an `observed_by` or a conversation.

@@ -1,4 +1,4 @@
-"""Erasing for good: memories of one space, or all spaces below a name, with a certificate of what went."""
+"""Permanent erasure: memories of one space, or all spaces below a name, with a certificate of what was erased."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from typing import ParamSpec, TypeVar
 
 from remanence.admin.overview import MemorySequence, Overview
 from remanence.core.engine import Engine
-from remanence.core.index import Index, RowErased
+from remanence.core.index import Index
+from remanence.core.projection import RowErased
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
@@ -96,7 +97,7 @@ class Facet:
         """The same memories with how they were used, unless this is a view of the past."""
         try:
             settings = UpkeepSettings.from_env()
-        except InvalidInput as error:  # what upkeep cannot read must not cost the answer
+        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
             log.warning("memories are shown without their use: %s", error)
             return found
         with self._engine.open_index(self._space) as index:

@@ -1,8 +1,8 @@
-"""What of a space reaches the prompt for a chat message: only what helps, each thing once, within a token budget.
+"""Recall for the prompt of a chat message: only memories that help, without repetitions, within a token budget.
 
-A message that needs no memory gets none. A message that refers to the turns before it is understood with them. Of what
-is recalled, turns that tell nothing, copies of what the prompt has already, repetitions, and what would not help are
-left out.
+For a message that needs no memory, nothing is recalled. A message that refers to the turns before it is searched for
+together with them. These hits are left out: turns that state nothing, texts that are in the prompt already,
+repetitions, and memories that would not help.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ for which a function of role and text returns True; None for no turn."""
 KEEPS = ("all", "user", "facts")
 
 MAX_MESSAGE_LENGTH = 10_000
-"""Characters of a message that are searched for; a longer text is rather a document."""
+"""How many characters of a message are searched for. A longer text is taken to be a document."""
 WINDOW_PART = 4
 """Recalled memories take at most this part of the window: a quarter."""
 _SPARE_HITS = 6
 """How many more hits are recalled than wanted, as some are repetitions."""
 _NO_NEED = 0.06
-"""With a lower need of memory nothing is recalled."""
+"""Nothing is recalled for a message that needs memory with a lower probability."""
 _NEED_WITHOUT_READER = 0.2
 _NEED, _ANSWERS, _BOTH = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
 that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
 _LEAST_HELP, _MOST_NEED, _PART_OF_BEST = 0.15, 0.95, 0.03
-"""What is less likely to help is left out, or to answer than this part of the best; need counts up to here."""
+"""A hit is left out if it is less likely to help than this, or less likely to answer than this part of the best hit.
+The last number caps the need of memory."""
 _MIN_REPEATED_WORDS = 2
 _FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
 _NEGATIONS = frozenset({"no", "not", "never", "without", "don't", "doesn't", "isn't", "can't", "won't", "didn't"})
@@ -139,7 +140,7 @@ def quoted_hits(text: str, hits: Iterable[Hit]) -> list[Hit]:
 
 
 def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
-    """The token budget of the recalled memories in a window of so many tokens: never more than a quarter of it.
+    """The token budget of the recalled memories in a window of `window` tokens: at most a quarter of it.
 
     >>> prompt_budget(2_000, 1_536), prompt_budget(2_000, None), prompt_budget(None, 8_000)
     (384, 2000, 2000)
@@ -151,8 +152,8 @@ def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
 
 
 def distinct_hits(hits: Sequence[Hit], question: str) -> list[Hit]:
-    """The hits without repetitions: a text that says the same again, a fact and the text it was drawn from (the first
-    of the two stays), and what the assistant only repeated."""
+    """The hits without repetitions: texts that repeat another, a fact and the text it was extracted from (the first of
+    the two stays), and turns of the assistant that repeat the user."""
     asked = _content(question)
     contents = [_content(hit.memory.text) for hit in hits]
     kept: list[int] = []
@@ -197,7 +198,7 @@ def is_kept(keep: Keep, role: str, text: str) -> bool:
 
 
 def _may_quote(memory: Memory, keep: Keep) -> bool:
-    """Whether a memory may be quoted: every one that is no turn, and the turns that `keep` names."""
+    """Whether a memory may be quoted: every one that is not a turn, and the turns that `keep` names."""
     if memory.turn is None or keep == "all":
         return True
     role = "user" if memory.turn.speaker == SELF else memory.turn.speaker or ""

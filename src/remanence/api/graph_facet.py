@@ -19,7 +19,7 @@ from remanence.graph.graph_at_time import EntityRef, MemoryRef, NodeRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.graph.traversal import MAX_DEPTH, Subgraph
 from remanence.schema import LINK_KINDS, Link, Relation
-from remanence.schema.pictures import NotebookPicture
+from remanence.schema.notebook_pictures import NotebookPicture
 from remanence.state.predicates import parse_predicate
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ class Graph(GraphView):
         certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
         reason = inputs.reason(why)
         if kind not in LINK_KINDS:
-            raise InvalidInput(f"kind={kind!r} is no link between memories. The kinds are {', '.join(LINK_KINDS)}.")
+            raise InvalidInput(f"kind={kind!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")
         if source == target:
             raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
 

@@ -44,7 +44,7 @@ def iterate_in_thread(
         items = await asyncio.to_thread(bound, *args, **kwargs)
         end = object()
         while (item := await asyncio.to_thread(next, items, end)) is not end:
-            yield item  # type: ignore[misc]  # `end` is the only item that is no T
+            yield item  # type: ignore[misc]  # `end` is the only item that is not a T
 
     return _named(run, method)
 

@@ -16,7 +16,8 @@ from remanence.admin.export_file import TransferReport, export
 from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
-from remanence.api.space import Space, part_of_name
+from remanence.api.space import Space
+from remanence.api.space_names import part_of_name
 from remanence.core import inputs
 from remanence.core.cache_folder import cache_folder
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
@@ -36,7 +37,7 @@ from remanence.ports import Ledger, LockingLedger, Locks, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
 from remanence.signals.stores import SharedStores
-from remanence.signals.stores.settings import QdrantSettings
+from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def open(
             contains index files only.
         vectors: A `VectorStores` in place of the Qdrant engine.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
-        day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text does not tell. Left out: as
-            in the other texts of the space; without any that tell, by the language of the text.
+        day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
+            in the other texts of the space; if all are ambiguous, by the language of the text.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
         cache: With an address: the folder for index and vector files, which may be lost at any time. Left out: where
             the platform keeps such files, such as ~/.cache/remanence.
@@ -107,8 +108,8 @@ def open(
             answer is stored without a vector, which is made later. None: no limit.
         trust: How far each `source` and `observed_by` is trusted: a dict such as `{"crawler*": "web"}`, or
             `TrustRules`.
-        redact: True takes keys, passwords and card numbers out of texts and metadata before they are stored, and
-            records in `meta["redacted"]` how many there were. A function does it in its own way.
+        redact: True removes keys, passwords and card numbers from texts and metadata before they are stored, and
+            records in `meta["redacted"]` how many there were. Or a function from a text to a `Redaction`.
         signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
 
@@ -399,7 +400,7 @@ def _shared_stores(
 ) -> Callable[[Callable[[], str]], SharedStores] | None:
     """Makes the vector stores on a Qdrant server from what returns the id of the ledger; None without a server."""
     if settings is not None and not isinstance(settings, QdrantSettings):
-        raise InvalidInput(f"qdrant_settings={settings!r} is no QdrantSettings. Give remanence.QdrantSettings(...).")
+        raise InvalidInput(f"qdrant_settings={settings!r} is not a QdrantSettings. Give remanence.QdrantSettings(...).")
     if api_key is not None and not isinstance(api_key, str):
         raise InvalidInput(f"api_key= is {type(api_key).__name__}, not text.")
     if qdrant is None:
@@ -410,7 +411,7 @@ def _shared_stores(
 
 
 def _places(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> tuple[str | None, Path | None]:
-    """How the location is shown, and the folder for index and vector files."""
+    """The location as shown to users, and the folder for index and vector files."""
     if location is not None and is_address(location):
         shown = getattr(ledger, "name", str(location))
         return shown, cache_folder(cache, ledger.get_meta("id") or space_hash(shown))

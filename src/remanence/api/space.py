@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
-from urllib.parse import quote
 
 from remanence.api.admin_facet import Admin
 from remanence.api.audit_facet import Audit
@@ -17,14 +15,14 @@ from remanence.api.erasure import erase_memories, erase_spaces
 from remanence.api.graph_facet import Graph
 from remanence.api.in_thread import in_thread
 from remanence.api.job_facet import Jobs
+from remanence.api.space_names import child_name
 from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.inputs import Moment, progress_bar
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
-from remanence.language.text import truncate
-from remanence.schema import ErasureCertificate, Memory
+from remanence.schema import ErasureCertificate, Memory, VerificationReport
 from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
 from remanence.write import validate
@@ -39,23 +37,6 @@ if TYPE_CHECKING:
     from remanence.api.upkeep_facet import Upkeep
     from remanence.ports import Progress
     from remanence.upkeep.decay import TouchReport
-
-_MAX_PART_LENGTH = 255
-
-
-@dataclass(frozen=True, slots=True)
-class VerificationReport:
-    """The result of `verify`: how many ledger entries this space has, and the digest of the last one, which covers all
-    entries of the ledger before it.
-
-    Store the digest elsewhere to compare it with that of a later `verify`.
-    """
-
-    entries: int
-    digest: str
-    signers: Mapping[str, int] = field(default_factory=dict)
-    """How many entries each writer has signed, by the name in `open(signers=...)`, or by public key if it has none
-    there."""
 
 
 class Space(View):
@@ -125,12 +106,12 @@ class Space(View):
             meta: Anything of yours that can be written as JSON.
             now: When it was told (`Memory.told_at`). The ledger's own time of it is never earlier than the last one
                 of this space.
-            passages: Ranges (start, end) of the text that are searched each by itself, by words and by meaning;
-                the best counts. An empty list: no query finds it. Left out: a long text is split by length.
-            strength: 1 to 2, by which its decay score is multiplied: 1.5 for what matters, 2 for what must not fade.
+            passages: Ranges (start, end) of the text that are searched separately, by words and by meaning; the best
+                one counts. An empty list: no query finds it. Left out: a long text is split by length.
+            strength: A factor of its decay score, 1 to 2: 1.5 for important memories, 2 for those that must not fade.
             trust: How far its source is trusted: "trusted", "user", "tool", "web", a level of your own, or a number
-                from 0 to 1. Left out: as `open(trust=...)` says. What is trusted less never closes what is trusted
-                more.
+                from 0 to 1. Left out: as `open(trust=...)` says. A less trusted memory never supersedes or ends a more
+                trusted one.
 
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
@@ -515,10 +496,7 @@ class Space(View):
             ...     len(bob.recall("allergic")), len(space.recall("allergic"))
             (1, 0)
         """
-        if not path:
-            raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
-        name = "/".join([self.name, *(part_of_name(part) for part in path)])
-        return Space(self._engine, name, worker=self._worker)
+        return Space(self._engine, child_name(self.name, path), worker=self._worker)
 
     def spaces(self) -> list[str]:
         """The full names of the spaces that contain anything: this one and those below it.
@@ -603,19 +581,6 @@ class Space(View):
 
     def _at(self, now: Moment | None) -> datetime:
         return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")
-
-
-def part_of_name(name: object) -> str:
-    """One part of a space's name. A slash inside it is written as %2F, so that parts cannot run together."""
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
-    if len(name) > _MAX_PART_LENGTH:
-        raise InvalidInput(
-            f"the space name {truncate(name, 40)!r} has {len(name)} characters. Use at most {_MAX_PART_LENGTH}, "
-            "for example a hash of it."
-        )
-    inputs.storable_text(name, "space")
-    return name.replace("%", quote("%")).replace("/", quote("/", safe=""))
 
 
 def _texts_with_times(drafts: Iterable[validate.Draft]) -> list[str]:

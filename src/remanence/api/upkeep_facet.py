@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
+from remanence.api.upkeep_reports import UpkeepReports
 from remanence.core import inputs
-from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
-from remanence.language.text import pluralize
 from remanence.schema import Memory
-from remanence.schema.pictures import NotebookPicture, svg_picture
 from remanence.upkeep import (
     consolidation,
     decay,
-    decay_picture,
     discovery,
     garbage_collection,
     pipeline,
@@ -35,10 +31,10 @@ from remanence.upkeep import (
     vault_import,
 )
 from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.decay import DecayReport, ScoredMemories, TouchReport, score_memories
+from remanence.upkeep.decay import ScoredMemories, TouchReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
-from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, Cluster, Clusters, find_clusters
+from remanence.upkeep.memory_clusters import Cluster
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, UndoReport
@@ -50,10 +46,8 @@ from remanence.write.forget import sweep, unforget
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-T = TypeVar("T")
 
-
-class Upkeep(Facet):
+class Upkeep(UpkeepReports):
     """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
 
     Every step only appends to the ledger and can be undone. Methods with `dry_run` return a plan, which prints as a
@@ -62,22 +56,6 @@ class Upkeep(Facet):
     Raises:
         LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
     """
-
-    def __init__(
-        self,
-        engine: Engine,
-        space: str,
-        position: Callable[[Index], int],
-        now: Callable[[], datetime],
-        settings: UpkeepSettings | None = None,
-    ) -> None:
-        super().__init__(engine, space, position, now)
-        self._settings = UpkeepSettings.from_env() if settings is None else settings
-
-    @property
-    def settings(self) -> UpkeepSettings:
-        """The settings, read-only. `using(...)` returns an `Upkeep` with other ones."""
-        return self._settings
 
     def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
         """Upkeep of the same space with other settings.
@@ -101,7 +79,7 @@ class Upkeep(Facet):
     def observe_usage(
         self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
     ) -> list[TouchReport]:
-        """Record that memories were of use.
+        """Record that memories were used.
 
         Args:
             ids: The memories or their ids.
@@ -119,122 +97,6 @@ class Upkeep(Facet):
         return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
 
     aobserve_usage = in_thread(observe_usage)
-
-    def decay(self, *, progress: bool | Progress = False) -> DecayReport:
-        """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing.
-
-        Args:
-            progress: True shows a progress bar; a function is called with (done, total).
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
-            ...     [(each.urgency, each.action) for each in space.upkeep.decay()]
-            [('high', 'gc candidate')]
-        """
-        return self._with_memories(lambda _, memories, __: decay.report(memories, self.settings), progress)
-
-    adecay = in_thread(decay)
-
-    def show_decay(
-        self, ids: str | Memory | Iterable[str | Memory] | None = None, *, days: float = 90
-    ) -> NotebookPicture:
-        """A picture for a notebook: how the scores of memories fell and will fall if they are not used.
-
-        It shows the thresholds of `gc` and `promote`, and the zone in which memories are at risk. To compare settings,
-        draw those of `using(...)`. `.save("decay.svg")` writes a file, or "decay.html".
-
-        Args:
-            ids: The memories. Left out: one curve for each kind, as if it was added now.
-            days: How far to look ahead, and back.
-
-        Raises:
-            NotFound: A memory does not exist, or is forgotten.
-            InvalidInput: `days` is not a number above 0.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     space.upkeep.using(half_life_days=7).show_decay(days=30).title
-            'How memories fade'
-        """
-        if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
-            raise InvalidInput(f"days={days!r} is not a number of days above 0, at most 36,500.")
-        now, settings = self._engine.now(), self.settings
-        if ids is None:
-            title, curves = "How memories fade", decay_picture.curves_of_kinds(now, days, settings)
-        else:
-            with self._engine.open_index(self._space) as index:
-                found = [decay.visible_memory(index, id_) for id_ in inputs.one_or_more_memory_ids(ids)]
-                curves = [
-                    decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
-                    for memory in found
-                ]
-            title = f"How {pluralize(len(curves), 'memory fades', 'memories fade')}"
-        draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
-        return svg_picture(title, 460 + 20 * len(curves), draw)
-
-    ashow_decay = in_thread(show_decay)
-
-    def clusters(
-        self,
-        *,
-        similarity: float | None = None,
-        duplicates: bool = False,
-        max_size: int = MAX_CLUSTER_SIZE,
-        progress: bool | Progress = False,
-    ) -> Clusters:
-        """Groups of memories that say nearly the same. Changes nothing.
-
-        Args:
-            similarity: The least similarity (cosine) of two memories of a cluster; by default the setting
-                `cluster_similarity`.
-            duplicates: Use the setting `duplicate_similarity` instead.
-            max_size: The most memories of a cluster, from 2 to 12.
-            progress: True shows a progress bar; a function is called with (done, total).
-
-        Returns:
-            The clusters; `pairs` has every two similar memories with their similarity.
-
-        Raises:
-            InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
-            ...     [round(pair.similarity, 1) for pair in space.upkeep.clusters(duplicates=True).pairs]
-            [1.0]
-        """
-        if similarity is not None and duplicates:
-            raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
-        similarity = inputs.fraction(similarity, "similarity")
-        if similarity is None:
-            similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
-        if inputs.positive_int(max_size, "max_size", MAX_CLUSTER_SIZE) < 2:
-            raise InvalidInput("max_size=1: a cluster has at least two memories.")
-
-        return self._with_memories(
-            lambda index, memories, shown: find_clusters(
-                index, memories, self.settings, similarity, progress=shown, max_size=max_size
-            ),
-            progress,
-        )
-
-    aclusters = in_thread(clusters)
-
-    def regret(self) -> RegretReport:
-        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid. `restore` takes this."""
-        return garbage_collection.measure_regret(self._engine, self._space)
-
-    aregret = in_thread(regret)
-
-    def runs(self) -> list[Run]:
-        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one."""
-        return runs.list_runs(self._engine, self._space)
-
-    aruns = in_thread(runs)
 
     def sweep(self) -> list[Memory]:
         """Record which memories have expired since the last sweep. Recall leaves them out anyway.
@@ -262,7 +124,7 @@ class Upkeep(Facet):
             dry_run: True only plans. False also applies the plan.
             how: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
-            limit: Hide at most so many.
+            limit: Hide at most this many.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
@@ -296,10 +158,10 @@ class Upkeep(Facet):
 
         Args:
             mode: "preview" shows what "apply" does. "link" plans to link every two of the memories instead of merging
-                them, also where a merge needs a person's look.
+                them, also those that a person should review before a merge.
             dry_run: True only plans. By default this follows from the mode: False for "apply".
-            clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
-                default those that are similar enough and have a new memory.
+            clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
+                them. By default those that are similar enough and have a new memory.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
@@ -514,12 +376,6 @@ class Upkeep(Facet):
             self.run(dry_run=False, steps=steps, vault=vault)
 
         return Schedule(work, parse_interval(every))
-
-    def _with_memories(
-        self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress
-    ) -> T:
-        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as shown:
-            return function(index, score_memories(index, self._engine.now(), self.settings, shown), shown)
 
     def _step(
         self,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from remanence.admin.overview import LISTED, Listed, MemoryBatch, Overview
+from remanence.admin.overview import LISTED, Listed, MemoryBatch
 from remanence.api.admin_facet import AdminView
 from remanence.api.audit_facet import AuditView
 from remanence.api.entity_facet import EntitiesView
@@ -21,14 +18,13 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
-from remanence.core.inputs import Moment, progress_bar
+from remanence.core.inputs import Moment
 from remanence.core.row_filter import RowFilter, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
-from remanence.models.readers import OnnxReader, resolve_reader
 from remanence.read.answer import Recall
-from remanence.read.evaluation import Ask, Evaluation, check_settings, evaluate, expected_answers
+from remanence.read.evaluation import Evaluation
 from remanence.read.follow_up import CONTEXT_TURNS
 from remanence.read.profile import Profile, profile
 from remanence.read.recall_tables import Memories
@@ -45,7 +41,7 @@ Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 Include = Literal["archive", "vault", "review"]
 _INCLUDES: tuple[Include, ...] = get_args(Include)
 _REVIEW_DEPTH = 50
-"""Among how many hits memories are looked for that are about to fade."""
+"""How many hits are searched for memories that are about to fade."""
 _LISTED = tuple(status for status in LISTED if status not in ("erased", "all"))
 
 
@@ -111,20 +107,19 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
-            telling: Only what tells something: no chat turn that only asks, greets, thanks or agrees.
-            exclude_texts: Texts that you have already, such as the messages of a prompt; they are not returned.
-            since: Only what was told at this moment or later: "7 days ago". `during` is about when it was true.
-            min_score: Only hits with at least this score.
+            telling: Leave out chat turns that only ask, greet, thank or agree. exclude_texts: Texts that you have
+            already, such as the messages of a prompt; they are not returned. since: Only what was told at this moment
+            or later: "7 days ago". `during` is about when it was true. min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
                 They count if the question refers to them: "What should she avoid?".
             min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own,
                 or a number from 0 to 1. What is trusted less is ranked lower anyway.
-            without: Answer as if these sources, observers or conversations had never spoken: what they said and what
-                was derived from it alone is left out, and what they replaced holds.
+            without: Answer as if these sources, observers or conversations did not exist: their memories and those
+                derived from them alone are left out, and what they superseded is current.
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                taken in by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
+                stored by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
                 down that are about to fade; their reasons say so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
@@ -148,10 +143,11 @@ class View(Facet):
         if history not in (True, False, "auto"):
             raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
         known = self._engine.signal_names
-        names, counted = _signals(signals, known), inputs.weights(weights, known)
+        names, counted = inputs.names_among(signals, known, "signals"), inputs.weights(weights, known)
+        names = None if names is None or set(names) == set(known) else names
         if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
-        included = _included(include)
+        included = inputs.names_among(include, _INCLUDES, "include") or ()
         most = inputs.limit(limit)
         filters = row_filter(
             kinds=kinds,
@@ -186,7 +182,7 @@ class View(Facet):
             return replace(found, as_of=self._moment, hits=found.hits[:most])
         try:
             settings = UpkeepSettings.from_env()
-        except InvalidInput as error:  # what upkeep cannot read must not cost the answer
+        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
             return replace(found, missing={**found.missing, "usage": str(error)}, hits=found.hits[:most])
         with self._engine.open_index(self.name) as index:
             hits = with_usage(index, found.hits, at, settings)
@@ -276,13 +272,10 @@ class View(Facet):
         Args:
             status: Only memories of this status: "current", "superseded", "expired", "archived",
                 "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
-            kinds: Only memories of these kinds, as for `recall`. So are the others:
-            tags: Only memories with all of these tags.
-            source: Only what comes from this source.
-            speaker: Only what this person said or saw.
-            conversation: Only turns of this conversation, and facts found in them.
-            meta: Only memories whose `meta` match.
-            since: Only what was told at this moment or later.
+            kinds: Only memories of these kinds. This and the following filters are as for `recall`. tags: Only memories
+            with all of these tags. source: Only what comes from this source. speaker: Only what this person said or
+            saw. conversation: Only turns of this conversation, and facts found in them. meta: Only memories whose
+            `meta` match. since: Only what was told at this moment or later.
 
         Raises:
             InvalidInput: There is no such status, or a filter is not valid.
@@ -374,45 +367,11 @@ class View(Facet):
             ...     compared["usual"].scores["R@1"][0], compared.best.name
             (1.0, 'usual')
         """
-        from remanence.api.opening import copy_with_embedder
+        from remanence.api.comparison import compare_settings  # which imports this module
 
-        most = inputs.limit(limit)
-        compared = self._usual_settings() if settings is None else check_settings(settings, _RECALL_OPTIONS)
-
-        def find(value: str) -> Memory | None:
-            return self.get(value) or self.find(value)
-
-        asked = expected_answers(questions, find, self.memories)
-
-        copies = ExitStack()
-
-        def ask_under(options: Mapping[str, Any]) -> Ask:
-            engine, others = self._engine, dict(options)
-            if "embedder" in others:
-                engine = copies.enter_context(copy_with_embedder(self, others.pop("embedder")))._engine
-            if "reader" in others:
-                engine = copy(engine)
-                engine.reader = resolve_reader(others.pop("reader"))
-            view = View(engine, self.name, self._moment)
-
-            def ask(question: str, own: Mapping[str, Any]) -> Recall:
-                return view.recall(question, limit=most, **{**others, **own})
-
-            ask(asked[0].question, asked[0].options)  # the first question may have to load a model
-            if isinstance(engine.reader, OnnxReader):
-                engine.reader.clear()  # what an earlier setting had read would look as if it took no time
-            return ask
-
-        with copies, progress_bar(progress, "asking") as shown:
-            return evaluate(asked, compared, ask_under, most, shown)
+        return compare_settings(self, questions, settings, inputs.limit(limit), progress)
 
     aevaluate = in_thread(evaluate)
-
-    def _usual_settings(self) -> dict[str, Mapping[str, Any]]:
-        signals = self._engine.signal_names
-        without = {f"without {name}": {"signals": [each for each in signals if each != name]} for name in signals}
-        no_reader = {} if self._engine.reader is None else {"without the reader": {"reader": None}}
-        return {"usual": {}, **no_reader, **without}
 
     def history(self, node: str | Memory | Entity) -> Timeline:
         """All that ever happened to a memory or an entity, in order, with who did it and why.
@@ -505,7 +464,7 @@ class View(Facet):
         if status is None:
             rows: Sequence[int] = index.current_rows(self._position(index))
         else:
-            rows = self._overview(lambda overview: _rows(overview, status))
+            rows = self._overview(lambda overview: overview.rows(status).tolist())
         return filters.among(index, rows, self._position(index))
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
@@ -535,30 +494,3 @@ class View(Facet):
         if self._moment is None:
             return index.catalog.position
         return self._engine.ledger.position_at(space, self._moment)
-
-
-def _rows(overview: Overview, status: Listed) -> list[int]:
-    rows: list[int] = overview.rows(status).tolist()
-    return rows
-
-
-def _signals(value: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
-    for name in given:
-        if name not in known:
-            raise InvalidInput(f"signals={value!r} contains {name!r}. The signals are {', '.join(known)}.")
-    return None if set(given) == set(known) else given
-
-
-def _included(value: object) -> tuple[str, ...]:
-    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
-    for name in given:
-        if name not in _INCLUDES:
-            raise InvalidInput(f"include={value!r} contains {name!r}. Choose from {', '.join(_INCLUDES)}.")
-    return given
-
-
-_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader", "embedder")
-"""What a setting of `evaluate` may have."""

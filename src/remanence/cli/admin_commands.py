@@ -148,7 +148,7 @@ def import_(args: Namespace) -> int:
     path = Path(args.source).expanduser()
     progress = output.stdout_is_terminal()
     if is_export(path):
-        Importer(path)  # refuses a file that is no export before a folder is created for it
+        Importer(path)  # refuses a file that is not an export before a folder is created for it
         with open_space(args, create=True) as space:
             print(remanence.import_(path, into=space, progress=progress))
         return 0

@@ -27,7 +27,7 @@ _SIGNALS = ("vectors", "words", "graph", "times")
 _HITS_SHOWN = 3
 
 
-def run_demo(keep: Path | None = None, embedder: str | None = None) -> None:
+def run_demo(keep: Path | None, embedder: str | None) -> None:
     """Run the demo, in a temporary folder or in the one to keep."""
     console = output.console()
     clock = FakeClock(STORY["today"])  # fixed, so that the demo prints the same in any year

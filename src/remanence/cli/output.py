@@ -121,7 +121,7 @@ def print_json(value: Any) -> None:
 
 def _fields(memory: Memory) -> dict[str, Any]:
     """A memory as every interface shows it."""
-    from remanence.service.nouns import MemoryAnswer
+    from remanence.service.base_answers import MemoryAnswer
 
     return MemoryAnswer.of(memory).model_dump()
 

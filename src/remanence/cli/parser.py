@@ -96,7 +96,7 @@ def space_command(name: str, example: str, options: str = "", *, create: bool = 
     return lambda run: command(name, example, options)(_opening(partial(open_space, create=create), run))
 
 
-def view_command(name: str, example: str, options: str = "") -> Callable[[RunOpened], Run]:
+def view_command(name: str, example: str, options: str) -> Callable[[RunOpened], Run]:
     """Register a function that is given the space as of the moment that `--as-of` names."""
     return lambda run: command(name, example, f"{options} --as-of")(_opening(open_view, run))
 

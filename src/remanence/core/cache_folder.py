@@ -1,4 +1,4 @@
-"""Where index and vector files are kept of a ledger that is in no folder. They may be lost at any time."""
+"""Where the index and vector files of a ledger without a folder are kept. They may be lost at any time."""
 
 from __future__ import annotations
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remanence.core.housekeeping import Housekeeper
-from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts, well_formed
+from remanence.core.index import Index
 from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
+from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import Signer, signer_of
-from remanence.core.trust import NO_RULES, TrustRules
+from remanence.core.trust import TrustRules
 from remanence.errors import (
     EmbedderDown,
     InvalidInput,
@@ -41,6 +42,7 @@ from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
 from remanence.signals.stores.exact import ExactStore
+from remanence.signals.vectors import embeddable_texts, well_formed
 
 if TYPE_CHECKING:
     from remanence.language.redaction import Redactor
@@ -65,19 +67,19 @@ class Engine:
         *,
         clock: Clock,
         locks: Locks,
-        location: str | None = None,
-        folder: Path | None = None,
-        reader: Reader | None = None,
-        signals: Sequence[Signal] = (),
-        stores: VectorStores | None = None,
-        qdrant: Callable[[Callable[[], str]], SharedStores] | None = None,
-        trust: TrustRules = NO_RULES,
-        redactor: Redactor | None = None,
-        signer: Signer | None = None,
-        signers: Mapping[bytes, str] | None = None,
-        replace_embedder: bool = False,
-        day_first: bool | None = None,
-        cache_size: int = DEFAULT_CACHE_SIZE,
+        location: str | None,
+        folder: Path | None,
+        reader: Reader | None,
+        signals: Sequence[Signal],
+        stores: VectorStores | None,
+        qdrant: Callable[[Callable[[], str]], SharedStores] | None,
+        trust: TrustRules,
+        redactor: Redactor | None,
+        signer: Signer | None,
+        signers: Mapping[bytes, str] | None,
+        replace_embedder: bool,
+        day_first: bool | None,
+        cache_size: int,
     ) -> None:
         self._pid = os.getpid()
         self.ledger = ledger
@@ -156,10 +158,6 @@ class Engine:
                 "here would hang or lose entries. Start processes by 'spawn', or open after the fork."
             )
 
-    def open_indexes(self) -> list[tuple[str, Index]]:
-        """The indexes that are open now, by space."""
-        return self.indexes.items()
-
     # Writing
 
     def write(self, space: str, decide: Callable[[Index], Sequence[Event]]) -> list[Entry]:
@@ -181,7 +179,7 @@ class Engine:
         with self.write_lock, self.ledger.transaction() as transaction:
             yield transaction
 
-    def index_imported_entries(self, space: str, progress: Progress | None = None) -> None:
+    def index_imported_entries(self, space: str, progress: Progress | None) -> None:
         """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
         with self.open_index(space) as index:
             if not index.dimension_unknown:
@@ -366,7 +364,7 @@ class Engine:
 
     def embed(self, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
-        down, texts are stored without a vector, which is made later."""
+        down, the texts are stored without vectors, which are added later."""
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
@@ -419,7 +417,7 @@ class Engine:
         return index.dimension_unknown and self.embedder.dimension is not None
 
     def _open(self, space: str) -> Index:
-        self.housekeeper.watch()  # first: what is erased while the index is read is noticed then
+        self.housekeeper.watch()  # first, so that an erasure during the reading is noticed
         dimension = self._dimension()
         if dimension is None:
             index = Index(
@@ -467,7 +465,7 @@ class Engine:
         return {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
 
     def _recorded_signature(self) -> dict[str, Any] | None:
-        """The embedder that the ledger was built with; None if it names none in our words."""
+        """The embedder that the ledger was built with; None if none is recorded, or the record cannot be read."""
         try:
             recorded = json.loads(self.ledger.get_meta("embedder") or "null")
         except ValueError:

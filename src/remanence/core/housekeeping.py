@@ -2,10 +2,10 @@
 
 What was erased may stay for a while in four places: in the write-ahead log, if somebody reads the ledger during the
 erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
-that does not answer; and in the index of another process, until that process looks at the ledger again. One thread of
-each process looks after all four. Each process tells the others up to which erasure its indexes are up to date, for
-`pending`. The same thread writes to a vector server what it missed or has lost, and embeds descriptions of entities
-whose writer was killed before it did.
+that does not answer; and in the index of another process, until that process reads the ledger again. One thread of each
+process handles all four. Each process records up to which erasure its indexes are up to date, for `pending`. The same
+thread writes to a vector server what it missed or has lost, and embeds descriptions of entities whose writer was killed
+before it did.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
 _QUIET_SECONDS = 1.0
-"""An index is rebuilt when nothing was erased for so long, so that a series of erasures causes one rebuild."""
+"""An index is rebuilt when nothing was erased for this long, so that a series of erasures causes one rebuild."""
 _MAX_WAIT_SECONDS = 30.0
-"""But it does not wait longer than this for such a pause."""
+"""The longest time to wait for such a pause."""
 _MAX_EMBEDDING_PAUSE = 300.0
 """The longest pause before an embedder that does not answer is asked again for what is missing."""
 _MAX_REFRESH_SHARE = 0.25
@@ -37,7 +37,7 @@ _MAX_REFRESH_SHARE = 0.25
 
 
 class Housekeeper:
-    """Finishes the erasures of one engine. Its thread starts when there is something to do or to look after."""
+    """Finishes the erasures of one engine. Its thread starts when there is something to do or to watch."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = ref(engine)
@@ -47,14 +47,14 @@ class Housekeeper:
         self._stopped = False
         self._thread: threading.Thread | None = None
         self._seen = 0  # the last erasure that all open indexes have
-        self._cleaned = 0  # the last erasure of which the ledger has no trace any more
+        self._cleaned = 0  # the last erasure that left no text in any file of the ledger
         self._quiet_since = 0.0
         self._next_refresh: dict[str, float] = {}
         self._next_embedding = 0.0
         self._embedding_pause = POLL_SECONDS
 
     def watch(self) -> None:
-        """Look after the erasures of other processes from now on, for a ledger that other processes may open."""
+        """Watch for erasures by other processes from now on, for a ledger that other processes may open."""
         engine = self._engine()
         has_server = engine is not None and engine.has_server
         if self._thread is None and (self._locks.is_shared or has_server):
@@ -82,7 +82,7 @@ class Housekeeper:
             raise Closed("the engine is gone.")
         last = engine.ledger.last_erasure()
         if last > self._seen:
-            for space, _ in engine.open_indexes():
+            for space, _ in engine.indexes.items():
                 with engine.open_index(space):  # which brings it up to date
                     pass
             self._seen = last
@@ -91,11 +91,11 @@ class Housekeeper:
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
         self._embed_descriptions(engine)
-        unmended = [space for space, index in engine.open_indexes() if index.vectors.needs_mending]
-        for space in unmended:
+        to_repair = [space for space, index in engine.indexes.items() if index.vectors.needs_repair]
+        for space in to_repair:
             with engine.open_index(space) as index:
-                index.vectors.mend(index.lock)
-        return not is_clean or bool(unmended or _stale_spaces(engine))
+                index.vectors.repair(index.lock)
+        return not is_clean or bool(to_repair or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""
@@ -111,7 +111,7 @@ class Housekeeper:
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"
                 out.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
-        for name, index in engine.open_indexes() if last else ():
+        for name, index in engine.indexes.items() if last else ():
             if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
                 where = f"the vector server, of space {name!r}"
                 out.append(PendingErasure("vectors", where, "the server answers again"))
@@ -122,7 +122,8 @@ class Housekeeper:
         return out
 
     def _is_clean(self, engine: Engine, last: int) -> bool:
-        """Whether the ledger has no trace of the erasures up to this one. If it has, they are removed if possible."""
+        """Whether the erased text of all erasures up to this one is gone from the files of the ledger. If not, it is
+        removed if possible."""
         if last > self._cleaned and engine.ledger.clean_up():
             self._cleaned = last
         return last <= self._cleaned
@@ -140,12 +141,12 @@ class Housekeeper:
 
     def _embed_descriptions(self, engine: Engine) -> None:
         """Embed descriptions that were left without a vector. After each try that leaves some, the pause is doubled."""
-        spaces = [space for space, index in engine.open_indexes() if index.missing_descriptions]
+        spaces = [space for space, index in engine.indexes.items() if index.missing_descriptions]
         if not spaces or time.monotonic() < self._next_embedding:
             return
         for space in spaces:
             engine.embed_descriptions(space)
-        left = any(index.missing_descriptions for _, index in engine.open_indexes())
+        left = any(index.missing_descriptions for _, index in engine.indexes.items())
         self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if left else POLL_SECONDS
         self._next_embedding = time.monotonic() + self._embedding_pause
 
@@ -178,11 +179,11 @@ def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
             log.warning("erasures could not be finished; trying again: %s", error)
             pause = POLL_SECONDS
         except Exception:
-            # Whatever failed (a full disk, a locked folder) may pass, and nothing else notices it here.
+            # The cause (a full disk, a locked folder) may be temporary, and nobody else would report it.
             log.exception("erasures could not be finished; trying again")
             pause = POLL_SECONDS
         del housekeeper
 
 
 def _stale_spaces(engine: Engine) -> list[str]:
-    return [name for name, index in engine.open_indexes() if index.needs_refresh]
+    return [name for name, index in engine.indexes.items() if index.needs_refresh]

@@ -1,4 +1,4 @@
-"""Ids of memories and events, and the digests that tell whether two inputs are the same memory."""
+"""Ids of memories and events, and the digests that decide whether two inputs are the same memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import random
 import time
 from typing import Any
 
-# Digests depend on these options. Circles are not searched for: checked input has none.
+# Digests depend on these options. Circular references are not checked for: validated input has none.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False)
 
 
@@ -27,14 +27,14 @@ def new_id() -> str:
     return f"{time.time_ns() // 1_000_000 << 48 | _random.getrandbits(48):024x}"
 
 
-_random = random.Random()  # our own: a program that seeds the shared one would get the same ids again
+_random = random.Random()  # not the shared generator: a program that seeds it would get the same ids again
 if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_random.seed)
 
 
 def digest(*values: Any) -> str:
-    """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as
-    well, the second is no change. What an extractor found is in neither, so that a better one changes nothing."""
+    """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as well,
+    the second changes nothing. Neither includes what an extractor found, so that another extractor changes neither."""
     return _hash(_ENCODER.encode(values))
 
 

@@ -1,201 +1,34 @@
-"""The index of one space: the state that its ledger entries add up to, and its signals, at one ledger position. It is
-loaded from an index file if there is one that matches the ledger, then brought up to date from the ledger."""
+"""The index of one space: lookups in what its ledger entries add up to."""
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy, deepcopy
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from datetime import datetime
-from itertools import groupby, islice
-from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index_file import Arrays, IndexFile, IndexPart
-from remanence.errors import LedgerTampered, NotFound, ProjectionError, ProjectionStale
-from remanence.events import Emptied, Erased, Forgotten, Quarantined, Released, Remembered, Restored
+from remanence.core.projection import Projection, RowErased
+from remanence.errors import LedgerTampered, NotFound
+from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
-from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
-from remanence.ledger.event_types import WRONG_TYPES, damage_in
+from remanence.language.text import normalize_text
 from remanence.schema import Change, Entry, Memory, Snapshot
-from remanence.signals import SIGNALS
-from remanence.signals.entity_graph import EntityGraph
-from remanence.signals.mention_index import subject_names
-from remanence.signals.times import Times
-from remanence.signals.vector_points import passage_texts
-from remanence.signals.vectors import Vectors
-from remanence.signals.words import Words
-from remanence.state.catalog import MEMORY_ENTRY_KINDS, Catalog
-from remanence.state.entity_registry import Registry
-from remanence.state.fields import Fields
-from remanence.state.journal import Journal, Usage
-from remanence.state.links import Links
-from remanence.state.names import Names, names_in
-from remanence.state.relations import Relations
 
 if TYPE_CHECKING:
-    from remanence.ports import Ledger, Signal, Vector, VectorStore
+    from remanence.ports import Signal
 
-log = logging.getLogger(__name__)
-
-OpenStore = Callable[[int], "VectorStore"]
-"""Opens the vector store for about this many points."""
-
-FORMAT = "16"
-_BATCH = 2_000
-_SAVE_AFTER, _SAVED_SHARE = 25_000, 20
-"""The index file is written again after so many entries, and after a twentieth of those that it has: a process that is
-killed leaves no more than that to be applied again."""
-_UNSAVED = 32
-"""How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
-a space with fewer entries has none."""
 _MAX_CACHED_MEMORIES = 4_096
-_MAX_REBUILT_AT_ONCE = 1_000
-"""Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
-_EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 _MAX_RECALLED_TEXTS = 512
-_LENGTH_TOLERANCE = 0.01
 
 
-# What `refresh` replaces: all that `_reset` makes, except the vectors.
-_BUILT = (
-    *("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph"),
-    *("times", "signals", "_state", "_parts", "missing_descriptions"),
-)
-
-
-class RowErased(LookupError):
-    """The text of a row was erased between ranking it and reading it."""
-
-
-class Index:
+class Index(Projection):
     """Everything needed to answer questions about one space. Use it under its `lock`."""
-
-    def __init__(
-        self,
-        space: str,
-        ledger: Ledger,
-        model: str,
-        dimension: int | None,
-        open_store: OpenStore,
-        index_path: Path | None,
-        extra_signals: Sequence[Signal] = (),
-        day_first: bool | None = None,
-    ) -> None:
-        self.space = space
-        self._day_first = day_first
-        self.dimension_unknown = False
-        """True while the embedder's dimension is unknown, so that no vector can be stored."""
-        self.lock = threading.RLock()
-        self.broken: dict[str, str] = {}
-        """Signals that failed to index an entry, and why. `rebuild` repairs them."""
-        self.needs_refresh = False
-        """True while this index has words and names of memories that were erased since. Recall does not see them, and
-        they are not saved; `refresh` removes them."""
-        self._ledger = ledger
-        self._model, self._dimension = model, dimension
-        self._extra_signals = extra_signals
-        self._index_file = None if index_path is None else IndexFile(index_path)
-        self._is_copy = self._is_emptied = False
-        self._vector_loader = self.load_vectors  # that of this index also in the copy that `refresh` makes
-        self.recently_recalled: OrderedDict[str, str] = OrderedDict()
-        """Texts that were just recalled, with their memory ids. Added again, they are not new memories."""
-        self._new_vectors: dict[bytes, Vector] = {}
-        self._memories: OrderedDict[int, Memory] = OrderedDict()
-        self._fault: Exception | None = None  # why the entries cannot be relied on
-        self._head = -1  # of the whole ledger, when this index was last brought up to date
-        self._applied = self._saved = 0  # entries applied, and how many of them the index file has
-        self._snapshot_masks: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
-        saved = self._read_file()
-        # An upper bound is enough: it decides where the vectors are kept.
-        self._store = open_store(ledger.count(space) if saved is None else len(saved["vectors.points"]))
-        try:
-            self._reset()
-            loaded = saved is not None and self._load(saved)
-            self._prepare_vectors(lambda: self.vectors.start(loaded=loaded))
-            self.catch_up()
-        except BaseException:
-            self._store.close()
-            raise
-
-    def __len__(self) -> int:
-        return len(self.catalog)
-
-    @property
-    def memory_bytes(self) -> int:
-        """About how much memory this index takes, by what was measured with English sentences."""
-        return (
-            _EMPTY_BYTES
-            + _ROW_BYTES * len(self.catalog)
-            + _MEMORY_BYTES * len(self._memories)
-            + self.vectors.memory_bytes
-        )
-
-    @property
-    def is_large(self) -> bool:
-        """Whether rebuilding it takes so long that it is done beside the one in use."""
-        return len(self.catalog) > _MAX_REBUILT_AT_ONCE
 
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
         return [signal for name, signal in self.signals.items() if names is None or name in names]
-
-    def catch_up(self, head: int | None = None) -> None:
-        """Apply what any process has written since. `head` is the last position of the ledger, if known."""
-        with self.lock:
-            if self._fault is not None:
-                raise self._fault
-            head = self._ledger.head() if head is None else head
-            if head != self._head:
-                self.apply_entries(self._ledger.read(self.space, after=self.catalog.position))
-                self._head = head
-
-    def apply_written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
-        """Apply the entries that this process wrote in a transaction, right after catching up."""
-        with self.lock:
-            self.vectors.written_here = True
-            try:
-                self.apply_entries(entries, vectors)
-            finally:
-                self.vectors.written_here = False
-            if entries:
-                self._head = max(self._head, entries[-1].position)
-
-    def apply_entries(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
-        """Apply these entries; `vectors` are their embeddings, so that they need not be read back."""
-        with self.lock:
-            self._new_vectors = dict(vectors or {})
-            erased: list[int] = []
-            blank: set[int] = set()  # versions without text that no entry has explained yet
-            last = ""
-            # In ledger order, so that a rebuild gives names the same numbers.
-            for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
-                last = kind
-                size = _BATCH if kind == "remembered" else 1
-                while batch := list(islice(run, size)):
-                    try:
-                        self._apply_batch(kind, batch, erased, blank)
-                    except WRONG_TYPES as error:
-                        self._fault = damage_in(batch)
-                        if self._fault is None:
-                            raise
-                        raise self._fault from error
-            self._new_vectors = {}
-            self._is_emptied = last == "emptied" if last else self._is_emptied
-            if blank:
-                self._fault = self._missing_text(min(blank))
-                raise self._fault
-            if erased:
-                self._remove_erased(erased)
-            elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
-                self._save_in_background()
-            if not self._is_copy and self.vectors.name not in self.broken:
-                self._prepare_vectors(self.vectors.settle)
 
     def memories(self, rows: Sequence[int]) -> list[Memory]:
         """The memories of these rows, in this order. No row may be erased."""
@@ -239,42 +72,6 @@ class Index:
         if number is None or not self.catalog.is_visible(number, position):
             return None
         return self.catalog.row_at(number, position)
-
-    def entry_positions_about(self, memories: Collection[int]) -> dict[int, list[int]]:
-        """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
-        links, extractions and assertions, and the recorded recalls that returned it."""
-        out: dict[int, list[int]] = {}
-        asserted: dict[int, list[int]] = {}
-        for position, memory in self.relations.positions_of_memories(set(memories)).items():
-            asserted.setdefault(memory, []).append(position)
-        taken: set[int] = set()
-        for memory in memories:
-            memory_id = self.catalog.ids[memory]
-            positions = {
-                *self.catalog.positions_of_memory(memory),
-                *self.links.positions_of_memory(memory),
-                *asserted.get(memory, ()),
-                *(extraction.position for extraction in self.journal.extractions.get(memory_id, ())),
-                *self.journal.recall_positions.get(memory_id, ()),
-            }
-            out[memory] = sorted(positions - taken)
-            taken |= positions
-        return out
-
-    def with_derived(self, memories: Iterable[int]) -> list[int]:
-        """These memories, those derived from nothing else, and those that superseded one and contain its text."""
-        found = dict.fromkeys(memories)
-        waiting = list(found)
-        while waiting:
-            source = waiting.pop(0)
-            superseding = self.links.ever_linked(source, "supersedes", "in")
-            for fact in self.links.ever_linked(source, "derived_from", "in"):
-                sources = self.links.ever_linked(fact, "derived_from", "out")
-                alone = all(each in found or self.catalog.is_erased(each) for each in sources)
-                if fact not in found and (alone or fact in superseding):
-                    found[fact] = None
-                    waiting.append(fact)
-        return list(found)
 
     def latest_version(self, memory_id: str) -> Remembered | None:
         """The latest version of a memory; None if there is none, or it was erased."""
@@ -363,41 +160,6 @@ class Index:
             ids, memory_of = self.catalog.ids, self.catalog.memory_of
             return [row for row in ended if ids[memory_of(row)] not in self.journal.expiry_positions]
 
-    def differences(self, other: Index) -> dict[str, str]:
-        out: dict[str, str] = {}
-        self.words.pack()
-        other.words.pack()
-        for name, part in self._parts.items():
-            mine, theirs = part.save(), other._parts[name].save()
-            none = np.empty(0)
-            keys = dict.fromkeys((*theirs, *mine))
-            differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
-            if differing:
-                out[name] = f"{', '.join(differing)} differ from a fresh build"
-        if problems := self.vectors.differences():
-            out[self.vectors.name] = "; ".join(problems)
-        return out
-
-    def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
-        """The passages of these versions, and the names that are a subject for the first time."""
-        with self.lock:
-            names = (name for version in versions for name in subject_names(version))
-            new = [name for name in names if not self.graph.is_subject(name)]
-            return [text for version in versions for text in passage_texts(version)] + new
-
-    def embedded_text_hashes(self) -> list[bytes]:
-        with self.lock:
-            return list(dict.fromkeys((*self.vectors.text_hashes(), *self.graph.text_hashes())))
-
-    def fill_missing_vectors(self) -> None:
-        with self.lock:
-            self.vectors.fill_missing_vectors()
-            self.graph.fill_missing_vectors()
-            missing = self._without_vector(self.missing_descriptions)
-            self.missing_descriptions.clear()
-            self.missing_descriptions.update(missing)
-            self._applied = max(self._applied, self._saved + _UNSAVED) + 1  # the index file lacks them
-
     def note_recalled(self, memories: Iterable[Memory]) -> None:
         with self.lock:
             for memory in memories:
@@ -407,234 +169,14 @@ class Index:
             while len(self.recently_recalled) > _MAX_RECALLED_TEXTS:
                 self.recently_recalled.popitem(last=False)
 
-    def rebuild(self) -> None:
-        """Delete everything and build it from the ledger, without a call to the embedder."""
-        with self.lock:
-            self._reset()
-            self._memories.clear()
-            self.recently_recalled.clear()
-            self.needs_refresh = False
-            self._prepare_vectors(self.vectors.start_again)
-            self._applied = self._saved = 0
-            if self._index_file is not None:
-                self._index_file.remove()
-            self.apply_entries(self._ledger.read(self.space))
-            if self._applied > _UNSAVED:
-                self.save()
-
-    def refresh(self) -> None:
-        """Build everything but the vectors again from the ledger. The index can be used meanwhile: it is replaced at
-        the end. Takes as long as a rebuild."""
-        vectors = self.vectors.name
-        fresh = copy(self)
-        fresh.lock, fresh._index_file, fresh.broken, fresh._is_copy = threading.RLock(), None, {}, True
-        fresh._memories, fresh.recently_recalled = OrderedDict(), OrderedDict()
-        fresh._reset()
-        fresh.needs_refresh = False
-        fresh.broken[vectors] = "they are those of the other index"
-        fresh.apply_entries(self._ledger.read(self.space))
-        for name, part in fresh._parts.items():
-            if name != vectors:
-                part.save()  # packs the texts, so that this need not be done while others wait
-        with self.lock:
-            while True:
-                self.catch_up()
-                newer = list(self._ledger.read(self.space, after=fresh.catalog.position))
-                if not newer or newer[-1].position <= self.catalog.position:
-                    break  # otherwise another process has just written, and may have erased some of them
-            fresh.apply_entries(newer)
-            fresh.signals[vectors] = fresh._parts[vectors] = self.vectors
-            del fresh.broken[vectors]
-            for name in _BUILT:
-                setattr(self, name, getattr(fresh, name))
-            self.broken = fresh.broken | {name: why for name, why in self.broken.items() if name == vectors}
-            self._snapshot_masks = None
-            self.needs_refresh = fresh.needs_refresh  # something was erased meanwhile
-            self._save_in_background()
-
-    def save(self) -> None:
-        if self._index_file is None or self.broken or self.needs_refresh:
-            return
-        with self.lock:
-            if self._is_emptied:  # nothing is left of an emptied space, not even a file
-                self._index_file.remove()
-            else:
-                self.vectors.flush()
-                self._index_file.write(self._header(self.catalog.position), self._parts)
-            self._saved = self._applied
-
-    def _save_in_background(self) -> None:
-        """Write the index file while others read and write. Only collecting what it contains keeps them waiting."""
-        if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
-            return
-        header = self._header(self.catalog.position)
-        if self._index_file.write_in_background(header, self._parts, first=self.vectors.flush):
-            self._saved = self._applied
-
-    def close(self) -> None:
-        with self.lock:
-            try:
-                if self._index_file is not None:
-                    self._index_file.wait()
-                if self._applied > self._saved + _UNSAVED:
-                    self.catch_up()  # or the file would contain text that another process has erased
-                    self.save()
-            finally:
-                self.vectors.close()
-
-    def load_vectors(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
-        """Embeddings by text hash: from the entries that are being applied, or else from the ledger."""
-        new = self._new_vectors
-        found = {key: new[key] for key in hashes if key in new}
-        missing = [key for key in hashes if key not in found]
-        if not missing:
-            return found
-        stored = self._ledger.vectors(self.space, self._model, missing, inherited=True)
-        return found | well_formed(stored, self._dimension)
-
-    def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
-        try:
-            prepare()
-        except ProjectionStale:
-            raise
-        except ProjectionError as error:
-            # A vector store that refuses must not prevent the use of the other signals.
-            log.warning("the vectors of space %r cannot be used: %s", self.space, error)
-            self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
-
-    def _reset(self, vectors: Vectors | None = None) -> None:
-        """Make everything empty, except the vectors if they are given: they skip the rows that they have."""
-        self.catalog = Catalog()
-        self.fields = Fields(self.catalog)
-        if vectors is None:
-            vectors = Vectors(self._store, self._vector_loader, lambda: self.catalog)
-        self.vectors = vectors
-        self.words = Words()
-        self.names = Names()
-        self.registry = Registry(self.names)
-        self.relations = Relations(self.names, self.registry, self.catalog)
-        self.links = Links(self.catalog)
-        self.journal = Journal()
-        self.usage = Usage()
-        self.graph = EntityGraph(self._vector_loader, self.names, self.fields.earlier_version_from_there)
-        self.times = Times()
-        built_in: list[Signal] = [self.words, self.vectors, self.times, self.graph]
-        signals = [*built_in, *map(deepcopy, self._extra_signals)]
-        signals.sort(key=lambda signal: signal.stage)
-        self.signals: dict[str, Signal] = {signal.name: signal for signal in signals}
-        self.signal_weights = {signal.name: signal.weight for signal in signals}
-        self._state: dict[str, Registry | Relations | Links | Journal | Usage] = {
-            "registry": self.registry,
-            "relations": self.relations,
-            "links": self.links,
-            "journal": self.journal,
-            "usage": self.usage,
-        }
-        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "fields": self.fields, "names": self.names}
-        self._parts |= {**self._state, **self.signals}
-        self.missing_descriptions: dict[str, None] = {}
-        """Descriptions of entities that have no vector yet, as after an import."""
-        self.broken.clear()
-
-    def _new(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        position = self.catalog.position
-        for entry in entries:
-            if entry.position > position:
-                position = entry.position
-                self._applied += 1
-                yield entry
-
-    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int], blank: set[int]) -> None:
-        """Apply entries of one kind: versions of memories, or one other entry. Adds to the memories that were erased,
-        and to the versions without text."""
-        if kind == "remembered":
-            self._apply_versions(entries)
-            blank.update(entry.position for entry in entries if entry.event is None)
-            return
-        for entry in entries:
-            self.catalog.apply_entry(entry)
-            if isinstance(entry.event, Erased):
-                blank.difference_update(entry.event.positions)
-            elif isinstance(entry.event, Emptied):
-                blank.clear()
-            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
-                self._apply_state(entry)
-            elif isinstance(entry.event, Erased):
-                number = self.catalog.number(entry.event.memory)
-                erased += [] if number is None else [number]
-
-    def _apply_versions(self, entries: Sequence[Entry]) -> None:
-        first = len(self.catalog)
-        self.catalog.apply_versions(entries)
-        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
-        self.fields.apply(first, versions)
-        self.names.apply(versions)
-        self.relations.apply(versions)
-        for name, signal in self.signals.items():
-            if name in self.broken:
-                continue
-            try:
-                signal.apply(first, versions)
-            except Exception as error:
-                # The entries are safe in the ledger. Whatever broke this signal, recall names it and asks the
-                # others; `rebuild` repairs it.
-                log.exception("the signal %r of space %r could not be brought up to date", name, self.space)
-                self.broken[name] = f"{type(error).__name__}: {error}"
-
-    def _apply_state(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory: about entities, relations, links, jobs or usage."""
-        for part in self._state.values():
-            part.apply_entry(entry)
-        for number, text in self.registry.changed_descriptions(entry):
-            self.graph.add_description(number, text, entry.position)
-            if not self.load_vectors([text_hash(text)]):
-                self.missing_descriptions[text] = None
-
-    def _without_vector(self, texts: Iterable[str]) -> dict[str, None]:
-        """Those of these texts that the ledger has no vector for."""
-        hashes = {text: text_hash(text) for text in texts}
-        found = self.load_vectors(list(hashes.values()))
-        return {text: None for text, key in hashes.items() if key not in found}
-
-    def _remove_erased(self, memories: Sequence[int]) -> None:
-        """Remove what this index has of memories that were just erased."""
-        memories = [memory for memory in memories if self.catalog.has_text(memory)]
-        if not memories:
-            return
-        rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
-        self._forget_erased_texts()
-        if self._index_file is not None:
-            self._index_file.remove()
-        if self._is_emptied and not self._is_copy:
-            self.rebuild()
-            return
-        try:
-            self.vectors.erase(rows)
-        except ProjectionError as error:
-            # Made anew, they are not there: on a full disk they are kept in memory then.
-            log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
-            self.rebuild()
-            return
-        if self._is_copy or self.is_large:
-            self.needs_refresh = True
-        elif self.broken:
-            self.rebuild()
-        else:
-            self._reset(self.vectors)
-            self._applied = self._saved = 0
-            # Others may have erased more since: those memories are met here without their text.
-            self.apply_entries(self._ledger.read(self.space))
-            self._forget_erased_texts()
-
-    def _forget_erased_texts(self) -> None:
-        """Drop the texts of erased memories that were kept because they were read or recalled before."""
-        kept = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
-        numbers = {memory_id: self.catalog.number(memory_id) for memory_id in kept}
-        erased = {each for each, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
-        for position in [position for position, memory in self._memories.items() if memory.id in erased]:
-            del self._memories[position]
-        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in erased]:
-            del self.recently_recalled[text]
+    def date_order(self, position: int, texts: Iterable[str]) -> bool | None:
+        """Whether the day comes first in the dates of these texts: by the setting, or by the unambiguous dates in them
+        and in the space. None if there are none, or if the texts have no such date."""
+        texts = [text for text in texts if has_numeric_date(text)]
+        if self._day_first is not None or not texts:
+            return self._day_first
+        told = self.times.date_order_evidence(self.catalog.visible(position)) + sum(map(date_order_evidence, texts))
+        return None if told == 0 else told > 0
 
     def _read(self, positions: Sequence[int]) -> None:
         for position, entry in self.entries_at(positions).items():
@@ -645,81 +187,6 @@ class Index:
     def _memory(self, entry: Entry, event: Remembered) -> Memory:
         number = self.catalog.number(event.memory)
         return memory_from_entry(entry, event, entry.at if number is None else self.catalog.first_recorded(number))
-
-    def _missing_text(self, position: int) -> Exception:
-        """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
-        since = self._ledger.read(self.space, after=self.catalog.position)
-        if any(isinstance(entry.event, Erased) and position in entry.event.positions for entry in since):
-            return RowErased(f"entry {position} was erased meanwhile")
-        return LedgerTampered(
-            f"entry {position} of space {self.space!r} has lost its text, and no entry says that it was "
-            "erased. Run `verify()`, and restore a backup.",
-            position=position,
-        )
-
-    def date_order(self, position: int, texts: Iterable[str]) -> bool | None:
-        """Whether the day comes first in the dates of these texts, by the setting or by what the texts of the space
-        tell; None if nothing tells, or if it does not matter."""
-        texts = [text for text in texts if has_numeric_date(text)]
-        if self._day_first is not None or not texts:
-            return self._day_first
-        told = self.times.date_order_evidence(self.catalog.visible(position)) + sum(map(date_order_evidence, texts))
-        return None if told == 0 else told > 0
-
-    def _header(self, position: int) -> dict[str, Any]:
-        entry = self._ledger.entries_at([position]).get(position)
-        return {
-            "format": FORMAT,
-            "tokenizer": TOKENIZER_VERSION,
-            "model": self._model,
-            "space": self.space,
-            "position": position,
-            "digest": entry.digest.hex() if entry is not None else "",
-            "signals": sorted([*SIGNALS, *(signal.name for signal in self._extra_signals)]),
-        }
-
-    def _read_file(self) -> Arrays | None:
-        """What the index file contains, if it matches the ledger."""
-        found = None if self._index_file is None else self._index_file.read()
-        if found is None:
-            return None
-        header, arrays = found
-        position = header.get("position")
-        if isinstance(position, int) and header == self._header(position):
-            return arrays
-        log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
-        return None
-
-    def _load(self, saved: Arrays) -> bool:
-        """Load what the index file contains; False leaves everything empty."""
-        if self._index_file is not None and self._index_file.load(saved, self._parts):
-            self._applied = self._saved = len(self)
-            if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
-                self.graph.fill_missing_vectors()
-                described = self.registry.descriptions(self.catalog.position)
-                self.missing_descriptions.update(self._without_vector(described))
-            return True
-        self._reset()
-        return False
-
-
-def embeddable_texts(version: Remembered) -> list[str]:
-    """All texts of a version that may have a vector: its passages, and the names in it."""
-    return passage_texts(version) + [name for name, _ in names_in(version)]
-
-
-def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
-    """Those of these vectors that the embedder could have made: of its dimension, and of unit length or all zeros. A
-    ledger that was changed from outside, or imported by an earlier release, may have others; they are made again."""
-    sized = dict(vectors)
-    if set(map(len, sized.values())) != {dimension}:
-        sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
-    if not sized:
-        return {}
-    matrix = np.concatenate(list(sized.values())).reshape(len(sized), -1)
-    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
-    valid = (np.abs(lengths - 1) < _LENGTH_TOLERANCE) | (lengths == 0)
-    return sized if valid.all() else {key: sized[key] for key, good in zip(sized, valid.tolist(), strict=True) if good}
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:

@@ -39,7 +39,7 @@ _UNREADABLE = (
 
 
 class IndexPart(Protocol):
-    """What an index file has arrays of."""
+    """A part of an index that is saved as arrays."""
 
     def save(self) -> Mapping[str, NDArray[Any]]: ...
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...

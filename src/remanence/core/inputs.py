@@ -85,11 +85,7 @@ def limit(value: object) -> int:
 
 
 def kinds(value: object) -> tuple[str, ...] | None:
-    given = names(value, "kinds")
-    for kind in given or ():
-        if kind not in MEMORY_KINDS:
-            raise InvalidInput(f"kinds={value!r} holds {kind!r}. The kinds are {', '.join(MEMORY_KINDS)}.")
-    return given
+    return names_among(value, MEMORY_KINDS, "kinds")
 
 
 def tags(value: object) -> tuple[str, ...] | None:
@@ -220,6 +216,15 @@ def names(value: object, what: str) -> tuple[str, ...] | None:
     given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
     if not all(isinstance(name, str) for name in given):
         raise InvalidInput(f"{what}={value!r} is not a list of names. Give for example {what}=['work'].")
+    return given
+
+
+def names_among(value: object, known: Sequence[str], what: str) -> tuple[str, ...] | None:
+    """One of the known names, or several."""
+    given = names(value, what)
+    for name in given or ():
+        if name not in known:
+            raise InvalidInput(f"{what}={value!r} contains {name!r}. Choose from {', '.join(known)}.")
     return given
 
 

@@ -1,7 +1,7 @@
 """The indexes that are in memory: opened when a space is used, closed when they take too much memory together.
 
-No two spaces wait for each other. The lock that all share is held only to count; an index is opened and closed under a
-lock of its own space, in which nobody waits but those who want the same space.
+Opening one space never waits for another: the shared lock is held only for bookkeeping, and an index is opened and
+closed under the lock of its own space.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from remanence.errors import Closed
 log = logging.getLogger(__name__)
 
 _MIN_OPEN = 8
-"""This many stay open whatever memory they take: a large space would otherwise be read from disk for every call."""
+"""This many stay open no matter how much memory they take: a large space would otherwise be read from disk for every
+call."""
 _EVICT_TO = 0.9
 _WAIT_FROM = 1.5
-"""How much of the limit is left after closing some, and at how much a caller does that itself."""
+"""The share of the limit that is used after an eviction, and the share at which a caller evicts by itself."""
 
 
 class _Slot:
@@ -165,7 +166,7 @@ class OpenIndexes:
         try:
             index.close()
         except Exception:
-            # Nobody can do anything about it here, and it must not keep other spaces from being closed.
+            # It cannot be repaired here, and must not prevent other spaces from being closed.
             log.exception(
                 "the index of space %r was not closed properly; it is rebuilt from the ledger if needed", space
             )

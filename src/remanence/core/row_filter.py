@@ -1,4 +1,4 @@
-"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata, text and when it was told."""
+"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata, text and time of telling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFilter:
-    """What rows have to be. None lets all pass; of several names one is enough, but all `tags` have to be there."""
+    """Conditions on rows. None is no condition. A row matches if it has one of several names, but it needs all
+    `tags`."""
 
     kinds: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
@@ -31,9 +32,9 @@ class RowFilter:
     conversation: tuple[str, ...] | None = None
     meta: Mapping[str, Any] | None = None
     telling: bool | None = None
-    """True lets only pass what tells something: no turn that only asks, greets or thanks."""
+    """True excludes chat turns that only ask, greet, thank or agree."""
     exclude_texts: tuple[str, ...] | None = None
-    """These texts do not pass."""
+    """Rows with these texts are excluded."""
     since: datetime | None = None
     min_trust: float | None = None
     without: tuple[str, ...] | None = None
@@ -49,7 +50,7 @@ class RowFilter:
         return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
 
     def among(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
-        """Those of these rows that pass, in this order; rows that were erased do not."""
+        """Those of these rows that match, in this order, without erased ones."""
         if self == RowFilter():
             return list(rows)
         with index.lock:
@@ -57,7 +58,7 @@ class RowFilter:
             return [row for row in rows if passing[row]]
 
     def restrict(self, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
-        """Those of these rows that pass. Facts that `remember` found in what someone said pass together with it."""
+        """Those of these rows that match. Facts that `remember` found in a turn match together with it."""
         fields_, catalog = index.fields, index.catalog
         mask: NDArray[np.bool_] = rows
         if self.kinds is not None or self.tags is not None:

@@ -1,8 +1,8 @@
 """Ed25519 signatures of ledger entries by their writer. They need the package `cryptography` (extra `sign`).
 
 A signature covers the event of an entry, every field of it, in the form that an export and import does not change:
-other entries are named by their number in the space. It is part of the entry: it goes where the entry goes, and is
-erased with it. Entries without a signature are valid too.
+other entries are named by their number in the space. It is part of the entry: it is exported and erased with it.
+Entries without a signature are valid too.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _message(event: Event, number_of: NumberOf) -> bytes:
 
 
 def _private_key(key: object) -> Any:
-    """The Ed25519 key; of no type that is known here, as the package may be missing."""
+    """The Ed25519 key. It has no static type, as the package may be missing."""
     ed25519 = _ed25519()
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return key
@@ -85,7 +85,7 @@ def _private_key(key: object) -> Any:
     if isinstance(loaded, ed25519.Ed25519PrivateKey):
         return loaded
     # Without the value and without the cause: either may contain a part of a key.
-    raise InvalidInput("signing_key is no Ed25519 key. Give an Ed25519PrivateKey, its 32 bytes, or a PEM text.")
+    raise InvalidInput("signing_key is not an Ed25519 key. Give an Ed25519PrivateKey, its 32 bytes, or a PEM text.")
 
 
 def _load_pem(key: str | bytes) -> object:

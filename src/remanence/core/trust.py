@@ -1,4 +1,4 @@
-"""How far what is told is trusted: a number from 0 to 1, given with a memory or by rule from where it comes.
+"""How far a memory is trusted: a number from 0 to 1, given with the memory or by a rule about its source.
 
 A memory of lower trust never closes one of higher trust: it neither becomes a new version of it, nor ends what it
 claims, nor supersedes it. Recall weighs by trust, and leaves out what lies below `min_trust`.
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from remanence.errors import InvalidInput
 
 LEVELS: Mapping[str, float] = MappingProxyType({"trusted": 1.0, "user": 0.8, "tool": 0.5, "web": 0.2})
-"""The names of levels. What is given no level is trusted."""
+"""The names of levels. A memory without a level is trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class TrustRules:
         raise InvalidInput(f"{what}={value!r} is neither a number from 0 to 1 nor one of {known}.")
 
     def trust_of(self, source: str | None, observed_by: str | None, given: object = None) -> float:
-        """The trust of what comes from this source and observer, unless it is given."""
+        """The trust of a memory from this source and observer, unless it is given."""
         if given is not None:
             return self.level(given, "trust")
         if not self.sources:

@@ -94,7 +94,7 @@ def invalidate(
         )
     edge_ids = [edge if isinstance(edge, str) else edge.id]
     if name is not None and isinstance(edge, Memory) and name not in LINK_KINDS:
-        raise InvalidInput(f"{name!r} is no link between memories. The kinds are {', '.join(LINK_KINDS)}.")
+        raise InvalidInput(f"{name!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")
 
     def decide(index: Index) -> list[Event]:
         snapshot = _snapshot(index, now)

@@ -80,7 +80,7 @@ class GraphAtTime:
         if self.at is not None:
             window = Window.from_moment(self.at)
             self._rows = self._rows_valid(window) | self._rows_valid(replace(window, start=None), "episode")
-            self._rows &= index.catalog.held_by(self.at)
+            self._rows &= index.catalog.begun_by(self.at)
 
     def find(self, node: object) -> GraphNode:
         """The node of a memory or an entity; NotFound if this snapshot has none."""

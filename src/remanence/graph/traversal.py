@@ -190,7 +190,7 @@ _CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {
 def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
     """The pairs that meet the condition `how`, in the order of the left relations, then the right ones."""
     if not isinstance(how, str) or how not in _CONDITIONS:
-        raise InvalidInput(f"how={how!r} is no way to join in time. The ways are {', '.join(_CONDITIONS)}.")
+        raise InvalidInput(f"how={how!r} is not a way to join in time. The ways are {', '.join(_CONDITIONS)}.")
     return [
         OverlapPeriod(one, other, intersection(one.valid, other.valid))
         for one, other in product(left, right)

@@ -30,7 +30,7 @@ TokenCounter = Callable[[str], int]
 # as [INST], line ends other than \n, and characters that are invisible or change the text direction.
 _CONTROL_TOKEN = r"\[(?=/?[A-Z_]{2,32}\])"
 _STRUCTURE = re.compile(f"[<>{INVISIBLE}]|{_CONTROL_TOKEN}")
-# The same in plain text, where "2 < 3" and "->" are no structure.
+# The same in plain text, where "2 < 3" and "->" are not structure.
 _MARKUP = re.compile(rf"<(?=\S)|(?<![\s=-])>|{_CONTROL_TOKEN}")
 _HARMLESS = {"<": "‹", ">": "›", "[": "("}
 _BLOCK = re.compile(f"(?<!\\s)\\s*{re.escape(OPEN_TAG)}.*?(?:{re.escape(CLOSE_TAG)}|\\Z)", re.DOTALL)

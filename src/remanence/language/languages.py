@@ -45,7 +45,7 @@ _ENGLISH_CHAT = frozenset(
     """im ive id ill dont cant wont didnt isnt thats its lets u ur ya yo ok okay yes yeah yep nah no hi hey hello haha
     lol omg gonna wanna thanks thx pls wow oh ah sup bye mom dad vs re etc""".split()
 )
-# Parts of names; they tell a language only beside other words of it: "Vincent van Gogh", "de la Cruz".
+# Parts of names; they are evidence for a language only beside other words of it: "Vincent van Gogh", "de la Cruz".
 _NAME_PARTICLES = frozenset(
     """la le les el los las il lo gli de del della dei di da do dos das du des der den dem van von zu zum ter ten te en
     et y e o a i al san un une una mi ma mon ton son sa si se ne na no per con sur tu au ja man ta to su die am ist sin
@@ -53,7 +53,7 @@ _NAME_PARTICLES = frozenset(
 )
 _SURE = frozenset({"und"})  # counted among the common words of English, which it is not
 _LONGEST = 400
-"""Words that are looked at; a longer text tells its language by then."""
+"""How many words are examined: enough to know the language of a longer text."""
 _FEWEST_TRIPLES, _MOST_TRIPLES = 8, 60
 _UNKNOWN_TRIPLE = 26
 """The value of a triple that is not in the file, where the rarest have about 30: half as frequent as those."""
@@ -62,17 +62,17 @@ _VOTE = 20.0
 _LEAST_LEAD = 1.0
 """How far the letters of another language have to lead, in value per triple, for a text without function words."""
 _SHORTEST = 4
-"""Letters of a word that tells something without being a function word."""
+"""The least length of a word that is evidence without being a function word."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…¿¡:\n\"“„«])\s*([^\W\d_]+)")
 _LETTERS_FILE = Path(__file__).with_name("letter_triples.txt")
 
 
 class _Words(NamedTuple):
-    """Words by what they tell."""
+    """Words by the languages that they are evidence for."""
 
     languages: Mapping[str, tuple[str, ...]]
-    """The languages of each function word that is no function word of English."""
+    """The languages of each function word that is not a function word of English."""
     sure: frozenset[str]
     """Those among them that are neither English words nor parts of names."""
     english: frozenset[str]
@@ -162,13 +162,13 @@ def _language_of_function_words(words: Sequence[str], text: str) -> str:
 
 
 def _best_by_letters(words: Sequence[str], languages: Iterable[str], votes: Mapping[str, float]) -> str:
-    """Of languages with about as many function words, the one that the letters speak for."""
+    """Of languages with about as many function words, the one with the most likely letters."""
     values = _values_of_letters(_triples(words))
     return max(sorted(languages), key=lambda language: _VOTE * votes[language] + values.get(language, 0.0))
 
 
 def _language_of_letters(words: Sequence[str], text: str) -> str:
-    """The language of a text without function words, by its letters. A list of names is no text."""
+    """The language of a text without function words, by its letters. A list of names is not text."""
     known = _known_words()
     long = [word for word in _LETTERS.findall(text) if len(word) >= _SHORTEST]
     small = [word for word in long if word[0].islower()]

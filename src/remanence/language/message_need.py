@@ -32,10 +32,10 @@ def need_of_memory(message: str) -> float:
     return 1 / (1 + math.exp(-total))
 
 
-def telling_words(message: str, count: int = 3) -> list[str]:
-    """The words of a message that speak most for a need of memory.
+def evidence_words(message: str, count: int = 3) -> list[str]:
+    """The words of a message that are the strongest evidence for a need of memory.
 
-    >>> telling_words("Remind me what my sister is called.", 1)
+    >>> evidence_words("Remind me what my sister is called.", 1)
     ['my']
     """
     weights = _weights()

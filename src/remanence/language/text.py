@@ -36,7 +36,7 @@ _SYLLABLE = re.compile(
     r"[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e\u0eb0-\u0ebd\u0ec8-\u0ecd\u102b-\u103e\u17b4-\u17d3]*"
 )
 _IS_SOUTH_EAST_ASIAN = re.compile(f"[{_SOUTH_EAST_ASIAN}]")
-_SCRIPT_STEMMERS = (  # the language of the words of a script, whatever the text is in
+_SCRIPT_STEMMERS = (  # the language of the words of a script, in a text of any language
     (re.compile("[\u0400-\u052f]"), "russian"),
     (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), "greek"),
     (re.compile("[\u0600-\u06ff]"), "arabic"),
@@ -100,7 +100,8 @@ def stems(words: Iterable[str], language: str = "en") -> list[str]:
 
 
 _STEMS: dict[str, dict[str, str]] = {}
-"""For each language the stems of words met before; "" for a stop word. Plain dicts: this is the most called look-up."""
+"""For each language a cache of the stems of words; "" for a stop word. Plain dicts: this is the most frequent
+look-up."""
 _MAX_STEMS = 400_000
 
 

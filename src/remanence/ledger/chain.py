@@ -189,7 +189,7 @@ def verify(
                 for position in _erased_positions(entry, unexplained):  # also after a fault
                     unexplained.pop(position, None)
             except LedgerTooNew as error:
-                unexplained.clear()  # only a later release can tell which of them this entry erased
+                unexplained.clear()  # only a later release knows which of them this entry erased
                 unreadable = unreadable or error
     fault = fault or _head_fault(head, recorded_head)
     if unexplained and (fault is None or min(unexplained) < fault[0]):

@@ -40,7 +40,7 @@ class ThreadLocks:
         """Nothing is stored."""
 
     def announce(self, position: int) -> None:
-        """There is nobody to tell."""
+        """Does nothing: there are no other processes."""
 
     def others(self) -> list[tuple[str, int]]:
         return []

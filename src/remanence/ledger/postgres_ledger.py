@@ -34,7 +34,7 @@ RECONNECT_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _MAX_KNOWN_TIMES = 10_000
 _MAX_ENTRIES_OF_OTHERS = 200
-"""Up to so many entries of others are looked through for when they were recorded, when a transaction begins."""
+"""Up to how many entries of other writers are read for their times when a transaction begins."""
 
 
 class PostgresLedger(SqlLedger):

@@ -12,7 +12,7 @@ from typing import TypeVar
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
 from remanence.ledger.head_record import NAME
 
-APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file, which tells our files from those of other programs
+APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
 BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
 T = TypeVar("T")
 

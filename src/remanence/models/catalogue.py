@@ -73,7 +73,7 @@ def models_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remanence" / "models"
 
 
-def model_names(use: ModelUse | None = None) -> list[str]:
+def model_names(use: ModelUse | None) -> list[str]:
     return sorted(model.name for model in MODELS.values() if use in (None, model.use))
 
 

@@ -26,7 +26,14 @@ from remanence.language.temporal import parse_window
 from remanence.language.text import normalize_name, normalize_text
 from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER_LABEL, Chunk
-from remanence.models.verification import is_said_time, objection, said_claims, said_ends, said_time
+from remanence.models.verification import (
+    is_supported_time,
+    normalized_claim,
+    objection,
+    supported_claims,
+    supported_ends,
+    supported_time,
+)
 from remanence.schema import SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
@@ -68,7 +75,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     if objection(text, by_rule.triples, chunk, at) is not None:
         return None
     kind = _kind(row.get("kind")) or by_rule.kind
-    stated = said_claims(_triples(row.get("triples"), chunk, turns), text, chunk)
+    stated = supported_claims(_triples(row.get("triples"), chunk, turns), text, chunk)
     triples = tuple(stated or _triples(by_rule.triples, chunk, turns))
     factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
     return Fact(
@@ -84,7 +91,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         source_turns=turns,
         ended_claims=tuple(
             end
-            for end in said_ends(_triples(row.get("ends"), chunk, turns), triples, chunk, turns)
+            for end in supported_ends(_triples(row.get("ends"), chunk, turns), triples, chunk, turns)
             if end not in triples
         ),
     )
@@ -92,7 +99,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
 
 def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
     """The states after the events among these facts, where the model gave only the event."""
-    known = {_claim(triple) for fact in facts if fact.kind != "episode" for triple in fact.triples}
+    known = {normalized_claim(triple) for fact in facts if fact.kind != "episode" for triple in fact.triples}
     for event in facts:
         if event.kind != "episode":
             continue
@@ -100,8 +107,8 @@ def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
         for triple in event.triples:
             state = replace(triple, predicate=STATE_AFTER_EVENT.get(triple.predicate, triple.predicate))
             changed = state.predicate in ended or state != triple
-            if changed and claim_kind(state) != "episode" and _claim(state) not in known:
-                known.add(_claim(state))
+            if changed and claim_kind(state) != "episode" and normalized_claim(state) not in known:
+                known.add(normalized_claim(state))
                 yield replace(
                     event,
                     text=_sentence(state),
@@ -113,10 +120,6 @@ def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
                     expires_at=None,
                     ended_claims=event.ended_claims or tuple(claims_ended_by(event.triples)),
                 )
-
-
-def _claim(triple: Triple) -> tuple[str, str, str]:
-    return normalize_name(triple.subject), triple.predicate, normalize_name(triple.object)
 
 
 def _sentence(triple: Triple) -> str:
@@ -257,9 +260,9 @@ def _window(row: Row, kind: MemoryKind, at: datetime, by_rule: Fact, chunk: Chun
     """When it happened, or since when and until when it is true; without a time, an event is at its turn's time. A time
     that was not said is replaced by the one that was."""
     since, until = _read_time(row.get("when"), at), _read_time(row.get("until"), at)
-    if since is not None and not is_said_time(since, chunk, turns, at):
-        since = said_time(by_rule.text, chunk, at)
-    if until is not None and not is_said_time(until, chunk, turns, at):
+    if since is not None and not is_supported_time(since, chunk, turns, at):
+        since = supported_time(by_rule.text, chunk, at)
+    if until is not None and not is_supported_time(until, chunk, turns, at):
         until = None
     if since is None and until is None:
         if by_rule.kind == kind:

@@ -49,7 +49,7 @@ def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
     if inspect.iscoroutinefunction(model):
         raise InvalidInput(f"The model {model!r} is async; it is called from a thread. {ACCEPTED}.")
     if not callable(model):
-        raise InvalidInput(f"This is no language model: {model!r} ({type(model).__name__}). {ACCEPTED}.")
+        raise InvalidInput(f"This is not a language model: {model!r} ({type(model).__name__}). {ACCEPTED}.")
     return WithTimeout(model, lambda model, prompt, schema: _reply(model(prompt)), timeout)
 
 

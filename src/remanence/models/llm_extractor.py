@@ -56,7 +56,7 @@ class LLMExtractor:
         rules: The extractor that is used for `add` and where the model fails.
 
     Raises:
-        InvalidInput: `model` is no language model, or a setting is out of range.
+        InvalidInput: `model` is not a language model, or a setting is out of range.
 
     Example:
         >>> from datetime import datetime, timezone
@@ -264,7 +264,7 @@ def _not_covered(by_rules: Sequence[Fact], facts: Sequence[Fact], *, sure: bool)
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
-    """A sentence that is based on existing lines and has no names besides theirs."""
+    """A sentence that is based on existing lines and has no names that are not in them."""
     text, given = row.get("text"), row.get("lines")
     if not isinstance(text, str) or not text.strip() or not isinstance(given, list | tuple):
         return None

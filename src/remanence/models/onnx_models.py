@@ -74,7 +74,7 @@ class OnnxSession:
         required = {required.name for required in self._session.get_inputs()}
         if not required <= inputs.keys():
             names = ", ".join(sorted(required))
-            raise EmbedderBroken(f"{self._place / 'model.onnx'} needs the inputs {names}: it is no text model.")
+            raise EmbedderBroken(f"{self._place / 'model.onnx'} needs the inputs {names}: it is not a text model.")
         named = None if output is None else [output]
         answer: Vector = self._session.run(named, {name: inputs[name] for name in required})[0][0]
         return answer

@@ -15,7 +15,7 @@ QUESTION_WORDS = 60
 PASSAGE_WORDS = 64
 """How many words of a long text are read."""
 ANSWER_WORDS = 14
-"""A turn of at most so many words is read together with the question before it."""
+"""A turn of at most this many words is read together with the question before it."""
 ASKED_WORDS = 30
 TIMELINE_LINES = 8
 """How many statements of a timeline are read together."""
@@ -44,7 +44,7 @@ class TimelineTokens(NamedTuple):
 
 
 class SpecialTokens(NamedTuple):
-    """The numbers of the tokens that are no words."""
+    """The numbers of the tokens that are not words."""
 
     begin: int
     end: int
@@ -122,7 +122,7 @@ def join_timeline(
 
 
 def excerpt(question: str, text: str, most: int = PASSAGE_WORDS) -> str:
-    """At most so many words of a text: the first part of those that share most with the question."""
+    """At most this many words of a text: the first of the passages that share most words with the question."""
     words = text.split()
     if len(words) <= most:
         return text

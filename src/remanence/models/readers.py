@@ -58,7 +58,8 @@ class OnnxReader:
         return [0.5 * (1 + float(np.tanh(each.ravel()[-1] / (2 * scale)))) for each in logits]
 
     def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[Relation, float]]:
-        """For each earlier and later text, the probability of each relation; "none" if the model cannot tell."""
+        """For each earlier and later text, the probability of each relation; "none" if the model does not support
+        it."""
         if "relation" not in self.session.outputs:
             return [{"none": 1.0} for _ in pairs]
         if question:

@@ -59,20 +59,20 @@ def objection(text: str, triples: Sequence[Triple], chunk: Chunk, at: datetime) 
     does."""
     words = frozenset(tokens(text)) - {USER_LABEL}
     nearest = _nearest(words, _clauses(chunk))
-    if _THE_USER.search(text) and not _said_by_user(nearest, words, chunk):
+    if _THE_USER.search(text) and not _is_by_user(nearest, words, chunk):
         return "was not said by the user"
     claims = claims_in(chunk)
     if any(_has_other_subject(triple, claims, chunk) for triple in triples) or _names_other_subject(text, nearest):
         return "was said of somebody else"
     if _is_denied(text, nearest, words) or any(_is_denied_claim(triple, claims) for triple in triples):
         return "the conversation says the opposite"
-    return _unsaid_number_or_time(text, chunk, at)
+    return _unsupported_number_or_time(text, chunk, at)
 
 
-def said_claims(triples: Iterable[Triple], text: str, chunk: Chunk) -> list[Triple]:
+def supported_claims(triples: Iterable[Triple], text: str, chunk: Chunk) -> list[Triple]:
     """Those of these claims, of a fact with this text, that the conversation does not make of somebody else or deny."""
     words = frozenset(tokens(text)) - {USER_LABEL}
-    by_user = _said_by_user(_nearest(words, _clauses(chunk)), words, chunk)
+    by_user = _is_by_user(_nearest(words, _clauses(chunk)), words, chunk)
     claims = claims_in(chunk)
     return [
         triple
@@ -83,13 +83,13 @@ def said_claims(triples: Iterable[Triple], text: str, chunk: Chunk) -> list[Trip
     ]
 
 
-def is_said_time(window: Window | None, chunk: Chunk, turns: Sequence[int], at: datetime) -> bool:
+def is_supported_time(window: Window | None, chunk: Chunk, turns: Sequence[int], at: datetime) -> bool:
     """Whether these turns, or those next to them, name a time that overlaps this one, or were said at it; without turns
     the whole conversation."""
-    return window is not None and any(window.overlaps(said) for said in _said_times(chunk, turns, at))
+    return window is not None and any(window.overlaps(said) for said in _supported_times(chunk, turns, at))
 
 
-def said_time(text: str, chunk: Chunk, at: datetime) -> Window | None:
+def supported_time(text: str, chunk: Chunk, at: datetime) -> Window | None:
     """The only time that the sentences nearest to this text name; None if there is none, or several."""
     clauses = _nearest(frozenset(tokens(text)) - {USER_LABEL}, _clauses(chunk))
     told = {(clause.sentence, clause.piece.utterance.at or at) for clause in clauses}
@@ -97,11 +97,11 @@ def said_time(text: str, chunk: Chunk, at: datetime) -> Window | None:
     return windows.pop() if len(windows) == 1 else None
 
 
-def said_ends(
+def supported_ends(
     ends: Iterable[Triple], triples: Sequence[Triple], chunk: Chunk, turns: Sequence[int]
 ) -> Iterator[Triple]:
-    """Those of these claims of whose end the turns speak: the rules read it there, or the turns name the matter and say
-    that something changed, or the fact has another value for it."""
+    """Those of these claims that end according to the turns: the rules find the end there, or the turns name the topic
+    and say that something changed, or the fact has another value for it."""
     said = " ".join(piece.utterance.text for piece in chunk.pieces if piece.turn in turns)
     words = set(tokens(said))
     ended = claims_in(chunk).ended
@@ -130,9 +130,9 @@ class SourceClaims:
 def claims_in(chunk: Chunk) -> SourceClaims:
     pieces = (*chunk.preceding, *chunk.pieces)
     found: list[Fact] = list(_RULES.facts([piece.utterance for piece in pieces], now=_SOME_DAY).facts)
-    made = {_key(triple) for fact in found for triple in fact.triples}
+    made = {normalized_claim(triple) for fact in found for triple in fact.triples}
     ended = tuple(end for fact in found for end in fact.ended_claims)
-    denied = {_key(end) for fact in found if not fact.triples for end in fact.ended_claims}
+    denied = {normalized_claim(end) for fact in found if not fact.triples for end in fact.ended_claims}
     return SourceClaims(frozenset(made), frozenset(denied), ended)
 
 
@@ -156,7 +156,7 @@ def _nearest(words: frozenset[str], clauses: Sequence[_Clause]) -> list[_Clause]
     return [clause for clause in clauses if most and len(words & clause.words) == most]
 
 
-def _said_by_user(nearest: Sequence[_Clause], words: frozenset[str], chunk: Chunk) -> bool:
+def _is_by_user(nearest: Sequence[_Clause], words: frozenset[str], chunk: Chunk) -> bool:
     """Whether the user said it of themselves, or answered a question of somebody else with it. Who pastes a text about
     "the user" quotes somebody else."""
     if not nearest or any(clause.by_user and not _THE_USER.search(clause.sentence) for clause in nearest):
@@ -190,7 +190,7 @@ def _is_negated(text: str) -> bool:
 
 def _has_other_subject(triple: Triple, claims: SourceClaims, chunk: Chunk) -> bool:
     """Whether the rules read this claim in the conversation only of somebody else."""
-    subject, predicate, object_ = _key(triple)
+    subject, predicate, object_ = normalized_claim(triple)
     subjects = {s for s, p, o in claims.made if (p, o) == (predicate, object_)}
     if not subjects or subject in subjects or _is_role(predicate):
         return False
@@ -199,11 +199,11 @@ def _has_other_subject(triple: Triple, claims: SourceClaims, chunk: Chunk) -> bo
 
 
 def _is_denied_claim(triple: Triple, claims: SourceClaims) -> bool:
-    return _key(triple) in claims.denied and _key(triple) not in claims.made
+    return normalized_claim(triple) in claims.denied and normalized_claim(triple) not in claims.made
 
 
 def _is_role(predicate: str) -> bool:
-    return predicate.endswith("_of")  # relationships may be told from either side
+    return predicate.endswith("_of")  # a relationship may be stated from either side
 
 
 def _names_other_subject(text: str, nearest: Sequence[_Clause]) -> bool:
@@ -220,9 +220,9 @@ def _names_other_subject(text: str, nearest: Sequence[_Clause]) -> bool:
     return True
 
 
-def _unsaid_number_or_time(text: str, chunk: Chunk, at: datetime) -> str | None:
+def _unsupported_number_or_time(text: str, chunk: Chunk, at: datetime) -> str | None:
     times = find_times(text, at)
-    if any(not is_said_time(phrase.window, chunk, (), at) for phrase in times):
+    if any(not is_supported_time(phrase.window, chunk, (), at) for phrase in times):
         return "was said of another time"
     rest = text
     for phrase in reversed(times):
@@ -233,7 +233,7 @@ def _unsaid_number_or_time(text: str, chunk: Chunk, at: datetime) -> str | None:
     return "has a number that was not said" if unsaid and said and not spelled else None
 
 
-def _said_times(chunk: Chunk, turns: Sequence[int], at: datetime) -> Iterator[Window]:
+def _supported_times(chunk: Chunk, turns: Sequence[int], at: datetime) -> Iterator[Window]:
     for piece in (*chunk.preceding, *chunk.pieces):
         told = piece.utterance.at or at
         if not turns or any(abs(piece.turn - turn) <= 1 for turn in turns):
@@ -248,5 +248,5 @@ def _matches(end: Triple, other: Triple) -> bool:
     return same and end.predicate == other.predicate
 
 
-def _key(triple: Triple) -> tuple[str, str, str]:
+def normalized_claim(triple: Triple) -> tuple[str, str, str]:
     return normalize_name(triple.subject), triple.predicate, normalize_name(triple.object)

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     import pandas
     from rich.table import Table
 
-    from remanence.schema.pictures import NotebookPicture
+    from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
 _CONFIDENT, _RELEVANT = 0.3, 0.05
-"""Probabilities that a hit answers, by the reader. The first is reached by 95% of the questions that have an answer and
-by a quarter of those that have none in worlds, and by 90% of those of chats (development halves)."""
+"""Probabilities by the reader: from which on a recall is confident, and from which on a hit is relevant. In generated
+worlds, 95% of the questions with an answer and 25% of those without one reach the first; in chats, 90% of those with an
+answer (development halves)."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from remanence.language.text import truncate
 from remanence.schema import Evidence, Hit
-from remanence.schema.pictures import (
+from remanence.schema.notebook_pictures import (
     COLORS,
     LETTER_WIDTH,
     MARGIN,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remanence.read.evaluation import SettingResult
 
 _SIGNALS = ("reader", "vectors", "words", "graph", "times")
-"""Those with a color of their own, the same in every picture."""
+"""The signals with a fixed color in every picture."""
 _LABEL_LENGTH = 52
 _LABEL, _BARS, _CELL, _GAP = 360.0, 380.0, 120.0, 64.0
 _HEAD, _ROW, _BAR = 82.0, 28.0, 14.0
@@ -86,7 +86,7 @@ def _settings_svg(title: str, results: Sequence[SettingResult], height: float) -
 
 
 def _signal_colors(hits: Sequence[Hit]) -> dict[str, str]:
-    """A color for each signal that is there; those of other packages come after ours."""
+    """A color for each signal in these hits; the colors of plug-in signals come after the fixed ones."""
     present = {evidence.signal for hit in hits for evidence in _adding(hit)}
     ordered = [*_SIGNALS, *sorted(present.difference(_SIGNALS))]
     return {signal: COLORS[place % len(COLORS)] for place, signal in enumerate(ordered) if signal in present}

@@ -25,10 +25,10 @@ MAX_CHAINS = 8
 MIN_GAIN = 0.5
 """By how much a chain must be a better answer than each of its parts, in log odds."""
 _FIRST_HITS = 6
-"""A chain begins with one of so many hits."""
+"""A chain begins with one of the first hits, up to this many."""
 _ANSWERS_ALONE = 0.5
-"""A hit with a higher probability begins a chain only if the question names somebody or something in it: else both
-together may answer only because it does."""
+"""A hit with a higher probability begins a chain only if the question names somebody or something in it. Otherwise the
+two may answer together only because the first one does."""
 _CHAIN_WORDS = 60
 _MIN_PROBABILITY = 0.2
 _MIN_PART = 3
@@ -66,7 +66,7 @@ def linked_hits(index: Index, rows: Sequence[int], hits: Sequence[Hit], question
 
 
 def _distinctive_words(index: Index, row: int) -> set[str]:
-    """The words of the names in a row that are no common ones."""
+    """The words of the names in a row, without common words."""
     spellings = index.names.spellings
     names = {spellings[number] for number in index.graph.names_in_row(row)} - {SELF}
     words = {word for name in names for word in split_words(normalize_name(name))}

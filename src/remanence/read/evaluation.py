@@ -24,7 +24,7 @@ from remanence.schema.display import Markup, data_frame, html_bar, html_table
 if TYPE_CHECKING:
     import pandas
 
-    from remanence.schema.pictures import NotebookPicture
+    from remanence.schema.notebook_pictures import NotebookPicture
 
 Ask = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
@@ -122,7 +122,7 @@ class Evaluation(Sequence[SettingResult]):
 
     @property
     def best(self) -> SettingResult:
-        """The setting with the highest MRR; of equals the one that finds most, and then the first."""
+        """The setting with the highest MRR; ties are broken by what was found, then by order."""
         deepest = f"R@{self.limit}"
         return max(self.results, key=lambda each: (each.scores["MRR"][0], each.scores[deepest][0]))
 

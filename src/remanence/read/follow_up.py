@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from remanence.language.text import tokens
 
 CONTEXT_TURNS = 4
-"""How many turns before a question are looked at."""
+"""How many turns before a question are used."""
 _MAX_TURN_WORDS = 24
 _LEAST_WORDS = 3
-"""A question with fewer words that mean something leaves out what it is about."""
+"""A question with fewer content words does not say what it is about."""
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
     r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|"
@@ -24,7 +24,7 @@ _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
 def is_follow_up(question: str, names: Sequence[str]) -> bool:
-    """Whether a question refers to something said before. `names` are those in it: a pronoun may refer to one.
+    """Whether a question refers to the turns before it. `names` are those in it: a pronoun may refer to one.
 
     >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
     (True, False)
@@ -35,13 +35,14 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
 
 
 def search_text(question: str, turns: Sequence[str]) -> str:
-    """What to search for: the question, and what its speaker said last before it."""
+    """The text to search for: the question, and the last turn of the same speaker before it."""
     own = [turn for turn in turns if not turn.startswith("assistant: ")]
     return f"{_SPEAKER.sub('', own[-1])} {question}" if own else question
 
 
 def reading_text(question: str, turns: Sequence[str]) -> str:
-    """What a reader is given: the last turns, each shortened, and the question. Readers are trained on this form.
+    """The text that a reader is given: the last turns, each shortened, and the question. Readers are trained on this
+    form.
 
     >>> reading_text("What should she avoid?", ["user: Ana comes to dinner.", "assistant: How nice!"])
     'user: Ana comes to dinner. assistant: How nice! user: What should she avoid?'

@@ -23,9 +23,10 @@ _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 _FUTURE_TURN_FACTOR = 0.8
-"""The factor for chat turns dated more than a day after the question. A wrong date should hide nothing."""
+"""The factor for chat turns dated more than a day after the question. It is not zero, so that a turn with a wrong date
+is still found."""
 _LEAST_TRUSTED = 0.7
-"""The factor for what is not trusted at all."""
+"""The factor for a memory with trust 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,8 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
 
 
 def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRanking:
-    """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` are ranked
-    lower, and so is what is trusted less."""
+    """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` and less trusted
+    memories are ranked lower."""
     return fused.with_scores(fused.scores * adjustments(index, fused.rows, now))
 
 

@@ -1,7 +1,7 @@
 """From ranked rows to hits: the memory, its evidence, and what superseded or contradicts it.
 
-The shares of the evidence add up to the score. What the signals gave is adjusted by age and importance, as the score
-is; what a row gained or lost because of time is the share of that reason.
+The shares of the evidence add up to the score. The shares of the signals are adjusted by age and importance, as the
+score is; the difference that time made to a score is the share of that reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STEM_BEGINNING = 3
 """Letters that a word and its stem have in common, at most."""
 _ROUNDING = 1e-9
 _SMALL_MOVE = 0.01
-"""A smaller difference only orders equals: it is no reason of its own."""
+"""A smaller difference only breaks ties, and is not listed as a reason."""
 _MOVED_UP, _MOVED_DOWN = "from the time asked about", "ranked after what fits the time"
 
 

@@ -13,7 +13,8 @@ _BOOTSTRAP_SAMPLES = 1_000
 
 
 def recall_at(depth: int, ranks: Sequence[int | None]) -> float:
-    """The share of what is relevant among the first so many; `ranks` are the places of each (1 is first), or None.
+    """The share of the relevant items that are among the first `depth`. `ranks` has the place of each (1 is first), or
+    None.
 
     >>> recall_at(5, [1, 7, None, 5])
     0.5
@@ -22,7 +23,7 @@ def recall_at(depth: int, ranks: Sequence[int | None]) -> float:
 
 
 def reciprocal_rank(ranks: Sequence[int | None]) -> float:
-    """One divided by the place of the first that is relevant; 0 if there is none.
+    """One divided by the place of the first relevant item; 0 if there is none.
 
     >>> reciprocal_rank([None, 4, 2])
     0.5

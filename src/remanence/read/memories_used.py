@@ -2,7 +2,7 @@
 
 Most of what recall returns is not used. Whether it was is read from the words of the answer, without a model. This
 finds too few rather than too many: a memory that only led to a "yes" or to a tool call is not found, nor is one that
-says what the question had said already.
+repeats the question.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Query, Snap
 
 _EXAMINED_ROWS, _RIVAL_ROWS = 64, 32
 _MIN_COVERAGE = 0.1
-"""What was valid for a smaller part of the time asked about does not answer for it."""
+"""A state that was valid for a smaller part of the time asked about is not an answer."""
 
 
 def may_ask_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
@@ -36,7 +36,7 @@ def may_ask_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
 
 
 def asks_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
-    """Whether the question is about the past whatever is found."""
+    """Whether the question is about the past, no matter what is found."""
     return parsed.asks_about_past or request.during is not None
 
 
@@ -178,7 +178,7 @@ def coverage(window: Window, asked: Window) -> float:
 
 
 def _fit(window: Window, windows: Sequence[Window], relation: TimeRelation, snapshot: Snapshot) -> tuple[float, int]:
-    """How well a window fits; and of equals the last one before a moment and the first one after it come first."""
+    """How well a window fits. Ties: the last window before a moment and the first one after it come first."""
     start, end = window_to_micros(window)
     if not windows:
         ended = relation.order is not None and end <= micros(snapshot.now)

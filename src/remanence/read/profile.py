@@ -75,7 +75,7 @@ def profile(
         at = position(index)
         cache = _CACHE.setdefault(index, {})
         found = cache.get((at, max_tokens))
-        # Time passes without an entry being written: a fact may have expired since.
+        # A fact may have expired since, without a new ledger entry.
         if found is None or not found.is_valid_at(now):
             found = _make_profile(index, engine.extractor, at, now, max_tokens)
             if len(cache) >= _MAX_CACHED:
@@ -95,7 +95,7 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     if lines and isinstance(extractor, ProfileWriter):
         sentences = extractor.summarise(lines, max_tokens=max_tokens)
     if sentences:
-        # A model may write what a memory made it write.
+        # The model may have followed instructions in a memory.
         statements = [Statement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
         by = extractor.name
     return Profile(tuple(_fitting(statements, max_tokens)), position, by, now, until)

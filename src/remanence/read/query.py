@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FOLLOWED_CLAIMS = 64
-"""How many claims about an entity, the newest, the graph signal follows: every recall reads them."""
+"""How many claims about an entity the graph signal follows, the newest first. Every recall reads them."""
 _OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
 
 
 def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) -> dict[str, str]:
-    """Those among the names in the question who have said something, each with the full name."""
+    """The names in the question that belong to speakers, each with the speaker's full name."""
     visible = index.catalog.visible(request.position)
     names = (*parsed.names, *parsed.uncommon_words)
     found = {name: index.graph.full_speaker_name(name, visible) for name in names}
@@ -39,8 +39,8 @@ def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) 
 def embed_question(
     index: Index, request: RecallRequest, parsed: ParsedQuestion, speakers: Collection[str], embedder: CheckedEmbedder
 ) -> tuple[Vector | None, str | None]:
-    """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about somebody
-    who speaks is embedded in the first person, because speakers say "I" where others say their name."""
+    """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about a speaker is
+    embedded in the first person, because speakers say "I" where others use their name."""
     if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
         return request.vector, None
     text = in_first_person(parsed.text, [name for name in speakers if name != SELF])
@@ -65,7 +65,7 @@ def build_query(
     visible = index.catalog.visible(request.position)
     when = _times_of_relations(request, parsed)
     language = language_of(request.text)
-    # Names of speakers are left to the graph: others use them more than they do.
+    # Names of speakers are matched by the graph signal only: speakers rarely use their own names.
     speaker_words = {word for name in speakers for word in tokens(name, language)}
     words = [
         word
@@ -117,8 +117,8 @@ def _names(
 
 
 def _times_of_relations(request: RecallRequest, parsed: ParsedQuestion) -> tuple[Window, ...] | None:
-    """When the relations hold that lead from one name to another: at the time asked for, by default now. If a question
-    asks what was before something else, relations of all times do."""
+    """The times at which relations are followed from one name to another: the time asked for, by default now. If a
+    question asks what was before something else, relations of all times are followed."""
     if request.during is not None:
         return (request.during,)
     return None if parsed.focus in _OTHER_TIMES else parsed.times
@@ -127,7 +127,7 @@ def _times_of_relations(request: RecallRequest, parsed: ParsedQuestion) -> tuple
 def _rows_from_asked_time(
     index: Index, request: RecallRequest, parsed: ParsedQuestion, searchable: NDArray[np.bool_]
 ) -> NDArray[np.bool_] | None:
-    """The rows from the time that the question names, if they are few and times are to count."""
+    """The rows from the time that the question names, if they are few and the times signal is used."""
     times = index.times
     if request.during is not None or times not in index.signals_for(request.signals) or times.name in index.broken:
         return None

@@ -23,7 +23,7 @@ during something it names. "any": an event, or everything that ever was."""
 
 _pattern = partial(re.compile, flags=re.IGNORECASE)
 
-# The first finite verb tells whether a question asks about now, whatever else it mentions.
+# The first finite verb decides whether a question asks about now.
 _PAST_VERB = _pattern(r"\b(?:did|was|were|had)\b")
 _FINITE_VERB = _pattern(r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b")
 _PREVIOUS = r"used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed)"
@@ -36,8 +36,8 @@ _ASKS_PREVIOUS = _pattern(
 _ASKS_FIRST = _pattern(
     rf"\b(?:originally|at first|initially|in the beginning)\b|{_PAST_VERB.pattern}[^.?!]{{0,99}}\bfirst\W*$"
 )
-# Asks for superseded memories. Plain past tense does not: "Where did Alice meet Bob?" asks for an event, which is
-# as true today as it was then.
+# Asks for superseded memories. Plain past tense does not: "Where did Alice meet Bob?" asks for an event, and events are
+# not superseded.
 _ASKS_PAST = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|earlier version|history of|how has|changed over time|"
     r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b"
@@ -54,7 +54,7 @@ _ASKS_ALL = _pattern(
     r"^(?:what|which)\s(?:(?!\b(?:do|does|is|are|am|can|will)\b)[^.?!]){0,60}?\b(?:has|have)\b"
     r"(?![^.?!]{0,99}\bbeen \w+ing\b)"
 )
-# Words that say when, and are no part of the topic.
+# Words that say when, and are not part of the topic.
 _PAST_WORDS = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b"
 )
@@ -89,7 +89,7 @@ _ASKS_ASSISTANT = _pattern(
     r"|\bdid you (?:say|tell|mention|recommend|suggest|give|provide|write|list|describe|explain|advise"
     r"|propose)\b"
 )
-# Says which sort of answer is wanted; not worth searching for.
+# Names the kind of answer that is wanted; not a search term.
 _HOW_MUCH = _pattern(r"\bhow (?:many|much)\b|\bin total\b")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
@@ -130,9 +130,9 @@ class ParsedQuestion:
     """The text without phrases such as "could you remind me", "how many" and "two weeks ago"."""
     time_relation: TimeRelation
     focus: TimeFocus
-    """Which of several statements on the same matter answers."""
+    """Which of several statements about the same thing is the answer."""
     text: str
-    """What to embed: the question, with what was said before if it refers to that."""
+    """The text to embed: the question, with the turns before it if it refers to them."""
     reading_text: str
     """What a reader is given."""
 
@@ -196,7 +196,7 @@ def _is_past(text: str, verb: re.Match[str] | None) -> bool:
 
 
 def in_first_person(text: str, speakers: Iterable[str]) -> str:
-    """A question as these speakers would ask it about themselves: what they say about themselves has no name in it.
+    """A question as these speakers would ask it about themselves: speakers do not use their own names.
 
     >>> in_first_person("Where did Elise go with Elise's sister?", ["Elise"]), in_first_person("Elise?", ["Elise"])
     ('Where did I go with my sister?', 'Elise?')

@@ -173,7 +173,7 @@ def _speaker(memory: Memory) -> str | None:
 def _checked(given: Sequence[float], count: int) -> NDArray[np.float64]:
     probabilities = np.asarray(given, np.float64)
     if probabilities.shape != (count,) or not np.isfinite(probabilities).all():
-        raise ValueError(f"it gave {probabilities.shape} numbers for {count} texts, or one that is no number")
+        raise ValueError(f"it gave {probabilities.shape} numbers for {count} texts, or one that is not a number")
     if probabilities.min() < 0 or probabilities.max() > 1:
         low, high = probabilities.min(), probabilities.max()
         raise ValueError(f"it gave {low:.2f} to {high:.2f}, not probabilities from 0 to 1")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 _NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals", "exclude_texts", "context", "without")
-"""The options that are several names."""
+"""The options whose value is a list of names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class RecallOptions(RowFilter):
 
     @property
     def has_filter(self) -> bool:
-        """Whether only some memories are asked for."""
+        """Whether a filter is set."""
         return self.during is not None or any(value is not None for value in self.to_options().values())
 
     def options(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class RecallRequest(RecallOptions):
 
 @dataclass(frozen=True, slots=True)
 class Receipt(RecallOptions):
-    """A recall as a small value: the question, how it was asked, and which ledger position it was asked of.
+    """A recall as a small value: the question, its options, and the ledger position that was read.
 
     Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
     `space.audit.replay(receipt)`.

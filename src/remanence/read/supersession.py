@@ -22,7 +22,7 @@ from remanence.state.claim_view import RowDisagreement
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""
 MAX_CLAIM_TEXT_LENGTH = 240
-"""A longer text says more than its claims."""
+"""A longer text is taken to state more than its claims."""
 
 
 def is_isolated(index: Index, row: int) -> bool:
@@ -31,7 +31,7 @@ def is_isolated(index: Index, row: int) -> bool:
 
 
 def is_verbatim(index: Index, row: int) -> bool:
-    """Whether a row is a chat turn or a document: what was said or written does not change."""
+    """Whether a row is a chat turn or a document. As a quotation it stays true."""
     return index.graph.is_turn(row) or bool(index.fields.documents[row])
 
 
@@ -100,7 +100,7 @@ def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisa
     superseded = index.links.superseded_mask(snapshot)
 
     def is_settled(other: int) -> bool:
-        """Whether a link says which of the two holds."""
+        """Whether a link says which of the two is current."""
         return bool(superseded[[catalog.memory_of(row), catalog.memory_of(other)]].any())
 
     return [
@@ -116,9 +116,9 @@ def rank_by_supersession(
     snapshot: Snapshot,
     allowed: NDArray[np.bool_],
     limit: int,
-    names: Iterable[str] = (),
+    names: Iterable[str],
     *,
-    narrowed: bool = False,
+    narrowed: bool,
 ) -> FusedRanking:
     """Put current rows in the place of superseded ones, at the score of whichever ranked higher. Stops after the first
     `limit` current rows. `names` are those in the question: a superseded row that the question asks about by name
@@ -149,13 +149,13 @@ def rank_by_supersession(
             scores[successor] = max(score, scores.get(successor, 0.0))
             current.add(successor)
         if is_verbatim(index, row) or (successor is not None and _claims_about(index, row, asked_names)):
-            # A chat turn is still what was said: it is only ranked below the newer statement.
+            # A chat turn stays true as a quotation: it is only ranked below the newer statement.
             scores[row] = score * DEMOTION_FACTOR
         elif narrowed and successor is not None and not allowed[successor]:
             scores[row] = score  # a filter leaves out what superseded it; its hit names that
             current.add(row)
-    # By the scores from before: a row that was moved up moves nothing else, or a longer list would begin
-    # otherwise than a short one.
+    # By the original scores: a row that was moved up moves no other row. Otherwise the first hits would depend on the
+    # limit.
     before = dict(scores)
     for row in sorted(current, key=lambda row: -before[row])[:limit]:
         for other, kind, _ in () if is_isolated(index, row) else disagreeing_rows(index, row, snapshot):
@@ -182,7 +182,7 @@ def _notes(index: Index, moves: Mapping[int, tuple[str, int]], limit: int, ranke
 
 
 def _following_row(index: Index, row: int, snapshot: Snapshot, asked_names: set[str]) -> int | None:
-    """The row that holds now, if this one says only what was over by then and is not asked about by name."""
+    """The row that is valid now, if this one only states what has ended and the question does not name it."""
     if is_isolated(index, row) or not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
         return None
     following = index.relations.following_row(row, snapshot)
@@ -190,8 +190,8 @@ def _following_row(index: Index, row: int, snapshot: Snapshot, asked_names: set[
 
 
 def drop_expired_sources(index: Index, fused: FusedRanking, snapshot: Snapshot, limit: int) -> FusedRanking:
-    """The ranking without those of the first `limit` texts of which every fact that was drawn has expired: "The
-    plumber comes tomorrow", a week later."""
+    """The ranking without those of the first `limit` texts whose extracted facts have all expired: "The plumber comes
+    tomorrow", a week later."""
     extractions = index.journal.extractions
     if not extractions:
         return fused
@@ -213,7 +213,7 @@ def _claims_about(index: Index, row: int, names: set[str]) -> bool:
 
 
 def _is_superseded(index: Index, row: int, snapshot: Snapshot) -> bool:
-    """Whether a row says nothing but its claims, and none of them is valid any longer."""
+    """Whether a row states nothing but its claims, and none of them is valid any longer."""
     return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, snapshot)
 
 

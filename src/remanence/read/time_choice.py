@@ -34,13 +34,15 @@ _COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.8
 this question, how probable an answer the later one is beside the earlier, and the days between them, for most things
 last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`; the constant also on chats in which little
 changes."""
-_CHOICE_WEIGHT = 0.05
-"""How much the choice in a timeline counts beside the score, as an exponent of its probability. A higher one does well
-on questions about what changes, and badly on chats, in which most is told once."""
+_CHOICE_WEIGHT = {"any": 0.05, "now": 0.15, "at": 0.15}
+"""How much the choice in a timeline counts beside the score, as an exponent of its probability, by what time a question
+asks about. Higher ones do well on questions about what changes, and badly on chats, in which most is told once."""
 _LEAST_CHOICE = 1e-4
-_MANY_ANSWERS, _SURE = 8, 0.5
+_MANY_ANSWERS, _SURE = 6, 0.3
 """If more hits answer, the question is about a matter that has many answers at a time, as often in chats: then one is
 put first only if its probability in the timeline is this high."""
+_DECIDED = 0.6
+"""A probability in the timeline from which the choice also decides for "before" and "previously"."""
 _REASONS = {
     "any": "chosen among those read together",
     "now": "nothing told later replaces it",
@@ -104,11 +106,16 @@ def first_by_time(
         return None, ""
     if focus in ("any", "now", "at"):
         if focus == "any":
-            chosen = max(answering, key=lambda each: each.score * _choice_factor(each, choice)) if choice else None
+            best_first = max(answering, key=lambda each: each.score * _choice_factor(each, choice, focus))
+            chosen = best_first if choice else None
         else:
-            chosen = _valid_at(moment, answering, read, question, reader, choice)
+            factor = {each.hit.memory.id: _choice_factor(each, choice, focus) for each in read}
+            chosen = _valid_at(moment, answering, read, question, reader, factor)
         unsure = chosen is not None and bool(choice) and choice.get(chosen.hit.memory.id, 0.0) < _SURE
         return (None if unsure and len(answering) > _MANY_ANSWERS else chosen), _REASONS[focus]
+    decided = next((each for each in read if choice.get(each.hit.memory.id, 0.0) >= _DECIDED), None)
+    if decided is not None:
+        return decided, _REASONS["any"]
     oldest = sorted(answering, key=lambda each: each.time)
     if focus == "first":
         return oldest[0], f"the first of {len(answering)} that answer"
@@ -133,13 +140,13 @@ def _with_codes_of(parsed: ParsedQuestion, read: Sequence[ReadHit]) -> Sequence[
     return having or read
 
 
-def _choice_factor(each: ReadHit, choice: Mapping[str, float]) -> float:
+def _choice_factor(each: ReadHit, choice: Mapping[str, float], focus: str) -> float:
     """What the score of a hit is multiplied by, for the choice in the timeline. One that answers only after another is
     no answer there by itself."""
     if not choice:
         return 1.0
     chance = max(choice.get(each.hit.memory.id, 0.0), each.probability if each.after else 0.0)
-    return math.pow(chance + _LEAST_CHOICE, _CHOICE_WEIGHT)
+    return math.pow(chance + _LEAST_CHOICE, _CHOICE_WEIGHT[focus])
 
 
 def _valid_at(
@@ -148,10 +155,10 @@ def _valid_at(
     read: Sequence[ReadHit],
     question: str,
     reader: Reader,
-    choice: Mapping[str, float],
+    factor: Mapping[str, float],
 ) -> ReadHit | None:
     """Of what was told by a moment, the hit that scores best and was most probably not replaced by then. What replaces
-    an answer is an answer itself, though it may not sound like one."""
+    an answer is an answer itself, though it may not sound like one. `factor` is that of `_choice_factor`, by id."""
     told = sorted((each for each in read if each.time <= moment), key=lambda each: each.time)
     compared = [each for each in answering if each.time <= moment][:_MOST_COMPARED]
     if not compared:
@@ -166,7 +173,7 @@ def _valid_at(
 
     def worth(each: ReadHit) -> float:
         own = each.hit.memory.id
-        return score[own] * valid[own] * _choice_factor(each, choice)
+        return score[own] * valid[own] * factor[own]
 
     return max(told, key=worth)
 

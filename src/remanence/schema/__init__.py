@@ -5,7 +5,7 @@ the number of a version among all versions of its space, in ledger order, so eve
 the same row numbers.
 """
 
-from remanence.schema.entries import Change, Entry, ErasureCertificate, PendingErasure
+from remanence.schema.entries import Change, Entry, ErasureCertificate, PendingErasure, VerificationReport
 from remanence.schema.moments import (
     ANY_TIME,
     EPOCH,
@@ -95,6 +95,7 @@ __all__ = [
     "Turn",
     "Utterance",
     "Verdict",
+    "VerificationReport",
     "Window",
     "cached_mention",
     "format_moment",

@@ -1,9 +1,9 @@
-"""What the ledger contains and what became of a memory: entries, changes, certificates of erasure."""
+"""What the ledger contains and what became of a memory: entries, changes, certificates of erasure, verification."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PendingErasure:
-    """Where text of erased memories may still be: what it is, where, and when it will be gone."""
+    """Where text of erased memories may still be: what it is, where, and when it will be removed."""
 
     what: str
     where: str
@@ -98,6 +98,21 @@ class ErasureCertificate:
         if self.position:
             lines.append(f"  recorded in ledger entry {self.position}, digest {self.digest}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationReport:
+    """The result of `verify`: how many ledger entries this space has, and the digest of the last one, which covers all
+    entries of the ledger before it.
+
+    Store the digest elsewhere to compare it with that of a later `verify`.
+    """
+
+    entries: int
+    digest: str
+    signers: Mapping[str, int] = field(default_factory=dict)
+    """How many entries each writer has signed, by the name in `open(signers=...)`, or by public key if it has none
+    there."""
 
 
 @dataclass(frozen=True, slots=True)

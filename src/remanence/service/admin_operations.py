@@ -7,13 +7,14 @@ from pathlib import Path
 
 from remanence.admin.compaction import CompactionReport
 from remanence.admin.export_file import TransferReport
-from remanence.api.space import Space, VerificationReport
+from remanence.api.space import Space
 from remanence.read.receipts import Exposure
-from remanence.schema import PendingErasure, Relation
+from remanence.schema import PendingErasure, Relation, VerificationReport
 from remanence.service import requests
-from remanence.service.answers import ChangeAnswer, ChangesPage, EdgesAnswer, HistoryEventAnswer, StatsAnswer
+from remanence.service.answers import ChangeAnswer, ChangesPage, StatsAnswer
+from remanence.service.base_answers import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, Time
+from remanence.service.graph_answers import EdgesAnswer, HistoryEventAnswer
 from remanence.service.memory_operations import Done, MemoriesAnswer
-from remanence.service.nouns import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, Time
 from remanence.service.operation import operation, view_of
 
 

@@ -1,4 +1,4 @@
-"""Where the next page of a list begins: opaque text, so that nobody computes with it."""
+"""Where the next page of a list begins, as an opaque text that clients only pass back."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.service import decisions as ledger_decisions
+from remanence.service.base_answers import Answer, Time
 from remanence.service.decision_previews import (
     DecisionPreview,
     preview_forget,
@@ -18,7 +19,6 @@ from remanence.service.decision_previews import (
     preview_supersede,
 )
 from remanence.service.decisions import Decision, decision_about, list_decisions
-from remanence.service.nouns import Answer, Time
 from remanence.service.operation import operation
 from remanence.service.requests import Name, Names, Request
 

@@ -87,7 +87,7 @@ def undo_decision(space: Space, position: int) -> Decision:
     """
     entry = space._engine.ledger.entries_at([position]).get(position)
     if entry is None or entry.space != space.name or not _is_decision(entry.event):
-        raise NotFound(f"entry {position} is no decision in space {space.name!r}. GET decisions lists them.")
+        raise NotFound(f"entry {position} is not a decision in space {space.name!r}. GET decisions lists them.")
     with space._engine.open_index(space.name) as index, index.lock:
         told = _DecisionReader(index, space._now()).decision(entry)
     if not told.can_undo:
@@ -150,12 +150,12 @@ class _DecisionReader:
         self._snapshot = index.snapshot(index.catalog.position, now)
 
     def decision(self, entry: Entry) -> Decision:
-        text, memories, entities, can_undo = self._told(entry)
+        text, memories, entities, can_undo = self._described(entry)
         why, by = getattr(entry.event, "why", None), getattr(entry.event, "by", None)
         by = entry.event.observed_by if isinstance(entry.event, Linked) else by
         return Decision(entry.position, entry.at, entry.kind, text, why, by, memories, entities, can_undo)
 
-    def _told(self, entry: Entry) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
+    def _described(self, entry: Entry) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
         """A sentence, the memories and the entities that it is about, and whether the entry can be undone."""
         event, position = entry.event, entry.position
         if isinstance(event, Forgotten | Restored):

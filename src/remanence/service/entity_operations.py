@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from remanence.api.space import Space
 from remanence.errors import NotFound
-from remanence.service import requests
-from remanence.service.answers import CandidateAnswer, EntityPage, RegistrationAnswer, RevisionAnswer
+from remanence.service import graph_requests
+from remanence.service.base_answers import Answer, EntityAnswer
 from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.nouns import Answer, EntityAnswer
+from remanence.service.graph_answers import CandidateAnswer, EntityPage, RegistrationAnswer, RevisionAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.upkeep_answers import MergeProposal
 
@@ -30,7 +30,7 @@ class ProposalsAnswer(Answer):
 
 
 @operation("GET", "/entities")
-def list_entities(space: Space, request: requests.EntitiesRequest) -> EntityPage:
+def list_entities(space: Space, request: graph_requests.EntitiesRequest) -> EntityPage:
     """List entities in the order in which they were learned, a page at a time."""
     facet = view_of(space, request).entities
     start = read_cursor("entities", request.cursor, 0)
@@ -41,7 +41,7 @@ def list_entities(space: Space, request: requests.EntitiesRequest) -> EntityPage
 
 
 @operation("GET", "/entities/resolve")
-def resolve(space: Space, request: requests.ResolveRequest) -> EntityAnswer:
+def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswer:
     """Find the entity that has a name, now or at a moment."""
     entity = view_of(space, request).entities.resolve(request.alias, at=request.at)
     if entity is None:
@@ -50,14 +50,14 @@ def resolve(space: Space, request: requests.ResolveRequest) -> EntityAnswer:
 
 
 @operation("GET", "/entities/propose")
-def propose(space: Space, request: requests.ProposeRequest) -> CandidatesAnswer:
+def propose(space: Space, request: graph_requests.ProposeRequest) -> CandidatesAnswer:
     """List entities with a name like this one."""
     found = view_of(space, request).entities.propose(request.name, request.limit)
     return CandidatesAnswer(items=[CandidateAnswer.of(each) for each in found])
 
 
 @operation("GET", "/entities/proposals", slow=True)
-def merge_proposals(space: Space, request: requests.ProposalsRequest) -> ProposalsAnswer:
+def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> ProposalsAnswer:
     """List pairs of entities with similar names, for a person to check and merge; of many, those mentioned most."""
     view = view_of(space, request)
     facet = view.entities
@@ -79,7 +79,7 @@ def merge_proposals(space: Space, request: requests.ProposalsRequest) -> Proposa
 
 
 @operation("GET", "/entities/{id}")
-def get_entity(space: Space, request: requests.EntityRequest) -> EntityAnswer:
+def get_entity(space: Space, request: graph_requests.EntityRequest) -> EntityAnswer:
     """Show one entity."""
     entity = view_of(space, request).entities.get(request.id)
     if entity is None:
@@ -88,7 +88,7 @@ def get_entity(space: Space, request: requests.EntityRequest) -> EntityAnswer:
 
 
 @operation("POST", "/entities", "write", status=201)
-def register(space: Space, request: requests.RegisterRequest) -> RegistrationAnswer:
+def register(space: Space, request: graph_requests.RegisterRequest) -> RegistrationAnswer:
     """Register an entity under a name, with aliases and a kind."""
     aliases = [each if isinstance(each, str) else each.model_dump() for each in request.aliases]
     made = space.entities.register(request.name, aliases, **request.given("name", "aliases"))
@@ -96,24 +96,24 @@ def register(space: Space, request: requests.RegisterRequest) -> RegistrationAns
 
 
 @operation("POST", "/entities/rename", "write")
-def rename(space: Space, request: requests.RenameRequest) -> RevisionAnswer:
+def rename(space: Space, request: graph_requests.RenameRequest) -> RevisionAnswer:
     """Change the name of an entity."""
     return RevisionAnswer.of(space.entities.rename(**request.given()))
 
 
 @operation("POST", "/entities/merge", "write")
-def merge(space: Space, request: requests.MergeRequest) -> RevisionAnswer:
+def merge(space: Space, request: graph_requests.MergeRequest) -> RevisionAnswer:
     """Merge one entity into another."""
     return RevisionAnswer.of(space.entities.merge(**request.given()))
 
 
 @operation("POST", "/entities/split", "write")
-def split(space: Space, request: requests.SplitRequest) -> RevisionAnswer:
+def split(space: Space, request: graph_requests.SplitRequest) -> RevisionAnswer:
     """Move some names of an entity to a new one."""
     return RevisionAnswer.of(space.entities.split(**request.given()))
 
 
 @operation("POST", "/entities/undo", "write")
-def undo_revision(space: Space, request: requests.UndoRevisionRequest) -> RevisionAnswer:
+def undo_revision(space: Space, request: graph_requests.UndoRevisionRequest) -> RevisionAnswer:
     """Undo a registration, rename, merge or split."""
     return RevisionAnswer.of(space.entities.undo(request.position, **request.given("position")))

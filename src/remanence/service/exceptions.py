@@ -30,7 +30,7 @@ def status_of(error: RemanenceError) -> int:
     return next(_STATUS[each] for each in type(error).__mro__ if each in _STATUS)
 
 
-def exception_of(name: str | None, message: str, status: int, position: int | None = None) -> RemanenceError:
+def exception_of(name: str | None, message: str, status: int, position: int | None) -> RemanenceError:
     """The exception with this name, as the server raised it; without a known name, one that fits the status.
 
     >>> exception_of("NotFound", "no such memory", 404)

@@ -15,7 +15,7 @@ from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.ledger.codec import json_objects
 from remanence.schema import Memory
-from remanence.service.nouns import Answer
+from remanence.service.base_answers import Answer
 from remanence.service.requests import FileRequest
 
 _TEXT_ENDINGS = (".txt", ".text", ".log")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from remanence.api.space import Space
 from remanence.schema import Relation
-from remanence.service import requests
-from remanence.service.answers import (
+from remanence.service import graph_requests
+from remanence.service.answers import DisagreementAnswer, MemoryDetailsPage
+from remanence.service.base_answers import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
+from remanence.service.graph_answers import (
     DisagreeingPair,
-    DisagreementAnswer,
     EdgesAnswer,
     HistoryEventAnswer,
-    MemoryDetailsPage,
     OverlapAnswer,
     PathAnswer,
     SubgraphAnswer,
 )
 from remanence.service.memory_operations import Done, HistoryAnswer
-from remanence.service.nouns import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
 from remanence.service.operation import operation, view_of
 
 
@@ -40,7 +39,7 @@ class OverlapsAnswer(Answer):
 
 
 @operation("GET", "/graph")
-def graph(space: Space, request: requests.GraphRequest) -> SubgraphAnswer:
+def graph(space: Space, request: graph_requests.GraphRequest) -> SubgraphAnswer:
     """Return a part of the graph, or all of it up to a limit, with what has ended."""
     found = view_of(space, request).graph._subgraph(
         request.start, request.relations, request.depth, request.at, request.limit
@@ -49,32 +48,32 @@ def graph(space: Space, request: requests.GraphRequest) -> SubgraphAnswer:
 
 
 @operation("GET", "/graph/query")
-def query(space: Space, request: requests.GraphQueryRequest) -> SubgraphAnswer:
+def query(space: Space, request: graph_requests.GraphQueryRequest) -> SubgraphAnswer:
     """Return everything within some steps of a node, nearest first."""
     return SubgraphAnswer.of(view_of(space, request).graph.query(**request.given("as_of")))
 
 
 @operation("GET", "/graph/path")
-def path(space: Space, request: requests.PathRequest) -> PathAnswer:
+def path(space: Space, request: graph_requests.PathRequest) -> PathAnswer:
     """Show how two nodes are connected, in the fewest steps."""
     return PathAnswer.of(view_of(space, request).graph.path(**request.given("as_of")))
 
 
 @operation("GET", "/graph/when")
-def when(space: Space, request: requests.WhenRequest) -> RelationsAnswer:
+def when(space: Space, request: graph_requests.WhenRequest) -> RelationsAnswer:
     """List from when to when a relation held."""
     return _relations(view_of(space, request).graph.when(**request.given("as_of")))
 
 
 @operation("GET", "/graph/timeline")
-def timeline(space: Space, request: requests.TimelineRequest) -> HistoryAnswer:
+def timeline(space: Space, request: graph_requests.TimelineRequest) -> HistoryAnswer:
     """List what was learned of a node, in order."""
     found = view_of(space, request).graph.timeline(**request.given("as_of"))
     return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
 
 
 @operation("GET", "/graph/relations")
-def list_relations(space: Space, request: requests.RelationsRequest) -> RelationsAnswer:
+def list_relations(space: Space, request: graph_requests.RelationsRequest) -> RelationsAnswer:
     """List the relations of an entity, or of the whole space; the last learned at the end."""
     facet = view_of(space, request).graph
     return _relations(
@@ -83,7 +82,7 @@ def list_relations(space: Space, request: requests.RelationsRequest) -> Relation
 
 
 @operation("GET", "/graph/disagreements")
-def disagreements(space: Space, request: requests.DisagreementsRequest) -> DisagreementsAnswer:
+def disagreements(space: Space, request: graph_requests.DisagreementsRequest) -> DisagreementsAnswer:
     """List memories that disagree with each other."""
     pairs = view_of(space, request).graph.disagreements(request.kinds)
     return DisagreementsAnswer(
@@ -95,7 +94,7 @@ def disagreements(space: Space, request: requests.DisagreementsRequest) -> Disag
 
 
 @operation("POST", "/graph/join")
-def join(space: Space, request: requests.JoinRequest) -> OverlapsAnswer:
+def join(space: Space, request: graph_requests.JoinRequest) -> OverlapsAnswer:
     """List pairs of relations that meet a condition on their windows."""
     found = view_of(space, request).graph.join(request.left, request.how, request.right)
     return OverlapsAnswer(
@@ -111,32 +110,32 @@ def join(space: Space, request: requests.JoinRequest) -> OverlapsAnswer:
 
 
 @operation("GET", "/graph/memories")
-def read_graph(space: Space, request: requests.ReadGraphRequest) -> MemoryDetailsPage:
+def read_graph(space: Space, request: graph_requests.ReadGraphRequest) -> MemoryDetailsPage:
     """List the memories of a status with their relations, links and use."""
     return MemoryDetailsPage.of(view_of(space, request).graph.read_graph(**request.given("as_of")))
 
 
 @operation("POST", "/graph/relate", "write", status=201)
-def relate(space: Space, request: requests.RelateRequest) -> RelationAnswer:
+def relate(space: Space, request: graph_requests.RelateRequest) -> RelationAnswer:
     """State that two entities are related."""
     return RelationAnswer.of(space.graph.relate(**request.given()))
 
 
 @operation("POST", "/graph/link", "write", status=201)
-def link(space: Space, request: requests.LinkRequest) -> LinkAnswer:
+def link(space: Space, request: graph_requests.LinkRequest) -> LinkAnswer:
     """Link one memory to another."""
     return LinkAnswer.of(space.graph.link(request.a, request.kind, request.b, **request.given("a", "kind", "b")))
 
 
 @operation("POST", "/graph/declare", "write")
-def declare(space: Space, request: requests.DeclareRequest) -> Done:
+def declare(space: Space, request: graph_requests.DeclareRequest) -> Done:
     """Declare how a predicate behaves from now on."""
     space.graph.declare(**request.given())
     return Done(done=True)
 
 
 @operation("POST", "/graph/invalidate", "write")
-def invalidate(space: Space, request: requests.InvalidateRequest) -> EdgesAnswer:
+def invalidate(space: Space, request: graph_requests.InvalidateRequest) -> EdgesAnswer:
     """End a relation or a link. Views of the past still show it."""
     edges = space.graph.invalidate(**request.given())
     return EdgesAnswer(

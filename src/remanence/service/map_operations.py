@@ -12,8 +12,8 @@ from pydantic import Field
 from remanence.api.space import Space
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.map_layout import place_nodes
+from remanence.service.base_answers import Answer, MemoryAnswer, Time
 from remanence.service.memory_operations import MemoriesAnswer
-from remanence.service.nouns import Answer, MemoryAnswer, Time
 from remanence.service.operation import operation, view_of
 from remanence.service.requests import Empty, PageSize, ReadRequest
 

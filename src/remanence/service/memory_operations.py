@@ -14,7 +14,6 @@ from remanence.schema import Hit
 from remanence.service import requests
 from remanence.service.answers import (
     ErasureAnswer,
-    HistoryEventAnswer,
     JobAnswer,
     JobPage,
     MemoryBatchAnswer,
@@ -23,8 +22,9 @@ from remanence.service.answers import (
     RecallAnswer,
     recall_fields,
 )
+from remanence.service.base_answers import Answer, MemoryAnswer, Time
 from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.nouns import Answer, MemoryAnswer, Time
+from remanence.service.graph_answers import HistoryEventAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.upkeep_answers import CountAnswer, SpacesAnswer
 from remanence.upkeep.decay import TouchReport

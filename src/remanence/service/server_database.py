@@ -27,7 +27,7 @@ Location: TypeAlias = "str | Path | Address | None"
 
 
 class ServerDatabase(ABC):
-    """Runs statements that SQLite and PostgreSQL both know, each in a transaction of its own. Any thread may use it."""
+    """Runs statements that SQLite and PostgreSQL both support, each in its own transaction. Any thread may use it."""
 
     @abstractmethod
     def create(self, table: str) -> None:

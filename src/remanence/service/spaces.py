@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from remanence.api.space import Space, part_of_name
+from remanence.api.space import Space
+from remanence.api.space_names import part_of_name
 from remanence.errors import InvalidInput
 
 
@@ -30,7 +31,7 @@ class Spaces:
         """The space with this full name, as `Space.name` shows it: default/users/bob.
 
         Raises:
-            InvalidInput: It is no full name of a space.
+            InvalidInput: It is not the full name of a space.
         """
         parts = [part_of_name(unquote(part)) for part in name.split("/")]
         if "/".join(parts) != name:

@@ -26,7 +26,7 @@ ACCESSES: tuple[Access, ...] = ("read", "write", "admin")
 ALL_SPACES = "*"
 _PREFIX = "rem"
 _KNOWN_SECONDS = 1.0
-"""How long a token that was found valid is not looked up again: so long another process's revocation may take."""
+"""How long a valid token is cached. A revocation by another process may take this long."""
 _MAX_KNOWN = 1_000
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -171,13 +171,13 @@ class TokenStore:
         """All tokens, oldest first, revoked ones too."""
         return [_token(row) for row in self._database.execute(f"{_SELECT} ORDER BY created_at, id")]
 
-    def revoke(self, token_id: str, now: datetime | None = None) -> Token:
+    def revoke(self, token_id: str) -> Token:
         """Refuse a token from now on. Another process that has just used it refuses it after a second.
 
         Raises:
             NotFound: There is no token with this id.
         """
-        moment = (now or datetime.now(UTC)).isoformat()
+        moment = datetime.now(UTC).isoformat()
         self._database.execute(
             "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (moment, token_id)
         )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from remanence.read.answer import iso
-from remanence.service.nouns import Answer, MemoryAnswer, Time, moment_of
+from remanence.service.base_answers import Answer, MemoryAnswer, Time, moment_of
 from remanence.upkeep.decay import DecayReport, MemoryAtRisk
 from remanence.upkeep.memory_clusters import Cluster
 from remanence.upkeep.runs import Run

@@ -9,8 +9,8 @@ from remanence.api.space import Space
 from remanence.api.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput, NotFound
 from remanence.service import requests
+from remanence.service.base_answers import Answer, MemoryAnswer
 from remanence.service.memory_operations import MemoriesAnswer
-from remanence.service.nouns import Answer, MemoryAnswer
 from remanence.service.operation import operation
 from remanence.service.plans import drop_plan, keep_plan, kept_plan
 from remanence.service.upkeep_answers import (

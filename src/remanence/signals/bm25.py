@@ -65,7 +65,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         self._add(corpus)
 
     def _calc_idf(self, nd: None) -> None:
-        """Nothing: with every document the rarity of every word changes, so it is computed when asked for."""
+        """Does nothing: every new document changes the idf of every word, so it is computed when needed."""
 
     def extend(self, documents: Iterable[Any]) -> None:
         """Add documents: lists of words, or texts if there is a tokenizer."""
@@ -84,7 +84,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
             self._count(sum(lengths))
 
     def _count(self, words: int) -> None:
-        """Update what the parent keeps of the corpus, after so many words more."""
+        """Update the corpus statistics of the parent after this many more words."""
         self._word_count += words
         self.doc_len = self._lengths.values
         self.corpus_size = len(self.doc_len)
@@ -137,7 +137,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         return scores
 
     def pack(self) -> None:
-        """Give the postings the form that they have for these documents in whatever steps they were added."""
+        """Pack the postings, so that their form does not depend on the steps in which documents were added."""
         self._postings.pack()
 
     def save(self) -> Mapping[str, NDArray[Any]]:

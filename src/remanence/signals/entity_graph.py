@@ -1,9 +1,9 @@
 """The graph signal: memories connected to what the question is about.
 
-Three kinds of names are asked for with every question: names in the question, also in part or in small letters; names
-whose own embedding is near it; and names in the memories that the earlier stages found. Memories about the first two
-score at once. From names and memories a walk leads on (`graph_spread`), over relations that hold at the time asked for.
-Turns beside a near one and pieces of its document score too.
+Every question has three kinds of names: names in the question, also in part or in lower case; names whose own embedding
+is near it; and names in the memories that the earlier stages found. Memories about the first two score at once. From
+names and memories a walk leads on (`graph_spread`), over relations that hold at the time asked for. Turns adjacent to a
+near one and other passages of its document score too.
 
 Everything is local, with limited fan-out. The scores have a fixed scale, so a weak connection stays weak.
 """
@@ -29,22 +29,22 @@ from remanence.state.columns import top_indices, unique_inverse
 # The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
 WRITER_WEIGHT = 0.1
-"""What a text gets that is no turn, if the question names its writer: it is seldom about them."""
+"""The score of a text other than a turn if the question names its writer: it is seldom about the writer."""
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
 QUESTION_PENALTY = 0.65
-"""The part of its score that a turn loses if it only asks: the answer is another turn."""
+"""The part of its score that a turn loses if it only asks a question: the answer is in another turn."""
 PARTIAL_SHARE = 0.5
-"""How far a name counts that is in the question in part or in small letters."""
+"""The weight of a name that is in the question in part or in lower case."""
 MENTIONED_SHARE = 0.3
 """How far a short memory is about a name that it only mentions, for a hop."""
 
 _SHORT_MEMORY = 200
 _FAN_OUT = 64
 _MAX_HOP_ROWS = 8
-"""A name that more memories are about leads nowhere."""
+"""A name that more memories are about is not followed."""
 _MIN_SPECIFICITY = 0.5
-"""What a name counts at least that nearly every memory is about, as in a space of a few memories."""
+"""The least weight of a name, for names that nearly every memory is about, as in a space of a few memories."""
 _NEVER = np.iinfo(np.int32).max
 _MIN_SIMILARITY = 0.6
 _MAX_SIMILAR_NAMES = 4
@@ -108,7 +108,7 @@ class EntityGraph(MentionIndex):
         for number, share in named.items():
             name = self._names.spellings[number]
             spoken = near[speakers == number]
-            # If one person said everything, the speaker tells nothing.
+            # If one person wrote everything, the speaker is no evidence.
             if len(spoken) < len(near):
                 weights = share * np.where(self._turn.values[spoken], SPEAKER_WEIGHT, WRITER_WEIGHT)
                 walk.add_scores(spoken, weights, f"said by {name}, named in the question")
@@ -127,7 +127,8 @@ class EntityGraph(MentionIndex):
         return {number: share for number, share in named.items() if not self._is_hub(number, walk.visible_end)}
 
     def _names_in(self, query: Query) -> dict[int, float]:
-        """The names in the question, each with 1; those in small letters and in part with `PARTIAL_SHARE` at most."""
+        """The names in the question, each with weight 1; those in lower case and in part with at most
+        `PARTIAL_SHARE`."""
         found = (self._names.number(name) for name in query.entity_names)
         named = {number: 1.0 for number in found if number is not None}
         for number, share in self._names.found_in(query.text).items() if PARTIAL_SHARE else ():

@@ -18,9 +18,9 @@ MAX_HOPS = 2
 HOP_DECAY = 0.4
 """The factor of each hop after the first."""
 HOP_WEIGHT = 0.9
-"""What a memory about a name gets of the score of the memory that led to the name."""
+"""The share of the score of the memory that led to a name, for a memory about the name."""
 RELATION_WEIGHT = 0.3
-"""What a memory about a name gets that is related to a name in the question."""
+"""The score of a memory about a name that is related to a name in the question."""
 START_ROWS = 5
 _LATER_ROWS = 3
 """From how many memories the first hop starts, and each later one."""

@@ -36,7 +36,8 @@ class WalkScores:
             self._append(rows, np.full(len(rows), score), why)
 
     def add_scores(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
-        """Add a score to each of these rows that may be returned. `why` is the reason, or tells it for a row."""
+        """Add a score to each of these rows that may be returned. `why` is the reason, or a function from a row to the
+        reason."""
         counted = np.flatnonzero(self.allowed[rows] & (scores > 0))
         self._append(rows[counted], scores[counted], why)
 
@@ -86,13 +87,13 @@ class Speakers:
                 self._by_word.setdefault(word, []).append(number)
 
     def find(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
-        """The speaker that a name means, among those who had spoken by the last visible row: the one with this
-        name (`number`), or else the only one with this word in the name."""
-        if number is not None and self._has_spoken(number, visible):
+        """The speaker that a name means, among those with a turn up to the last visible row: the one with this name
+        (`number`), or else the only one with this word in the name."""
+        if number is not None and self._has_turn(number, visible):
             return number
-        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_spoken(other, visible)]
+        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_turn(other, visible)]
         return found[0] if len(found) == 1 else None
 
-    def _has_spoken(self, number: int, visible: NDArray[np.bool_]) -> bool:
+    def _has_turn(self, number: int, visible: NDArray[np.bool_]) -> bool:
         first = self._first_row.get(number)
         return first is not None and bool(visible[first:].any())

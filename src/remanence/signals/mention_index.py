@@ -1,4 +1,4 @@
-"""The index under the graph signal: which memories have which names, and which turns and pieces stand together.
+"""The index of the graph signal: which memories have which names, and which turns and passages are adjacent.
 
 Vertices are names and memories. An edge says that somebody said a memory, that a memory is about a name (its heading,
 or the first name in it), or only mentions it. Which names stand for one entity, and how entities are related, comes
@@ -30,9 +30,9 @@ SPEAKER, SUBJECT, MENTION = range(3)
 SESSION_GAP = 6 * 3600 * 1_000_000
 """Turns of one conversation further apart than this (microseconds) belong to different sessions."""
 _SHORT_TEXT = 450
-"""Length in characters from which on the neighbours of a turn count less."""
+"""The length in characters from which on the neighbours of a turn score less."""
 _HUB = 1_024
-"""An entity that so many rows mention connects nothing."""
+"""An entity that this many rows mention is a hub: it is not followed."""
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 EarlierVersion = Callable[[int], "int | None"]
@@ -40,7 +40,7 @@ EarlierVersion = Callable[[int], "int | None"]
 
 
 class MentionIndex:
-    """Memories by the names in them, and by what stands next to them."""
+    """Memories by the names in them, and by adjacent turns and passages."""
 
     saves_stable_arrays = True
 
@@ -204,7 +204,7 @@ class MentionIndex:
 
     def _connect_neighbours(self, row: int, version: Remembered) -> None:
         """Connect a turn to the previous one of its conversation, and a piece of a document to the others. A version
-        that is from the same place as the one before it takes its place."""
+        with the same source as the version before takes the place of that one."""
         earlier = self._earlier_version(row)
         if version.turn is None:
             # A text with an observer is a statement of its own, not a piece of a document.

@@ -105,7 +105,7 @@ class Postings:
         return postings
 
     def _use(self, base: _Packed, from_tail: int) -> None:
-        """Use a base that contains so many words of the tail."""
+        """Use a base that contains this many words of the tail."""
         self._base = base
         self._tail_terms = Column(np.int32, self._tail_terms.values[from_tail:])
         self._tail_docs = Column(np.int32, self._tail_docs.values[from_tail:])

@@ -22,16 +22,16 @@ _LABELS = ("true", "names", "said")
 _WEIGHTS = np.array([1.0, 0.9, 0.8])
 _MIN_SCORE = 0.01
 _REACH = 4
-"""A window further away than so many times the length of the time asked about scores less than `_MIN_SCORE`."""
+"""A window further away than this many times the length of the time asked about scores less than `_MIN_SCORE`."""
 _UNSUPPORTED_SHARE = 0.25
 """The share of the score that a memory gets for its time alone, if the other signals did not find it."""
 _FEW, _MANY = 10, 1_000
-"""If so few memories are from that time, the time alone counts fully; if so many are, not all are examined."""
+"""Up to how many memories from that time the time alone counts fully, and from how many on not all are examined."""
 
 
 class Times:
-    """Memories by the window in which they are true, the times they mention, and the moment they were said. Abstains
-    if the question names no time."""
+    """Memories by the window in which they are true, the times they mention, and the time of their turn. Abstains if
+    the question names no time."""
 
     name = "times"
     weight = 0.8
@@ -135,7 +135,7 @@ class Times:
         return found
 
     def _near(self, times: Sequence[Window], reaches: int) -> NDArray[np.bool_]:
-        """The windows that overlap one of these times, or are at most so many times its length away."""
+        """The windows that overlap one of these times, or are at most this many times its length away."""
         found = np.zeros(len(self._row), np.bool_)
         for window in times:
             start, end = bounds(window)

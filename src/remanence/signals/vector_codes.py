@@ -1,12 +1,12 @@
 """Short codes of many vectors, by which the nearest are found without reading the vectors themselves.
 
 Each vector has 254 bits, the signs of its products with 254 fixed random directions, and one byte for each dimension.
-The number of bits in which two vectors differ tells the angle between them: it is `254 * angle / pi`, with the spread
-of as many throws of a coin. So the bits of all vectors are compared with those of the question; the likeliest are
-scored by their bytes, which tells how near the fiftieth is at least; and then all are scored that may be as near. How
-many those are depends on the question: few if it has clear neighbours, a third of all if everything is equally far.
-Filters are applied before anything is compared, so recall is the same under every filter. (An HNSW index under a filter
-silently loses recall.)
+The number of bits in which two vectors differ estimates the angle between them: its mean is `254 * angle / pi`, and it
+varies like the number of heads in 254 throws of a biased coin. So the bits of all vectors are compared with those of
+the question; the most likely ones are scored by their bytes, which gives a lower bound for the fiftieth; then all that
+may be as near are scored. How many those are depends on the question: few if it has clear neighbours, a third of all if
+everything is equally far. Filters are applied before anything is compared, so recall is the same under every filter.
+(An HNSW index under a filter silently loses recall.)
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _SPREAD = 1.7
 """How many standard deviations more bits than expected a vector may differ in: 95% of those that are exactly as near as
 the fiftieth are scored, and more of those that are nearer."""
 _SURE = 50
-"""How many of the nearest are found so. Those behind them are found if they are among the vectors that were scored."""
+"""How many of the nearest are found in this way. Later ones are found if they are among the scored vectors."""
 _FIRST_SCORED = 4
 """How many times the vectors wanted are scored first, to know how near they are."""
 _EXCLUDED = 255
 _FEW = 0.25
 """If a smaller share is allowed, only those are compared."""
 _ALL_SCORED = 20_000
-"""If no more than so many are allowed, all of them are scored, and their bits are not compared."""
+"""If no more than this many are allowed, all of them are scored, and their bits are not compared."""
 
 Slots = NDArray[np.integer[Any]]
 
@@ -140,7 +140,7 @@ class VectorCodes:
                 return self._best(question, slots, limit)
         distances = self._distances(question, allowed, slots)
         bound = _smallest_bound(distances, _FIRST_SCORED * limit)
-        if bound < _EXCLUDED:  # otherwise so few are allowed that all of them are scored
+        if bound < _EXCLUDED:  # otherwise few are allowed, and all of them are scored
             first = np.flatnonzero(distances <= bound)
             last = _lowest_of_highest(
                 self._scores(question, first if slots is None else slots[first]), min(limit, _SURE)
@@ -280,7 +280,7 @@ def _lowest_of_highest(scores: NDArray[np.float32], limit: int) -> float:
 
 
 def _smallest_bound(distances: NDArray[np.uint8], count: int) -> int:
-    """The smallest number that so many of these are not larger than; 255 if there is none."""
+    """The smallest bound that at least `count` of these do not exceed; 255 if there is none."""
     low, high = 0, _EXCLUDED
     while low < high:  # eight comparisons take a third of the time of np.partition
         middle = (low + high) // 2

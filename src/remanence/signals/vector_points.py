@@ -37,7 +37,7 @@ _MIN_RETRY_SECONDS = 1.0
 _MAX_WHILE_OTHERS_WAIT = 5_000
 """How many points are written to a shared store at most while callers wait. More are written in the background."""
 _FAST_FAILURE = 0.5
-"""A server that fails within so many seconds may be asked again by a caller; another only in the background."""
+"""A server that fails within this many seconds may be asked again by a caller; a slower one only in the background."""
 AUDIT_SECONDS = 60.0
 """How often it is counted whether a shared store still has all points of a space that is in use."""
 _CODES_FROM = 8_192
@@ -193,21 +193,21 @@ class VectorPoints:
         return np.flatnonzero(~_are_stored(points, hashes, stored))
 
     @property
-    def needs_mending(self) -> bool:
-        """Whether `mend` has something to do now or later."""
+    def needs_repair(self) -> bool:
+        """Whether `repair` has something to do now or later."""
         if self._shared is None:
             return self.has_undeleted
         audit = self._audit_at is not None and time.monotonic() >= self._audit_at
         return audit or self._must_compare or bool(self.unreachable or self.incomplete or self.has_undeleted)
 
-    def mend(self, lock: AbstractContextManager[Any]) -> None:
+    def repair(self, lock: AbstractContextManager[Any]) -> None:
         """Make the store complete in the background: callers wait only while `lock`, that of the index, is held."""
         shared = self._shared
         if shared is None:
             with lock:
                 self.retry()
             return
-        if not self.needs_mending or (self.unreachable is not None and time.monotonic() < self._retry_at):
+        if not self.needs_repair or (self.unreachable is not None and time.monotonic() < self._retry_at):
             return
         with lock:  # what is added later does not change these two, and what is erased replaces them
             points, hashes, position = self._points.values, self._hashes.values, self._position()
@@ -240,12 +240,12 @@ class VectorPoints:
         self._of_others = {}
 
     def note_use(self) -> None:
-        """The store is asked: it is counted some time later whether it has all points."""
+        """Note that the store is used: some time later its points are counted."""
         if self._shared is not None and self._audit_at is None:
             self._audit_at = time.monotonic() + AUDIT_SECONDS
 
     def found_fewer(self) -> None:
-        """A search returned fewer points than a shared store should have."""
+        """Note that a search returned fewer points than a shared store should have."""
         if self._shared is not None and self.incomplete is None:
             log.warning("%s", _INCOMPLETE)
             self.incomplete = _INCOMPLETE
@@ -424,8 +424,8 @@ class VectorPoints:
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
-        """If the server of the store does not answer, it is not asked for a while, and then made to agree with the
-        index; that is longer for one that does not even refuse, for callers wait meanwhile."""
+        """If the server of the store does not answer, it is not asked for a while, and then brought in line with the
+        index. The pause is longer after a timeout than after a refusal, because callers wait for a timeout."""
         begin = time.monotonic()
         try:
             yield

@@ -4,14 +4,14 @@ The vectors themselves lie in a vector store; the ledger has every one that was 
 
 If few rows are allowed, the store is given their points, and the search is exact. If many are, in a space of up to
 131,072 passages, the store is asked for more than needed without a filter, and what is not allowed is skipped; if too
-little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors tell which points may be
-the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses recall;
-a filter evaluated for each point costs more than the scan.)
+little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors select the points that
+may be the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses
+recall; a filter evaluated for each point costs more than the scan.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
-from remanence.signals.vector_points import PASSAGE_BITS, VectorPoints
+from remanence.signals.vector_points import PASSAGE_BITS, VectorPoints, passage_texts
+from remanence.state.names import names_in
 
 if TYPE_CHECKING:
+    from remanence.events import Remembered
     from remanence.ports import Vector
     from remanence.signals.vector_codes import VectorCodes
 
@@ -32,6 +34,7 @@ _CODES_USED_FROM = 131_072
 """In a smaller space, scanning all vectors takes no longer than comparing their codes."""
 _SCANNED_FOR_ONE_SCORED = 8
 """How many vectors the store scans in the time in which one is scored by its code."""
+_LENGTH_TOLERANCE = 0.01
 
 
 class Vectors(VectorPoints):
@@ -78,7 +81,7 @@ class Vectors(VectorPoints):
             self.name,
             found[order].tolist(),
             nearness[order].tolist(),
-            # If all are below the floor, it does not tell which of them is nearest.
+            # If all are below the floor, the search does not know which of them is nearest.
             floor=query.similarity_floor if nearness.max() > query.similarity_floor else 0.0,
             exponent=2.0,  # any two texts are somewhat similar: only high similarity counts
             explain_rows=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
@@ -156,3 +159,22 @@ def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.
             if len(best) == limit:
                 break
     return best
+
+
+def embeddable_texts(version: Remembered) -> list[str]:
+    """All texts of a version that may have a vector: its passages, and the names in it."""
+    return passage_texts(version) + [name for name, _ in names_in(version)]
+
+
+def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
+    """Those of these vectors that the embedder could have made: of its dimension, and of unit length or all zeros. A
+    ledger that was changed from outside, or imported by an earlier release, may have others; they are made again."""
+    sized = dict(vectors)
+    if set(map(len, sized.values())) != {dimension}:
+        sized = {key: vector for key, vector in vectors.items() if len(vector) == dimension}
+    if not sized:
+        return {}
+    matrix = np.concatenate(list(sized.values())).reshape(len(sized), -1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+    valid = (np.abs(lengths - 1) < _LENGTH_TOLERANCE) | (lengths == 0)
+    return sized if valid.all() else {key: sized[key] for key, good in zip(sized, valid.tolist(), strict=True) if good}

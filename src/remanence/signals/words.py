@@ -106,14 +106,14 @@ class Words:
             self.name,
             rows[order].tolist(),
             best[order].tolist(),
-            # Related words alone are no full match.
+            # Related words alone are not a full match.
             ceiling=None if has_match else float(best[order[0]]) / RELATED_WORD_SHARE,
             explain_rows=lambda wanted: self._reasons(wanted, matches, related),
         )
 
     def _other_forms(self, query: Query, language: str, corpus: CorpusStatistics) -> Iterable[str]:
         """The words of the question in the forms that they have in texts of other languages, if there are any: a name
-        has another stem in a text in Spanish, and a short question may not tell its language."""
+        has another stem in a text in Spanish, and the language of a short question may be unknown."""
         names, counts, least = self._languages.values, self._language_counts, OTHER_LANGUAGE_SHARE * corpus.total
         if not any(count > least and name != language for name, count in zip(names, counts, strict=True)):
             return ()

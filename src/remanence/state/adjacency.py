@@ -91,7 +91,7 @@ class Adjacency:
         self._extend_overlay()
 
     def _extend_overlay(self) -> None:
-        """Take up the edges that neither the base nor the overlay has."""
+        """Add the edges that neither the base nor the overlay has."""
         new = self.endpoints[self._overlay_end :]
         if not len(new):
             return

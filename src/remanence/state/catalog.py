@@ -260,8 +260,8 @@ class Catalog(SavedPart):
             changed[place] = row is not None and opened[row] > positions[place]
         return changed
 
-    def held_by(self, moment: datetime) -> NDArray[np.bool_]:
-        """The rows that begin before a moment or at it: those without a date begin when their text was learned."""
+    def begun_by(self, moment: datetime) -> NDArray[np.bool_]:
+        """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded."""
         learned = self._recorded.values[self._text_row.values]
         starts = np.where(self._valid_from.values == OPEN_START, learned, self._valid_from.values)
         # What had ended before it was learned has no known beginning.
@@ -348,7 +348,8 @@ class Catalog(SavedPart):
         return MEMORY_KINDS[int(self._kind.values[row])]
 
     def told_since(self, moment: datetime) -> NDArray[np.bool_]:
-        """The rows that were said at this moment or later, or recorded then, if they are no chat turns."""
+        """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
+        were recorded."""
         told = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
         mask: NDArray[np.bool_] = told >= micros(moment)
         return mask
@@ -384,7 +385,7 @@ class Catalog(SavedPart):
         return np.where(starts == OPEN_START, self._recorded.values[rows], starts)
 
     def turn_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When each row was said, in microseconds, if it is a chat turn; else OPEN_START."""
+        """The time of each row that is a chat turn, in microseconds; OPEN_START for others."""
         return self._said.values[rows]
 
     # Visibility
@@ -404,7 +405,7 @@ class Catalog(SavedPart):
         return mask
 
     def allowed(
-        self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None = None
+        self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None
     ) -> NDArray[np.bool_]:
         """The visible rows that are valid in this time; without `history`, only the latest versions."""
         mask: NDArray[np.bool_] = visible.copy() if history else self._active_of(visible, position).copy()

@@ -149,7 +149,7 @@ class ClaimView:
     ) -> tuple[list[ResolvedClaim], bool]:
         """What holds, at any time, with an entity at either end, in the order of the first claims.
 
-        Only the newest `limit` claims are read; the second value tells whether there are more.
+        Only the newest `limit` claims are read; the second value is whether there are more.
         """
         key = name, predicates, limit
         found = self._around.get(key)

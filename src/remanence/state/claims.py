@@ -4,8 +4,8 @@ A claim never changes. Whether a snapshot contains it depends on its source: a c
 while the memory is; an asserted claim from its ledger position on, and if it has evidence, only while
 some of that is visible. So forgetting a memory also hides the claims that have no other evidence.
 
-What a version claims and the next version no longer claims has held until then, if the text changed. If the
-text is the same, it was read anew, and what only the earlier reading claims was never said.
+What a version claims and the next version no longer claims has held until then, if the text changed. If the text is the
+same, it was extracted again, and claims of the earlier extraction alone are dropped.
 """
 
 from __future__ import annotations

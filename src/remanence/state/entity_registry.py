@@ -129,8 +129,8 @@ class Registry(SavedPart):
     def get(self, entity_id: str, position: int, seen: Callable[[int], bool] | None = None) -> Entity | None:
         """An entity, or the one it was merged into; None if there is none.
 
-        `seen` tells whether a visible memory contains a name, by number. Other names that were not
-        registered are left out.
+        `seen` returns whether a visible memory contains a name, by number. Other names that were not registered are
+        left out.
         """
         root = self._root_id(entity_id, position)
         names = [

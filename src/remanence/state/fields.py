@@ -1,5 +1,5 @@
-"""What rows can be filtered by besides kind, tags and time: source, speaker, conversation and metadata, and whether
-they tell something."""
+"""What rows can be filtered by besides kind, tags and time: source, speaker, conversation, metadata, and whether a turn
+states anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.rules.sentences import tells_something
+from remanence.language.rules.sentences import has_statement
 from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
 from remanence.state.columns import GROWING, INTERNED, ITEMS, Column, Interner, SavedPart
@@ -69,7 +69,7 @@ class Fields(SavedPart):
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
         self._telling.extend(
-            [version is None or version.turn is None or tells_something(version.text) for version in versions]
+            [version is None or version.turn is None or has_statement(version.text) for version in versions]
         )
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
@@ -81,15 +81,15 @@ class Fields(SavedPart):
 
     @property
     def documents(self) -> NDArray[np.bool_]:
-        """The rows that are documents or nodes of a framework. Like chat turns they are kept as they were said."""
+        """The rows that are documents or nodes of a framework. Like chat turns they are kept verbatim."""
         return self._document.values
 
     @property
     def telling(self) -> NDArray[np.bool_]:
-        """The rows that tell something: all but chat turns that only ask, greet, thank or agree."""
+        """The rows that state something: all but chat turns that only ask, greet, thank or agree."""
         return self._telling.values
 
-    def earlier_version_from_there(self, row: int) -> int | None:
+    def earlier_version_of_same_origin(self, row: int) -> int | None:
         """The row of the previous version of a memory, if it has the same source, speaker and conversation."""
         earlier = self._catalog.previous_row(row)
         columns = self._source.values, self._speaker.values, self._conversation.values
@@ -123,7 +123,7 @@ class Fields(SavedPart):
     def with_metadata(
         self, checked: Mapping[str, Any], among: NDArray[np.bool_], read: ReadMetadata
     ) -> NDArray[np.bool_]:
-        """The rows whose metadata match a filter; only those `among` these are right."""
+        """The rows whose metadata match a filter. The result is only valid for the rows `among` these."""
 
         def field_mask(path: str, matches: Predicate) -> NDArray[np.bool_]:
             mask = np.full(len(among), matches(MISSING))

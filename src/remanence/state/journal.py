@@ -33,7 +33,7 @@ MAX_TRACKED_USES = 64
 """How many uses of a memory are stored with their time, the latest: enough to count those of two weeks."""
 
 
-class Opinion(NamedTuple):
+class ExtractionRecord(NamedTuple):
     """What an extractor found in a source memory: which extractor, and the ids of the resulting memories."""
 
     position: int
@@ -125,7 +125,8 @@ class Journal(SavedPart):
 
     _saved: ClassVar = {
         "extractions": Codec(
-            pack, lambda array: {key: [Opinion(*to_tuples(o)) for o in each] for key, each in unpack(array).items()}
+            pack,
+            lambda array: {key: [ExtractionRecord(*to_tuples(o)) for o in each] for key, each in unpack(array).items()},
         ),
         "jobs": records(JobState),
         "quarantines": records(QuarantineState),
@@ -135,7 +136,7 @@ class Journal(SavedPart):
     }
 
     def __init__(self) -> None:
-        self.extractions: dict[str, list[Opinion]] = {}
+        self.extractions: dict[str, list[ExtractionRecord]] = {}
         """By source memory, oldest first."""
         self.jobs: dict[str, JobState] = {}
         self.quarantines: dict[str, QuarantineState] = {}
@@ -148,8 +149,8 @@ class Journal(SavedPart):
     def apply_entry(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, Extracted):
-            opinion = Opinion(entry.position, event.by, event.model, event.prompt, event.facts)
-            self.extractions.setdefault(event.memory, []).append(opinion)
+            record = ExtractionRecord(entry.position, event.by, event.model, event.prompt, event.facts)
+            self.extractions.setdefault(event.memory, []).append(record)
             for memory in dict.fromkeys((event.memory, *event.facts)):
                 self._extraction_positions.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Queued):
@@ -187,9 +188,9 @@ class Journal(SavedPart):
     def is_quarantined(self, version: Remembered) -> bool:
         return self.quarantine_of(version) is not None
 
-    def extraction_by(self, memory: str, author: tuple[str, str | None, str | None]) -> Opinion | None:
+    def extraction_by(self, memory: str, author: tuple[str, str | None, str | None]) -> ExtractionRecord | None:
         """What this author found in a memory, if it has read it."""
-        return next((opinion for opinion in self.extractions.get(memory, ()) if opinion.author == author), None)
+        return next((record for record in self.extractions.get(memory, ()) if record.author == author), None)
 
     def positions_of_memory(self, memory: str) -> list[int]:
         """The positions of the extractions, recorded recalls and expiries that concern a memory."""

@@ -169,7 +169,7 @@ def _question(
     evidence = _names(row, "evidence", where)
     for item in evidence:
         if (conversation, item) not in session_of:
-            raise InvalidInput(f"{where}: evidence {item!r} is no item of conversation {conversation!r}.")
+            raise InvalidInput(f"{where}: evidence {item!r} is not an item of conversation {conversation!r}.")
     sessions = _names(row, "evidence_sessions", where) if row.get("evidence_sessions") else ()
     return EvalQuestion(
         question=_required_text(row, "question", where),

@@ -123,7 +123,7 @@ class LedgerContract:
         assert ledger.verify()[0] == 2
 
     def test_an_invalid_event_rolls_the_transaction_back(self, ledger: Ledger) -> None:
-        """Lone surrogates, values that are no JSON and naive times raise InvalidInput, and nothing is written."""
+        """Lone surrogates, values that are not JSON and naive times raise InvalidInput, and nothing is written."""
         for bad in (Remembered("m1", "a", "i", meta={"x": object()}), remembered_event("\ud800")):
             with pytest.raises(InvalidInput):
                 append_events(ledger, remembered_event("a"), bad)

@@ -200,7 +200,7 @@ class VectorStoreContract:
         again.close()
 
     def fill(self, store: VectorStore, count: int, dimension: int = 8) -> Vector:
-        """Store so many random vectors under the numbers from 0 on, and return them."""
+        """Store `count` random vectors under the numbers from 0 on, and return them."""
         vectors = unit_vectors(count, dimension)
         store.upsert(list(range(count)), vectors)
         return vectors

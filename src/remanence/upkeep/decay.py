@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from remanence.core.engine import Engine
-from remanence.core.index import Index, RowErased
+from remanence.core.index import Index
+from remanence.core.projection import RowErased
 from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
@@ -81,7 +82,7 @@ DECAY_MODELS: Mapping[str, Callable[[float], float]] = {
 
 
 def retention(model: str, days: float, half_life: float) -> float:
-    """The share that is left after so many days."""
+    """The share that is left after this many days."""
     return max(_MIN_RETENTION, DECAY_MODELS[model](max(0.0, days) / half_life))
 
 
@@ -175,9 +176,7 @@ class ScoredMemories:
         return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
 
 
-def score_memories(
-    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None = None
-) -> ScoredMemories:
+def score_memories(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> ScoredMemories:
     """The memories that are neither forgotten, expired, revised nor superseded."""
     while True:
         with index.lock:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from remanence.language.text import truncate
 from remanence.schema import MEMORY_KINDS, Memory, format_moment, micros
-from remanence.schema.pictures import COLORS, MARGIN, svg_document, text_element, tooltip
+from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.state.journal import NEVER_USED, MemoryUsage
 from remanence.upkeep.decay import DEFINING, RISK_ZONE, age_in_days, score_of
 from remanence.upkeep.settings import UpkeepSettings

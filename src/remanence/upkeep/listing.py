@@ -25,7 +25,7 @@ from remanence.upkeep.settings import UpkeepSettings
 _SIGNAL = "recency"
 _FIRST_POOL = 64
 _REVIEW_SHARE = 5
-"""Of so many hits one is a reminder."""
+"""One of this many hits is a reminder."""
 
 
 class _Scored(NamedTuple):

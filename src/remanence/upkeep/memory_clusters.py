@@ -109,7 +109,7 @@ def find_clusters(
     similarity: float,
     *,
     seeds: Collection[int] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None,
     max_size: int = MAX_CLUSTER_SIZE,
 ) -> Clusters:
     """The clusters among the current memories; with `seeds`, those connected to one of these rows.

@@ -147,7 +147,7 @@ def _concatenated(parts: Sequence[Pairs]) -> Pairs:
 
 
 def _centres(vectors: Vector, count: int) -> Vector:
-    """At most so many centres: evenly chosen vectors, each moved to the mean of those nearest to it."""
+    """At most this many centres: evenly chosen vectors, each moved to the mean of those nearest to it."""
     if count <= 1:
         return np.zeros((1, vectors.shape[1]), vectors.dtype)  # one cell holds everything, wherever its centre is
     centres = vectors[np.linspace(0, len(vectors) - 1, count).astype(np.intp)]

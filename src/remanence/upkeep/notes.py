@@ -172,7 +172,7 @@ def safe_name(name: str) -> str:
     return f"{safe} {suffix}".strip()
 
 
-def wiki_link(file: str, label: str | None = None) -> str:
+def wiki_link(file: str, label: str | None) -> str:
     """A link to a note. No character of the label can end the link."""
     text = file if label is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", label)).strip()
     return f"[[{file}]]" if text == file or not text else f"[[{file}|{text}]]"

@@ -117,7 +117,7 @@ def check_applicable(plan: object) -> None:
     """Raise an error if this is not a plan, or was applied already."""
     if not isinstance(plan, Plan):
         raise InvalidInput(
-            f"apply({inputs.shown(plan)}) was given {type(plan).__name__}, which is no plan. "
+            f"apply({inputs.shown(plan)}) was given {type(plan).__name__}, which is not a plan. "
             "Give what gc(), consolidate(), promote(), discover(), index_vault() or run() returned."
         )
     if plan.run is not None:
@@ -132,7 +132,7 @@ def run_id_of(run: object) -> str | None:
         return run.id
     if not isinstance(run, Plan):
         raise InvalidInput(
-            f"undo({inputs.shown(run)}) was given {type(run).__name__}, which is no run. "
+            f"undo({inputs.shown(run)}) was given {type(run).__name__}, which is not a run. "
             "Give what apply() returned, or the id of a run: `space.upkeep.runs()` lists them."
         )
     if run.run is None and run.is_due:
@@ -222,14 +222,14 @@ class Schedule:
         return self._thread.is_alive() and not self._stopped.is_set()
 
     def stop(self, wait: float = 5.0) -> None:
-        """Start no new call, and wait at most so many seconds for the current one."""
+        """Start no new call, and wait at most this many seconds for the current one."""
         self._stopped.set()
         if self._thread is not threading.current_thread():
             self._thread.join(wait)
 
 
 def repeat(work: Callable[[], object], every: float, wait: Callable[[float], bool]) -> None:
-    """Call a function again and again; `wait` sleeps for so many seconds, and returns True to stop."""
+    """Call a function repeatedly; `wait` sleeps for this many seconds, and returns True to stop."""
     while True:
         try:
             work()

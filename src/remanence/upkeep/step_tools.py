@@ -127,7 +127,7 @@ def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obj
     return "\n".join(lines)
 
 
-def batches(items: Sequence[T], size: int, progress: Progress | None = None) -> Iterator[Sequence[T]]:
+def batches(items: Sequence[T], size: int, progress: Progress | None) -> Iterator[Sequence[T]]:
     """Consecutive batches of the items. Progress is reported after each batch was processed."""
     for begin in range(0, len(items), size):
         batch = items[begin : begin + size]

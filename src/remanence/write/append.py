@@ -53,7 +53,8 @@ def append(
 
 
 def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersion]]:
-    """The versions in parts. One that replaces claims begins a part, so that those before it can be found."""
+    """The versions in chunks. One that replaces claims begins a chunk, so that the claims of earlier versions are
+    indexed by then."""
     bounds = [0]
     for place, each in enumerate(prepared):
         if place and (place - bounds[-1] == CHUNK or replaces_claims(each.version)):
@@ -109,7 +110,7 @@ def _append_chunk(
 
 
 def _quarantined(index: Index, versions: Sequence[Remembered]) -> list[Event]:
-    """What hides those of these versions whose source is in quarantine."""
+    """The events that hide those of these versions whose source is in quarantine."""
     if not index.journal.quarantines:
         return []
     found = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]

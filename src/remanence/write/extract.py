@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remanence.language.redaction import Redactor
     from remanence.ports import Extractor
 
-_MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
+_MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often repeated
 
 
 class PreparedVersion(NamedTuple):
@@ -42,7 +42,7 @@ class PreparedVersion(NamedTuple):
 def prepare(
     draft: Draft, extractor: Extractor, now: datetime, rules: TrustRules = NO_RULES, redactor: Redactor | None = None
 ) -> PreparedVersion:
-    """The version that a memory as given becomes, without its secrets if there is a `redactor`."""
+    """The version of a memory as the caller gave it, without its secrets if there is a `redactor`."""
     trust = rules.trust_of(draft.source, draft.observed_by, draft.trust)
     if redactor is not None:
         draft = redact_draft(draft, redactor)
@@ -94,12 +94,12 @@ def prepare_turns(
     turns: Iterable[TurnDraft],
     extractor: Extractor,
     now: datetime,
-    rules: TrustRules = NO_RULES,
-    redactor: Redactor | None = None,
+    rules: TrustRules,
+    redactor: Redactor | None,
     repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
-    """The versions that chat turns become. Each is read against its own time, and "I" is its speaker. `repetitions` are
-    those of earlier turns of the same batch."""
+    """The versions of chat turns. The times in each are relative to its own time, and "I" is its speaker. `repetitions`
+    are those of earlier turns of the same batch."""
     prepared: list[PreparedVersion] = []
     repetitions = {} if repetitions is None else repetitions
     for row, given in enumerate(turns):
@@ -147,7 +147,7 @@ def prepare_turns(
 
 
 def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
-    """The version that a fact found in these sources becomes. It is trusted as far as the least of them."""
+    """The version of a fact found in these sources. Its trust is the lowest of theirs."""
     source = sources[0] if sources else None
     trust = min((each.trust for each in sources), default=1.0)
     version = Remembered(
@@ -165,7 +165,7 @@ def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> Pre
 
 
 def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> PreparedVersion:
-    """A new version of a source that states one fact, with what was found in it."""
+    """A new version of a source that states only one fact, with the names, claims and times of the fact."""
     return PreparedVersion(_with_fact(version, fact), now, is_revision=True)
 
 
@@ -173,7 +173,7 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
     return replace(
         version,
         kind=fact.kind,
-        # What expires is known before: the date in its words is not when it is true.
+        # A text that expires is true from now on: the date in it is that of its end.
         valid=fact.valid if fact.valid.has_bound or fact.expires_at is not None else version.valid,
         importance=fact.importance,
         confidence=fact.confidence,
@@ -185,12 +185,13 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
 
 
 def _lower(trust: float) -> list[float]:
-    """What the digest of a version has of its trust: nothing if it is trusted, as before there was trust."""
+    """The trust as part of a digest: nothing if it is full, so that digests of releases without trust stay the same."""
     return [] if trust == 1.0 else [trust]
 
 
 def _echo(normalized: str, key: str | None, dated: bool) -> str | None:
-    """The text to compare with recently recalled ones. A text that the caller dated may be about another dinner."""
+    """The text to compare with recently recalled ones; None if the caller gave a key or a date. With a date, the same
+    text may be about another event."""
     return normalized if key is None and not dated and len(normalized) >= _MIN_ECHO_LENGTH else None
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
-from remanence.core.index import Index, embeddable_texts
+from remanence.core.index import Index
 from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
 from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory
+from remanence.signals.vectors import embeddable_texts
 from remanence.state.names import names_in
 
 _BATCH = 2_000
@@ -42,8 +43,8 @@ def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was erased in one space: the memories that were asked for, those that went with them, how many ledger
-    entries of each kind lost their text, how many embeddings were deleted, and the entry that records it."""
+    """What was erased in one space: the chosen memories, the derived ones, how many ledger entries of each kind lost
+    their text, how many embeddings were deleted, and the entry that records it."""
 
     space: str
     memories: tuple[str, ...]
@@ -63,8 +64,8 @@ def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
             with index.lock:
                 catalog = index.catalog
                 chosen = {number: None for each in ids if not catalog.is_erased(number := index.require_number(each))}
-                numbers = [number for number in index.with_derived(chosen) if not catalog.is_erased(number)]
-                positions_of = index.entry_positions_about(numbers)
+                numbers = [number for number in _with_derived(index, chosen) if not catalog.is_erased(number)]
+                positions_of = _entry_positions_about(index, numbers)
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
             entries = list(engine.ledger.entries_at(positions).values())
@@ -84,7 +85,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
     _copy_shared_vectors(engine)
     with engine.open_index(space) as index:
         known = index.catalog.position
-        # Before other writers have to wait: it takes most of the time.
+        # Before the lock is taken, because it takes most of the time.
         entries = [entry for entry in engine.ledger.read(space) if entry.position <= known]
         with engine.write_lock, engine.ledger.transaction() as transaction:
             entries += engine.ledger.read(space, after=known)
@@ -94,7 +95,8 @@ def erase_space(engine: Engine, space: str) -> Erasure:
                 ids = [each for number, each in enumerate(catalog.ids) if not catalog.is_erased(number)]
                 hashes = index.embedded_text_hashes()
             vectors = transaction.erase(space, (), hashes)
-            # One for each memory, for whoever follows the changes; which entries are empty says the last one.
+            # One event for each memory, for readers of the changes. That all entries are empty is recorded by the last
+            # one.
             gone = [Erased(each, ()) for each in ids]
             written = engine.append(transaction, space, gone, engine.now()) if gone else []
             [emptied] = engine.signed(space, [Emptied(space)])
@@ -102,6 +104,44 @@ def erase_space(engine: Engine, space: str) -> Erasure:
         index.apply_written(written)
     engine.housekeeper.notify()
     return _erasure(space, ids, [], entries, vectors, written)
+
+
+def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
+    """These memories, those derived from nothing else, and those that superseded one and contain its text."""
+    found = dict.fromkeys(memories)
+    waiting = list(found)
+    while waiting:
+        source = waiting.pop(0)
+        superseding = index.links.ever_linked(source, "supersedes", "in")
+        for fact in index.links.ever_linked(source, "derived_from", "in"):
+            sources = index.links.ever_linked(fact, "derived_from", "out")
+            alone = all(each in found or index.catalog.is_erased(each) for each in sources)
+            if fact not in found and (alone or fact in superseding):
+                found[fact] = None
+                waiting.append(fact)
+    return list(found)
+
+
+def _entry_positions_about(index: Index, memories: Collection[int]) -> dict[int, list[int]]:
+    """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
+    links, extractions and assertions, and the recorded recalls that returned it."""
+    out: dict[int, list[int]] = {}
+    asserted: dict[int, list[int]] = {}
+    for position, memory in index.relations.positions_of_memories(set(memories)).items():
+        asserted.setdefault(memory, []).append(position)
+    taken: set[int] = set()
+    for memory in memories:
+        memory_id = index.catalog.ids[memory]
+        positions = {
+            *index.catalog.positions_of_memory(memory),
+            *index.links.positions_of_memory(memory),
+            *asserted.get(memory, ()),
+            *(extraction.position for extraction in index.journal.extractions.get(memory_id, ())),
+            *index.journal.recall_positions.get(memory_id, ()),
+        }
+        out[memory] = sorted(positions - taken)
+        taken |= positions
+    return out
 
 
 def _erasure(

@@ -1,7 +1,7 @@
 """`remember` in the background: jobs are ledger entries, so that they survive a crash.
 
-Who does a job holds its lock, which is freed even if the process dies, and writes the result in the same transaction as
-the event that finishes the job. So no job is lost or done twice.
+A worker holds the lock of its job, which is released even if the process dies, and writes the result in the same
+transaction as the event that finishes the job. So no job is lost or done twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 _MAX_TRIES = 5
 _FIRST_DELAY = timedelta(seconds=2)
-_RETRY_SECONDS = 1.0  # before a worker that met an error tries again
+_RETRY_SECONDS = 1.0  # pause of a worker after an error
 _POLL_SECONDS = 0.05
 
 
@@ -146,7 +146,7 @@ def enqueue(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now
 
 
 def run_due_jobs(engine: Engine, space: str) -> int:
-    """Do every job of a space that is due and not locked. Returns how many were done or tried."""
+    """Run every job of a space that is due and not locked. Returns how many were run."""
     with engine.open_index(space) as index:
         due = [job for job in index.journal.unfinished_jobs() if job.is_due(engine.now())]
     return sum(_try_job(engine, space, job) for job in due)
@@ -169,7 +169,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         try:
             with engine.reading_dates(space, [memory.text for memory in sources]):
                 reading = remember.extract_facts(engine.extractor, sources, now)
-            # What was answered but not kept is only noted: the same model would say the same again.
+            # Facts that were refused are only logged: the same model would give the same answer again.
             if reading.result.problem and not reading.result.answered and job.tries + 1 < _MAX_TRIES:
                 _postpone(engine, space, job, reading.result.problem)
                 return True
@@ -229,7 +229,7 @@ class Worker:
         self._thread: threading.Thread | None = None
 
     def notify(self, space: str) -> None:
-        """There may be a job in this space."""
+        """Wake the thread, because there may be a job in this space."""
         with self._lock:
             if self._stopped:
                 return
@@ -256,7 +256,7 @@ class Worker:
             except Closed:
                 return
             except Exception:
-                # The jobs are safe in the ledger, and the cause (a full disk, a locked folder) may pass.
+                # The jobs are safe in the ledger, and the cause (a full disk, a locked folder) may be temporary.
                 log.exception("the jobs could not be read; trying again")
                 pause = _RETRY_SECONDS
             self._wake.wait(pause)

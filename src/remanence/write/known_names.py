@@ -24,8 +24,7 @@ _MAX_WORDS = 6
 
 
 def with_known_names(index: Index, prepared: PreparedVersion) -> PreparedVersion:
-    """The version with the registered names that its text has and its mentions have not. Use it with the lock of the
-    index."""
+    """The version with the registered names in its text added to its mentions. Use it with the lock of the index."""
     version = prepared.version
     if not prepared.finds_names or not index.registry.has_names:
         return prepared

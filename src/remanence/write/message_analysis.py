@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core import inputs
-from remanence.language.message_need import need_of_memory, telling_words
+from remanence.language.message_need import evidence_words, need_of_memory
 from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import compile_pattern
 from remanence.language.rules.sentences import is_question, is_request
@@ -29,7 +29,7 @@ _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _SAVE = compile_pattern("message_save", re.IGNORECASE)
 _ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
 _LEAST_NEED = 0.4
-"""The least probability with which memory is asked: an answer without it costs more than a recall in vain."""
+"""The least probability from which on a recall is advised. A missing recall costs more than a useless one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def analyze_message(text: str) -> MessageAnalysis:
 
 
 def analyze_for_recall(text: str) -> RecallAnalysis:
-    """Whether answering this message needs what is remembered, and the query for it.
+    """Whether answering this message needs a recall, and the query for it.
 
     Example:
         >>> analysis = analyze_for_recall("Hey, do you remember where my sister lives?")
@@ -123,7 +123,7 @@ def _recall_verdict(head: str, query: str, names: Sequence[str]) -> tuple[bool, 
         return False, 0.6, "it tells something and asks nothing"
     if need < _LEAST_NEED:
         return False, 1 - need, "nothing in it asks for something personal"
-    words = ", ".join(repr(word) for word in telling_words(head))
+    words = ", ".join(repr(word) for word in evidence_words(head))
     return True, need, f"it sounds personal: {words}" if words else "it sounds personal"
 
 

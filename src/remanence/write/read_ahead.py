@@ -1,8 +1,8 @@
 """Reading many texts: a child process finds the names, claims and times of the next texts while this process stores
 those before.
 
-Only for the rules, which find the same in every process. The child does not import the caller's main module, and is no
-fork. If it cannot be started, or ends, this process reads the texts itself.
+Only for the rules, which give the same results in every process. The child does not import the caller's main module,
+and is not forked. If it cannot be started, or ends, this process reads the texts itself.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class TextToRead(NamedTuple):
 
 
 def can_read_ahead(extractor: Extractor, count: int) -> bool:
-    """Whether so many texts are read faster with a child process. There is none in a program that is not run by a plain
-    Python interpreter, such as a frozen one: to start its executable would start that program again."""
+    """Whether this many texts are read faster with a child process. There is none in a program that is not run by a
+    plain Python interpreter, such as a frozen one: to start its executable would start that program again."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     can_start = is_python and not getattr(sys, "frozen", False) and (os.cpu_count() or 1) > 1
     return type(extractor) is RuleExtractor and count >= MIN_TEXTS and can_start

@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
 MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.5, 0.8
-"""The least probability that the new fact replaces or ends the older one: if it speaks of a change or they share a
-topic word, and if not."""
+"""The least probability that the new fact replaces or ends the older one: if its text names a change or they share a
+topic word, and otherwise."""
 MAX_EXTENDED = 0.3
-"""The most probability that it only adds to it."""
+"""The highest probability that it only adds to the older one."""
 
 
 def read_verdicts(
@@ -37,7 +37,7 @@ def read_verdicts(
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    `said` has the words that a fact was drawn from, by the id of the fact: readers are used to what people say.
+    `said` has the turn that a fact was extracted from, by the id of the fact: readers are trained on turns.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []

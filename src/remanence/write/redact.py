@@ -1,4 +1,4 @@
-"""Secrets are taken out of what is given to be stored. That they were there is recorded in `meta`, and they are not."""
+"""Secrets are removed from input before it is stored. `meta` records how many of each kind were removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from remanence.language.redaction import Redactor
 
 REDACTED_FIELD = "redacted"
-"""The field of `meta` that has how many secrets of each kind were taken out."""
+"""The field of `meta` with how many secrets of each kind were removed."""
 
 
 def redact_draft(draft: Draft, redactor: Redactor) -> Draft:

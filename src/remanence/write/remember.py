@@ -150,8 +150,8 @@ def store_facts(
 ) -> list[Memory]:
     """Write the facts, linked to their sources and to older memories.
 
-    Facts that an earlier extraction found in the same sources and this one did not are forgotten.
-    `extra_events` may add events to the same transaction, or raise to write nothing.
+    Facts that only an earlier extraction found in the same sources are forgotten. `extra_events` may add events to the
+    same transaction, or raise to write nothing.
     """
     facts = [fact for fact in reading.result.facts if normalize_text(fact.text)]
     by = reading.result.by
@@ -197,7 +197,7 @@ def store_facts(
 
     try:
         memories = append(engine, space, prepared, extra_events=decide, at=now)
-    except _SourceErased:  # what was read in it must not come back
+    except _SourceErased:  # its text must not be stored again
         remaining = existing_memories(engine, space, sources)
         again = extract_facts(engine.extractor, remaining, now)
         return store_facts(engine, space, again, now, extra_events=extra_events)
@@ -257,7 +257,7 @@ def _prepare(index: Index, fact: Fact, reading: Reading, now: datetime) -> Prepa
 
 
 def _provisional_memory(place: int, space: str, prepared: PreparedVersion) -> Memory:
-    """A memory to judge before it is written, under an id that tells its place."""
+    """A memory to compare before it is written, with an id made of its place."""
     version = replace(prepared.version, memory=f"new:{place}")
     entry = Entry(0, prepared.recorded_at, space, "remembered", version.memory, version)
     return memory_from_entry(entry, version, prepared.recorded_at)
@@ -301,8 +301,8 @@ def _verdicts_by_trust(
 def _invalidations(
     index: Index, facts: Sequence[Fact], versions: Sequence[Remembered], now: datetime, by: str
 ) -> list[Invalidated]:
-    """Claims that the facts end ("I left Google") end when the facts begin to be true. A fact ends no claim of a
-    memory that is trusted more, and none if its source is in quarantine."""
+    """The claims that the facts end ("I left Google"), from when the facts are true. A fact ends no claim of a more
+    trusted memory, and none if its source is in quarantine."""
     snapshot = index.snapshot(index.catalog.position, now)
     return [
         event
@@ -353,7 +353,7 @@ def _comparison_candidates(
     """For each new memory the memories that it may relate to, including those before it in `new`: the similar ones,
     and a wider choice, for rules and for a reader.
 
-    Turns and other sources are not among them, nor are `sources`: what was said does not change.
+    Turns and other sources are not among them, nor are `sources`: quotations are not superseded.
     """
     near: list[list[Memory]] = []
     wide: list[list[Memory]] = []
@@ -376,7 +376,7 @@ def _comparison_candidates(
 
 
 def _is_fact(index: Index, memory: str) -> bool:
-    """Whether a memory is no source of facts, or is the fact that was found in it."""
+    """Whether a memory is a fact: not a source of facts, or one that is its own only fact."""
     extractions = index.journal.extractions.get(memory)
     return not extractions or memory in extractions[-1].facts
 
@@ -451,8 +451,8 @@ def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot:
 
 
 def _recent_rows(index: Index, snapshot: Snapshot) -> list[int]:
-    """The rows written last that are not turns and that no link supersedes, the latest first: what somebody says often
-    changes what was said before, in words that are not similar."""
+    """The rows written last that are not turns and that no link supersedes, the latest first: a text often changes an
+    earlier one in words that are not similar."""
     superseded = index.links.superseded_mask(snapshot)
     begin = max(0, len(snapshot.row_mask) - _RECENT_ROWS)
     rows = (np.flatnonzero(snapshot.row_mask[begin:]) + begin).tolist()[::-1]

@@ -1,4 +1,4 @@
-"""Claims about things that end because another took their place: "Stripe switched to MySQL" ends "uses PostgreSQL".
+"""Claims about things that are ended by another claim: "Stripe switched to MySQL" ends "uses PostgreSQL".
 
 A thing may use many others at a time, so a later claim ends an earlier one only in two cases: the text says that the
 thing was switched or moved to something else, or both name the same thing with another version ("PostgreSQL 16").
@@ -33,8 +33,7 @@ def replaces_claims(version: Remembered) -> bool:
 
 def replacement_events(index: Index, versions: Iterable[tuple[Remembered, datetime]]) -> list[Invalidated]:
     """The events that end what these versions replace; each comes with the moment when it is recorded. A version ends
-    no claim of a memory that is trusted more, and none if its source is in quarantine. Use it with the lock of the
-    index."""
+    no claim of a more trusted memory, and none if its source is in quarantine. Use it with the lock of the index."""
     events: dict[str, Invalidated] = {}
     for version, recorded_at in versions:
         if index.journal.is_quarantined(version):

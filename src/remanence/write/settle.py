@@ -27,7 +27,7 @@ class IdentityResolver:
         version = prepared.version
         if prepared.is_revision:
             return version.memory, version
-        version = self._kept_apart(version)
+        version = self._with_own_identity(version)
         earlier = self._resolved.get(version.identity)
         number = self._catalog.with_identity(version.identity)
         if earlier is not None:
@@ -38,7 +38,7 @@ class IdentityResolver:
             memory = self._catalog.ids[number]
             visible = self._catalog.is_visible(number, self._catalog.position)
             if visible and self._catalog.has_content(number, version.content):
-                if not self._says_again(prepared, memory):
+                if not self._repeats_ended_memory(prepared, memory):
                     return memory, None
                 memory = version.memory
         elif (recalled := self._recalled_memory(prepared)) is not None:
@@ -51,9 +51,9 @@ class IdentityResolver:
         self._resolved[version.identity] = settled
         return memory, settled
 
-    def _kept_apart(self, version: Remembered) -> Remembered:
-        """The version, or one of another identity if it is trusted less than the memory it would revise: that one
-        stays as it is, and this becomes a memory of its own."""
+    def _with_own_identity(self, version: Remembered) -> Remembered:
+        """The version, or one of another identity if it is trusted less than the memory it would revise. That memory is
+        not changed, and this version becomes a new memory."""
         if version.trust == 1.0:
             return version
         earlier = self._resolved.get(version.identity)
@@ -66,8 +66,9 @@ class IdentityResolver:
             return version
         return replace(version, identity=digest("less trusted", version.identity, version.trust))
 
-    def _says_again(self, prepared: PreparedVersion, memory: str) -> bool:
-        """Whether a text without key and date says again what had been replaced or ended meanwhile: it holds anew."""
+    def _repeats_ended_memory(self, prepared: PreparedVersion, memory: str) -> bool:
+        """Whether a text without key and date repeats a memory that was superseded or ended since, and so is valid
+        again."""
         version, position = prepared.version, self._catalog.position
         row = self._index.current_row(memory, position)
         if row is None or not version.triples or version.key is not None or version.valid.has_bound:

@@ -161,9 +161,7 @@ def turn_draft(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraf
     return _validated(TurnDraft, fields, row)
 
 
-def conversation(
-    given: object, *, source: str | None = None, observed_by: str | None = None
-) -> Draft | list[TurnDraft]:
+def conversation(given: object, *, source: str | None, observed_by: str | None) -> Draft | list[TurnDraft]:
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
     Messages of a system or a tool and messages without text are left out.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from remanence.admin.imports.json_files import DamagedFile, JsonFiles
 from remanence.admin.imports.records import Item, LeftOut, Record
 
-OTHER_BRANCH = "a branch that was edited or answered anew (branches=True, or --branches, takes it)"
+OTHER_BRANCH = "a branch that was edited or answered again (branches=True, or --branches, takes it)"
 NO_TEXT = "a message without text"
 
 
@@ -20,7 +20,7 @@ class ChatExport(ABC):
     Args:
         files: The files of the export.
         path: Where they are, for messages.
-        branches: Whether to take messages that were edited or answered anew, too.
+        branches: Whether to take messages that were edited or answered again, too.
         observed_by: The name of the user.
     """
 
@@ -74,5 +74,5 @@ class ChatExport(ABC):
         return Record(key, {"role": role, **fields}, is_turn=True)
 
     def by_user(self) -> dict[str, str]:
-        """The field of a memory that says who told it."""
+        """The field of a memory with its observer."""
         return {"observed_by": self._user} if self._user else {}

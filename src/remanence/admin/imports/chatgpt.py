@@ -21,7 +21,7 @@ from remanence.core.identity import digest
 _CITATION = re.compile("\ue200[^\ue201]*\ue201|【[^】]*†[^】]*】")
 _REASONING = ("thoughts", "reasoning_recap")
 _SETTINGS = {"user_profile": "about_user_message", "user_instructions": "about_model_message"}
-"""What a user tells about themselves, and about the answers they want; by its two names."""
+"""The custom instructions of a user: about themselves, and about the answers they want. Each has two names."""
 
 
 class ChatGPTExport(ChatExport):
@@ -87,7 +87,7 @@ class ChatGPTExport(ChatExport):
                 yield LeftOut(title, why)
         else:
             for part in other_parts:
-                yield LeftOut(title, f"a part of a message that is no text ({part})")
+                yield LeftOut(title, f"a part of a message that is not text ({part})")
             if text:
                 conversation = f"chatgpt:{chat}"
                 about = {"content": text, "time": at, "conversation": conversation, "meta": {"title": title}}
@@ -98,7 +98,7 @@ class ChatGPTExport(ChatExport):
     def _own_settings(
         self, content: Mapping[str, Any], metadata: Mapping[str, Any], at: datetime | None
     ) -> Iterator[Item]:
-        """What the user told about themselves; every conversation repeats it."""
+        """The custom instructions of the user, which every conversation repeats."""
         told = mapping_of(metadata.get("user_context_message_data"))
         for name, other_name in _SETTINGS.items():
             text = text_of(told.get(other_name)) or text_of(content.get(name))
@@ -109,7 +109,7 @@ class ChatGPTExport(ChatExport):
 
 
 def _content(content: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The text of a message, and the names of its parts that are no text."""
+    """The text of a message, and the names of its parts that are not text."""
     texts, others = list[str](), list[str]()
     for part in list_of(content.get("parts")) or [content]:
         # A part is a text, or an object: a transcript has a text, an image has none.

@@ -1,7 +1,7 @@
 """Claude exports: `conversations.json`, `projects.json` and `memories.json` in a zip file, a folder or alone.
 
 Taken are what the user wrote and what Claude answered, texts that were pasted or attached, the instructions and
-documents of projects, and what Claude had noted in its own memory. What an object is, its fields tell.
+documents of projects, and what Claude had noted in its own memory. The kind of an object follows from its fields.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ClaudeExport(ChatExport):
         elif "docs" in found or "prompt_template" in found:
             yield from self._project(found)
         else:
-            yield LeftOut(file, "an object that is no conversation, project or memory")
+            yield LeftOut(file, "an object that is not a conversation, project or memory")
 
     def _conversation(self, conversation: Mapping[str, Any]) -> Iterator[Item]:
         title = text_of(conversation.get("name")) or "untitled"
@@ -54,7 +54,7 @@ class ClaudeExport(ChatExport):
             role = _ROLES.get(str(message.get("sender")))
             text, other_blocks = _content(message)
             for block in other_blocks:
-                yield LeftOut(title, f"a part of a message that is no text ({block})")
+                yield LeftOut(title, f"a part of a message that is not text ({block})")
             if text and role:
                 about = {"content": text, "time": at, "conversation": f"claude:{chat}", "meta": {"title": title}}
                 yield self.turn(make_key("claude", chat, each), role, on_branch=each not in off_branch, **about)
@@ -115,9 +115,9 @@ def _off_branch(messages: Mapping[str, Mapping[str, Any]], leaf: object) -> set[
 
 
 def _content(message: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The text of a message, and the types of its blocks that are no text."""
+    """The text of a message, and the types of its blocks that are not text."""
     blocks = [mapping_of(block) for block in list_of(message.get("content"))]
     texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
     others = [str(block.get("type") or "unknown") for block in blocks if block.get("type") != "text"]
-    # Beside blocks, `text` only repeats them, with words in place of what is no text.
+    # Beside blocks, `text` only repeats them, with words in place of what is not text.
     return ("\n\n".join(filter(None, texts)) if blocks else text_of(message.get("text"))), others

@@ -65,7 +65,7 @@ def _find(path: Path, now: datetime, chat_options: dict[str, Any]) -> tuple[Sour
         )
     if starts_with(path, ZIP_MAGIC) or starts_with(path, GZIP_MAGIC) or _is_json(path):
         return _find_chats(path, chat_options)
-    raise _unknown(path, "it is no JSON, zip, SQLite or Markdown file")
+    raise _unknown(path, "it is not a JSON, zip, SQLite or Markdown file")
 
 
 def _is_json(path: Path) -> bool:

@@ -84,9 +84,9 @@ def import_source(
     source: Source,
     space_name: Callable[[tuple[str, ...]], str],
     *,
-    user: str | None = None,
-    users: Literal["separate", "together"] | None = None,
-    progress: Progress | None = None,
+    user: str | None,
+    users: Literal["separate", "together"] | None,
+    progress: Progress | None,
 ) -> ImportReport:
     """Import a source. `space_name` gives the name of the space for the path of an owner.
 
@@ -224,7 +224,7 @@ class _Import:
 
 
 def _stamped(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The fields with a digest of themselves. When a note was told is not in it: copying a file changes its time."""
+    """The fields with their digest. The time of a note is not part of it, as copying a file changes its time."""
     given = {name: value for name, value in fields.items() if value is not None}
     content = digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
     return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: {"from": kind, "digest": content}}}

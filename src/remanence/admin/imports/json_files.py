@@ -26,7 +26,7 @@ MAX_OBJECT_BYTES = 256 * 2**20
 _CHUNK = 2**20
 _MAX_DIRECTORY_BYTES = 64 * 2**20  # of a zip file: room for half a million names
 _MAX_RATIO, _FREE_BYTES = 200, 32 * 2**20
-"""Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is no export."""
+"""Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is not an export."""
 _TRUNCATED_WITHIN = 16  # an error that near to the end of a piece may only mean that the piece ends there
 _VALUE = re.compile(r"[^ \t\r\n,]")  # what is not between two values
 
@@ -62,7 +62,7 @@ class JsonFiles:
         return [name for name in self._sizes if not name.startswith("__MACOSX/") and not _base(name).startswith("._")]
 
     def select(self, wanted: Callable[[str], bool]) -> list[str]:
-        """The names for which `wanted` is true; a file by itself is always one of them."""
+        """The names for which `wanted` is true; a single file is always one of them."""
         names = self.names
         return names if self._path.is_file() and self._zip is None else [name for name in names if wanted(name)]
 

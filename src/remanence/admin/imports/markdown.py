@@ -58,7 +58,7 @@ class MarkdownFolder:
                 self._done += 1
                 where, file = self._relative(parent, name), Path(parent, name)
                 if name.startswith(".") or not name.lower().endswith(NOTE_ENDINGS):
-                    yield LeftOut(where, "a file that is no Markdown note")
+                    yield LeftOut(where, "a file that is not a Markdown note")
                 elif file.is_symlink():
                     yield LeftOut(where, "a link to another file")
                 else:
@@ -94,7 +94,7 @@ class MarkdownFolder:
         found = False
         for headings, text in _sections(body):
             found = True
-            # A date as the title is when the note was told, not what it is about.
+            # A date as the title is the date of the note, not its topic.
             is_heading = _ISO_DATE.fullmatch(title) is None and headings[:1] != [title]
             path = " > ".join([title, *headings] if is_heading else headings)
             tags = [*_tags(fields.get("tags")), *_TAG.findall(_without_code(text))]

@@ -232,5 +232,5 @@ class _PointUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] not in ("qdrant_client", "pydantic", "pydantic_core"):
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of a point of Qdrant")
+            raise pickle.UnpicklingError(f"{module}.{name} is not part of a point of Qdrant")
         return _Point

@@ -91,7 +91,7 @@ def _short(part: str) -> str:
 
 
 def text_of(value: object) -> str:
-    """A text of a source as it can be stored; "" if it is no text, or has no visible character."""
+    """A text of a source as it can be stored; "" if it is not text, or has no visible character."""
     text = replace_unstorable(value) if isinstance(value, str) else ""
     return "" if text.isspace() else text
 

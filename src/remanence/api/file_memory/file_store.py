@@ -203,7 +203,7 @@ class FileStore:
                 raise InvalidInput(f"Cannot rename {old_path} to {new_path}, which is below it")
             rows = [self._moved_row(file, old, new) for file in found]
             written = self._space().add_many(rows)
-            # Only then are the old ones hidden: if this fails, the files are there twice and not at all lost.
+            # The old ones are hidden last: if this fails, the files exist twice, and none is lost.
             why = f"renamed to {self.root.absolute(new)}"
             self._space().forget_many([file.memory_id for file in found], why=why)
             return [self._file(memory) for memory in written]

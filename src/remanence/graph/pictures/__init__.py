@@ -20,7 +20,7 @@ from remanence.graph.pictures.layout import lay_out
 from remanence.graph.pictures.svg import graph_svg, subgraph_title
 from remanence.graph.pictures.timeline_picture import timeline_svg, timeline_title
 from remanence.schema import format_moment
-from remanence.schema.pictures import NotebookPicture, fill_template, replace_invalid_xml, svg_picture
+from remanence.schema.notebook_pictures import NotebookPicture, fill_template, replace_invalid_xml, svg_picture
 
 if TYPE_CHECKING:
     from remanence.graph.history import HistoryEvent

@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.schema.pictures import replace_invalid_xml
+from remanence.schema.notebook_pictures import replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph
@@ -47,7 +47,7 @@ def to_networkx(subgraph: Subgraph) -> networkx.MultiDiGraph:
 
     graph = networkx.MultiDiGraph()
     graph.add_nodes_from((node.id, node_fields(node)) for node in subgraph.nodes)
-    # Ids are no keys here: a relation that held twice is two edges with one id.
+    # Ids are not keys here: a relation that held twice is two edges with one id.
     graph.add_edges_from((edge.source, edge.target, _edge_fields(edge)) for edge in subgraph.edges)
     return graph
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.language.text import truncate
-from remanence.schema.pictures import LETTER_WIDTH, replace_invalid_xml
+from remanence.schema.notebook_pictures import LETTER_WIDTH, replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph
@@ -30,7 +30,7 @@ _EDGE_LENGTH = 180.0
 _BEND = 52.0
 _GAP = 14.0
 _KAMADA_KAWAI_LIMIT = 150
-"""Up to so many nodes are laid out by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
+"""Up to this many nodes are laid out by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
 _AREA_FACTOR = 5.0
 """How many times the area of all labels a picture has at least."""
 _SEPARATION_ROUNDS = 80

@@ -12,7 +12,7 @@ from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.language.text import pluralize, truncate
 from remanence.schema import Relation, format_moment
-from remanence.schema.pictures import MARGIN, svg_document, text_element, tooltip
+from remanence.schema.notebook_pictures import MARGIN, svg_document, text_element, tooltip
 
 Point: TypeAlias = tuple[float, float]
 _LEGEND_HEIGHT = 40.0

@@ -17,7 +17,7 @@ from remanence.graph.pictures.layout import width_in_letters
 from remanence.graph.pictures.svg import edge_text, opacity
 from remanence.language.text import pluralize, truncate
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
-from remanence.schema.pictures import COLORS, LETTER_WIDTH, MARGIN, svg_document, text_element, tooltip
+from remanence.schema.notebook_pictures import COLORS, LETTER_WIDTH, MARGIN, svg_document, text_element, tooltip
 
 _WIDTH = 760.0
 """The width of the part with the bars."""
@@ -83,7 +83,7 @@ def timeline_svg(
     return svg_document("timeline", title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body)
 
 
-def timeline_title(relations: Sequence[Relation], total: int | None = None) -> str:
+def timeline_title(relations: Sequence[Relation], total: int | None) -> str:
     left_out = 0 if total is None else total - len(relations)
     more = f", the last learned; {left_out:,} more are not shown" if left_out else ""
     return f"A timeline of {pluralize(len(relations), 'relation')}{more}"

@@ -19,7 +19,6 @@ from remanence.language.rules.lexicon import (
     load_pattern,
     word_set,
 )
-from remanence.language.rules.predicate_rules import EVENT_PREDICATES
 from remanence.language.rules.sentence_reading import find_sentence_names
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Memory
@@ -69,7 +68,7 @@ def may_replace(new: Memory, old: Memory) -> bool:
     """
     if _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
         return False
-    if _TODAY.search(new.text) and not _tells_end(new.text):
+    if _TODAY.search(new.text) and not _states_end(new.text):
         return False
     kin, other_kin = _KIN.match(new.text), _KIN.match(old.text)
     if kin and other_kin and kin[2] == other_kin[2] and kin[1] != other_kin[1]:
@@ -78,13 +77,13 @@ def may_replace(new: Memory, old: Memory) -> bool:
 
 
 def is_likely(new: Memory, old: Memory) -> bool:
-    """Whether it speaks of a change, or both are on one topic, so that a reader need not be very sure.
+    """Whether it names a change, or both are on one topic. Then a reader needs less confidence.
 
     >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
     >>> is_likely(Memory("2", "main", "Alice eats olives by the bowl.", observed_by="Alice"), old)
     True
     """
-    return _speaks_of_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
+    return _names_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
@@ -123,7 +122,7 @@ def remainder(new: Memory, old: Memory) -> str | None:
         names = _NAME_JOINT.split(listed["names"])
         ended = [name for name in names if re.search(rf"\b{re.escape(name)}\b", first_clause)]
         left = [name for name in names if name not in ended]
-        if not ended or not left or not _tells_loss(new):
+        if not ended or not left or not _states_loss(new):
             return None
         joined = " and ".join(filter(None, (", ".join(left[:-1]), left[-1])))
         counted = f"{_count_of(len(left))} {_one_of(listed['noun'], len(left))}" if listed["count"] else ""
@@ -136,8 +135,8 @@ def remainder(new: Memory, old: Memory) -> str | None:
     return f"{kept}{place['end']}" if _DOES_SOMETHING.search(kept) and _ONLY_PLACE.search(new.text) else None
 
 
-def _tells_loss(memory: Memory) -> bool:
-    return _tells_end(memory.text) or _GONE.search(memory.text) is not None
+def _states_loss(memory: Memory) -> bool:
+    return _states_end(memory.text) or _GONE.search(memory.text) is not None
 
 
 def _count_of(number: int) -> str:
@@ -156,27 +155,23 @@ def _names_subject(memory: Memory, name: str) -> bool:
     )
 
 
-def _speaks_of_change(memory: Memory) -> bool:
-    """Whether a text tells an end, or a state as it is now. What happened once without an end changes no state."""
-    if _tells_end(memory.text):
+def _names_change(memory: Memory) -> bool:
+    """Whether a text states an end, or a present state. A single event that ends nothing changes no state."""
+    if _states_end(memory.text):
         return True
     return memory.kind != "episode" and _NOW.search(memory.text) is not None
 
 
-def _tells_end(text: str) -> bool:
+def _states_end(text: str) -> bool:
     left = _LEFT.search(text)
     return (left is not None and not LEFT_FOR_THE_DAY.match(text, left.end())) or _END.search(text) is not None
 
 
 def share_topic(one: str, other: str) -> bool:
-    """Whether two texts have the beginning of a word in common that tells a topic, or a tag."""
+    """Whether two texts share a tag, or the beginning of a topic word."""
     if not _topic_words(one).isdisjoint(_topic_words(other)):
         return True
     return not set(tags_of(one)).isdisjoint(tags_of(other))
-
-
-def _makes_state_claims(memory: Memory) -> bool:
-    return any(claim.predicate not in EVENT_PREDICATES for claim in memory.triples)
 
 
 def _subjects_agree(new: Memory, old: Memory) -> bool:
@@ -199,7 +194,7 @@ def _subjects(memory: Memory) -> set[str]:
     speaker = memory.observed_by or SELF
     names = [name for name in find_sentence_names(memory.text, speaker) if name.start < _SUBJECT_CHARS]
     people = [name for name in names if name.kind == "person"]
-    if not people or people[0].start > _SUBJECT_CHARS // 2:  # of a thing the speaker tells what concerns the speaker
+    if not people or people[0].start > _SUBJECT_CHARS // 2:  # a statement about a thing is attributed to the speaker
         things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
         return {*things, normalize_name(speaker)}
     found = {normalize_name(people[0].text)}

@@ -3,7 +3,7 @@
 1. Clauses with subjects of their own: "Ann's a pilot and Bob teaches maths".
 2. Clauses that share the subject of the first one, where they make claims of their own: "Ann lived in Rome, then moved
    to Porto" is "Ann lived in Rome" and "Ann moved to Porto".
-3. Of a sentence that is no fact as a whole, the clauses that may be: "They want me to give a talk but I don't fly".
+3. Of a sentence that is not a fact as a whole, the clauses that may be: "They want me to give a talk but I don't fly".
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ def split_clauses(text: str, speaker: str, *, is_certain: bool) -> list[ParsedSe
 
 
 def main_clauses(text: str, speaker: str) -> list[ParsedSentence]:
-    """The clauses of a sentence that is no fact as a whole, each with its own subject. What depends on a condition is
-    not among them."""
+    """The clauses of a sentence that is not a fact as a whole, each with its own subject.
+
+    What depends on a condition is not among them.
+    """
     if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
         return []
     label = speaker_label(speaker)

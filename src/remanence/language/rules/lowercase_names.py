@@ -1,8 +1,8 @@
 """Names of people in a text without capitals: "had lunch with maria and tom yesterday".
 
-A first name that is no ordinary word is one. One that is also a word ("rose", "bill", "will"), or that is in no list,
-needs evidence: a relative or a title before it, somebody who meets or tells it something, or what only people do
-after it. Texts with capitals are read by these instead (name_rules.py).
+A first name that is not an ordinary word is one. A first name that is also a word ("rose", "bill", "will"), or that is
+in no list, needs evidence: a relative or a title before it, a verb such as "met" or "told" before it, or a verb that
+only people are the subject of after it. Texts with capitals are read by name_rules.py instead.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
 
 @lru_cache(1 << 14)
 def _is_ordinary(word: str) -> bool:
-    """Whether a piece of text between spaces is no name, whatever stands around it."""
+    """Whether a piece of text between spaces is not a name, in any context."""
     lower = word.strip(".,;:!?()").removesuffix("'s").removesuffix("’s")
     return lower not in FIRST_NAMES and (len(lower) < _MIN_UNKNOWN or not lower.isalpha() or is_common_word(lower))
 

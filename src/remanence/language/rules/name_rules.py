@@ -54,7 +54,7 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
 
 
 def _is_lowercase(text: str) -> bool:
-    """Whether a text is written without capitals, so that their absence says nothing. "I" is no evidence."""
+    """Whether a text is written without capitals, so that their absence says nothing. "I" is not evidence."""
     return text[:1].islower()
 
 

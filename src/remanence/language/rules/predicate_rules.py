@@ -40,7 +40,7 @@ OPINION_PREDICATES = word_set("likes loves hates dislikes prefers")
 """Predicates of opinions."""
 
 EVENT_PREDICATES = load_words("event_predicates")
-"""Predicates of what happened once: such a claim stays true whatever happens later."""
+"""Predicates of single events: such a claim stays true."""
 
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
 """The state that follows an event: after moving to Porto, somebody lives there."""

@@ -148,7 +148,7 @@ def _mentions(speaker: str | None, names: list[NameSpan]) -> tuple[Mention, ...]
 def with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
     """The mentions, and the things that claims are about or lead to: "billing-api", "eu-west-1", "launch".
 
-    A relative such as "my sister" is no entity of its own.
+    A relative such as "my sister" is not an entity of its own.
     """
     ends = [triple.subject for triple in triples] + [each.object for each in triples if is_identifier(each.object)]
     known = {normalize_name(mention.name) for mention in mentions} if ends else set()

@@ -18,13 +18,10 @@ from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
 MAX_SENTENCE_CHARS = 600  # a longer sentence is a table or a text without full stops
-_MAX_SMALL_TALK_CHARS = 400  # a longer turn tells something
+_MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
 
 STATUS_PATTERN = load_pattern("status")
 """What somebody is, in one word."""
-
-EVENT_NOUN_PATTERN = load_pattern("event_nouns")
-"""Nouns for what takes place at a certain time."""
 
 TIME_PHRASE_PATTERN = load_pattern("time_phrases")
 """Words for a time that is, or may be, in the future."""
@@ -150,10 +147,10 @@ def is_question(sentence: str) -> bool:
     return "?" in sentence[-4:] or _QUESTION.match(sentence) is not None
 
 
-def tells_something(text: str) -> bool:
-    """Whether a chat turn tells something; one that only asks, requests, greets, thanks or agrees does not.
+def has_statement(text: str) -> bool:
+    """Whether a chat turn states something; one that only asks, requests, greets, thanks or agrees does not.
 
-    >>> tells_something("Hi! What am I allergic to?"), tells_something("I keep kosher, so what can I eat?")
+    >>> has_statement("Hi! What am I allergic to?"), has_statement("I keep kosher, so what can I eat?")
     (False, True)
     """
     if len(text) > _MAX_SMALL_TALK_CHARS:

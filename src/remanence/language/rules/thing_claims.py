@@ -446,7 +446,7 @@ class _SentenceReader:
         return [Triple(subject, predicate, value) for predicate, value in claims], max(stop, at)
 
     def _is_negated(self, at: int) -> bool:
-        """Whether the clause around a word denies something, or tells what is to come."""
+        """Whether the clause around a word denies something, or is about the future."""
         begin = at
         while (
             begin > self.start

@@ -93,7 +93,7 @@ class Subject(NamedTuple):
 
 
 def split_words(text: str, start: int, end: int) -> list[Word]:
-    """The words of a part of the text; an ending full stop is no part of the last one."""
+    """The words of a part of the text; an ending full stop is not part of the last one."""
     words = []
     for found in _WORD.finditer(text, start, end):
         begin, stop = found.span()
@@ -125,7 +125,7 @@ def skip_adverbs(words: Sequence[Word], at: int) -> int:
 
 
 def names_something(phrase: str) -> bool:
-    """Whether a phrase has a name, an identifier or a number, which tells what exactly is meant."""
+    """Whether a phrase is specific: it has a name, an identifier or a number."""
     return any(
         word[0].isupper() or word[0].isdigit() or word[0] in "$€£#" or word in _NUMBERS or is_identifier(word)
         for word in phrase.split()
@@ -181,7 +181,7 @@ def _subject_with_insertion(
 def _subject(
     words: Sequence[Word], begin: int, verb: int, joints: Sequence[int], text: str, *, is_definite: bool
 ) -> Subject | None:
-    """The subject before a verb; adverbs before the verb are no part of it."""
+    """The subject before a verb; adverbs before the verb are not part of it."""
     parts: list[str] = []
     for start, stop in zip([begin, *(joint + 1 for joint in joints)], [*joints, verb], strict=True):
         while stop > start and is_adverb(words[stop - 1].lower):
@@ -249,7 +249,7 @@ def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: 
 
 
 def _disagrees(noun: Word) -> bool:
-    """Whether a noun is surely a plural, to which "stocks" and "books" are no verbs."""
+    """Whether a noun is surely a plural, to which "stocks" and "books" are not verbs."""
     return noun.text.islower() and noun.lower.endswith("s") and not noun.lower.endswith(("ss", "us", "is", "ws", "cs"))
 
 
@@ -327,7 +327,7 @@ def _phrase_end(words: Sequence[Word], begin: int) -> int:
             stop += 2
             continue
         if lower.endswith(("n't", "n’t")):
-            return begin  # "libvips and won't build" is no list
+            return begin  # "libvips and won't build" is not a list
         if stop > begin and lower in ("a", "an", "per") and stop + 1 < len(words) and words[stop + 1].lower in _UNITS:
             stop += 2
         elif lower == "of" and stop > begin:

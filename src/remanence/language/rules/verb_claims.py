@@ -75,7 +75,7 @@ _PLAIN_OBJECT = re.compile(r"[a-z][a-z-]*(?: [a-z-]+){0,2}")
 _ROLE_OF = re.compile(r"(?P<noun>[a-z-]+(?: [a-z-]+)?) of (?:the |our )?(?P<value>.+)")
 _SPACE = re.compile(r"\W+")
 _COMPOUNDING = word_set("in on at to into for with from within")
-"""Prepositions after an object in plain words that tell what is meant: "has offices in Lyon", "drops support for X"."""
+"""Prepositions after an object in plain words that make it specific: "has offices in Lyon", "drops support for X"."""
 _MAX_PREPOSITIONS = 3
 
 
@@ -244,7 +244,7 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
         return [], verb.next
     time = time_at(words, place, statement.text)
     if time is not None:
-        if verb.verb == "be":  # what was on a day is no plan
+        if verb.verb == "be":  # what was on a day is not a plan
             return ([("scheduled_for", time.text)] if verb.predicate == "is" else []), time.next
         is_date = _REPEATED.match(time.text) or verb.verb in ("renew", "reopen")
         return ([(verb.predicate, time.text)], time.next) if is_date else ([], verb.next)

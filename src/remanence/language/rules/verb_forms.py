@@ -67,5 +67,5 @@ def participle_of(word: str) -> str | None:
 
 
 def is_verb_form(word: str) -> bool:
-    """Whether a word is a finite form of a verb that is no noun as well: "went", "confirmed"."""
+    """Whether a word is a finite form of a verb that is not a noun as well: "went", "confirmed"."""
     return word in PAST_FORMS and word not in BASE_FORMS

@@ -265,7 +265,7 @@ class CalendarDateRules(TokenReader):
         return Span.enclosing(Span.enclosing(moment, "week").start + ONE_DAY * weekday, "day")
 
     def weekday_numbered(self, weekday: int, day: int, j: int) -> SpanMatch:
-        """The nearest "Thursday the 14th", in the direction that tense tells."""
+        """The nearest "Thursday the 14th", in the direction of the tense."""
         return next(((span, j) for span in self.days_numbered(day) if span.start.weekday() == weekday), None)
 
     def days_numbered(self, day: int) -> Iterator[Span]:

@@ -20,7 +20,7 @@ _day_first: ContextVar[bool | None] = ContextVar("day_first", default=None)
 
 @contextmanager
 def reading_dates(day_first: bool | None) -> Iterator[None]:
-    """Read dates in this order wherever a text does not tell it; None leaves it to the language of the text."""
+    """Read ambiguous dates in this order; None leaves it to the language of the text."""
     token = _day_first.set(day_first)
     try:
         yield

@@ -31,7 +31,7 @@ from remanence.language.text import split_words, tokens
 _FOLDER = Path(__file__).parent
 _DATEPARSER_CODES = {"no": "nb"}
 _BY_SCRIPT = frozenset(("zh", "ko", "th"))
-"""Languages that are told by their script, and whose words for times stand without spaces around them."""
+"""Languages that are recognized by their script, and whose words for times have no spaces around them."""
 _SCRIPTS_WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _DOTTED_DAY = re.compile(r"\b[0-9]{1,2}\. [a-z]{3}")
@@ -72,7 +72,7 @@ class _Meaning(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """A word or a number of a text; `meaning` is None for a word that is no part of a time."""
+    """A word or a number of a text; `meaning` is None for a word that is not part of a time."""
 
     start: int
     end: int
@@ -106,7 +106,7 @@ def translate_in_any_language(text: str) -> list[TranslatedTime]:
     []
     """
     words = plain_words(text)
-    if _telling_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
+    if _evidence_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
         # As nearly all texts in English.
         found = translate_times(text, words, may_have_anchor=False)
         if found or SHARED_ANCHORS.isdisjoint(words) or not _DOTTED_DAY.search(text):
@@ -143,7 +143,7 @@ def _language_with_times(text: str) -> str | None:
     near = next((group for group in _NEAR_LANGUAGES if told in group), (told,))
     is_sure = told != ENGLISH and count_function_words(words, language_of(text)) > 0
     likely = [code for code in counts if not is_sure or code in near]
-    best = max(likely, key=counts.__getitem__, default=told)  # of several, the one that more people speak
+    best = max(likely, key=counts.__getitem__, default=told)  # of several, the one with the most speakers
     return None if best in LANGUAGES_WITH_PATTERNS or best not in _codes() else best
 
 
@@ -243,7 +243,7 @@ def _numbered(numbers: Mapping[str, str], language: _Language) -> str | None:
 
 
 def _end_of_run(text: str, found: Sequence[_Token], i: int) -> int:
-    """Where the words of a time that stand together from `i` on end."""
+    """Where the adjacent words of a time that begin at `i` end."""
     j = i + 1
     while j < len(found) and found[j].meaning is not None and _GAP.fullmatch(text, found[j - 1].end, found[j].start):
         j += 1
@@ -409,7 +409,7 @@ def _supplements() -> Mapping[str, Mapping[str, Sequence[str]]]:
 
 
 @lru_cache(1)
-def _telling_words() -> frozenset[str]:
+def _evidence_words() -> frozenset[str]:
     """The words that are a part of a time in another language, and no words of English."""
     return ANCHORS.union(_time_words())
 
@@ -421,7 +421,7 @@ def _codes() -> frozenset[str]:
 
 @lru_cache(1)
 def _time_words() -> Mapping[str, tuple[str, ...]]:
-    """For each word that names a time in another language, the languages, those that more people speak first."""
+    """For each word that names a time in another language, the languages, those with the most speakers first."""
     found: dict[str, tuple[str, ...]] = {}
     for line in (_FOLDER / "time_words.txt").read_text("utf-8").splitlines():
         code, *words = line.split()

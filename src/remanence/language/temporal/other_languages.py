@@ -22,7 +22,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _SHORTEST_ANCHOR = 3
 _LONGEST_OPENER = 24
-_REACH = 200  # characters on either side that may tell the tense
+_REACH = 200  # characters on either side in which the tense is looked for
 _OPENERS = ("since", "until", "starting")
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " "))
@@ -30,8 +30,8 @@ _ASCII_PUNCTUATION = bytes(ord(" ") if byte in _PUNCTUATION else byte for byte i
 
 
 class TranslatedTime(NamedTuple):
-    """A time in another language: where it stands, its English words, and whether its sentence is in the past (None if
-    nothing tells)."""
+    """A time in another language: its position, its English words, and whether its sentence is in the past (None if
+    that is unknown)."""
 
     start: int
     end: int
@@ -229,7 +229,7 @@ def _forms(entries: Iterable[str]) -> dict[str, str]:
 _LANGUAGES = _read_languages()
 LANGUAGES_WITH_PATTERNS = frozenset(_LANGUAGES)
 _ALL_ANCHORS = frozenset[str]().union(*(language.anchors for language in _LANGUAGES.values()))
-# A word such as "april" or "week" may be English: another word has to tell.
+# A word such as "april" or "week" may be English: another word has to show the language.
 SHARED_ANCHORS = _ALL_ANCHORS & vocab.TIME_NOUNS
 ANCHORS = _ALL_ANCHORS - SHARED_ANCHORS
 _FOREIGN_WORDS = frozenset[str]().union(*(language.common for language in _LANGUAGES.values())) - _ENGLISH

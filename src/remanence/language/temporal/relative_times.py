@@ -84,7 +84,7 @@ class RelativeTimeRules(CalendarDateRules):
         return None
 
     def neighbour_unit(self, word: str, step: int, j: int) -> SpanMatch:
-        """As in "last week" (a calendar week) and "the past week" (up to now); "the last minute" is no time."""
+        """As in "last week" (a calendar week) and "the past week" (up to now); "the last minute" is not a time."""
         unit = vocab.UNITS[self.word(j)]
         if unit in ("second", "minute", "day") or (unit == "hour" and step == 0) or self.word(j).endswith("s"):
             return None
@@ -348,7 +348,7 @@ class RelativeTimeRules(CalendarDateRules):
         if self.word(k) not in ("of", "in") or unit in vocab.SMALL_UNITS:
             return None
         if k == j and (last or self.word(k) == "in" or self.word(k + 1) not in ("this", "last", "next", "the")):
-            return None  # "20th of next month" needs no "day", but "first in line" is no time
+            return None  # "20th of next month" needs no "day", but "first in line" is not a time
         return self.part_of(k + 1, lambda span: _nth(span, number, size, unit or "day", weekday))
 
 

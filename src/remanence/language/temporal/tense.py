@@ -1,4 +1,5 @@
-"""Whether a time without a year lies ahead or behind: the verb next to it tells, "we met in May", "we meet in May"."""
+"""Whether a time without a year is in the future or in the past, by the verb next to it: "we met in May", "we meet in
+May"."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from remanence.language.temporal.time_lexer import Token
 
 _Cue: TypeAlias = Literal["past", "present", "future"]
 Recurrence: TypeAlias = Literal["year", "week"]
-_REACH = 30  # tokens on either side that may tell the tense
+_REACH = 30  # tokens on either side in which the tense is looked for
 _SENTENCE_ENDS = frozenset(".!?;:\n")
 _CLAUSE_ENDS = frozenset(", ( ) — – and but so because while which who that when if although though where".split())
 _PRONOUNS = frozenset("i we you they".split())
@@ -22,7 +23,7 @@ _PARTICIPLE_ENDINGS = ("ed", "en")
 
 
 class Direction(NamedTuple):
-    """Where a time lies. `is_certain` is False if no verb tells."""
+    """Whether a time is in the future or in the past. `is_certain` is False if no verb shows it."""
 
     lies_ahead: bool | None
     is_certain: bool

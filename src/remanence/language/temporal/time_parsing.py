@@ -62,7 +62,7 @@ def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
     """Every time at which a text says that something happens, happened or begins to hold. Never raises.
 
     Unlike a question, a statement speaks of the future as well: tense decides where a time without a year lies. What
-    comes again every year or week is no time.
+    comes again every year or week is not a time.
 
     >>> now = datetime(2026, 6, 20)
     >>> for text in ("We met in May.", "We will meet in May.", "As of today I'm vegan.", "We always meet in May."):

@@ -20,7 +20,7 @@ PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less",
 # In a statement, these too.
 _LASTING_FIRST_WORDS = {"as", "effective", "just"} | {name.split()[0] for name in vocab.NOW_WORDS}
 STATEMENT_START_WORDS = PHRASE_START_WORDS | _LASTING_FIRST_WORDS
-# The words "in", "a" and "an" rarely begin a phrase: the word after them, or a number, tells.
+# The words "in", "a" and "an" rarely begin a phrase: the word after them, or a number, decides.
 _AFTER_ARTICLE = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
 _FOLLOWERS = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_ARTICLE, "an": _AFTER_ARTICLE}
 _MICROSECOND = timedelta(microseconds=1)
@@ -193,7 +193,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             span, j = self.in_stated_year(*found)
             return self.with_clock(span, j) if span.granularity in ("day", "part") else (span, j)
         except (ValueError, OverflowError):
-            return None  # a date that does not exist or lies outside the calendar is no time
+            return None  # a date that does not exist or lies outside the calendar is not a time
 
     def in_stated_year(self, span: Span, j: int) -> tuple[Span, int]:
         """As in "May last year", "Thanksgiving of next year"."""

@@ -69,7 +69,7 @@ class TokenReader:
         return self._direction[1]
 
     def in_open_year(self, make: Callable[[int], Span]) -> Span:
-        """The latest span that has started or the next that has not ended, as tense tells; `make` gives that of a year.
+        """The latest span that has started or the next that has not ended, by the tense; `make` gives that of a year.
 
         29 February may be eight years away. Where nothing tells, the nearer one.
         """

@@ -84,7 +84,7 @@ class CheckedEmbedder:
             rows = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
             shown = f"{truncate(repr(answer), 80)} ({type(answer).__name__})"
-            raise self._broken(f"gave {shown}, which is no array of numbers") from error
+            raise self._broken(f"gave {shown}, which is not an array of numbers") from error
         if rows.ndim != 2:
             raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
         if len(rows) != count:

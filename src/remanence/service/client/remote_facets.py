@@ -25,6 +25,8 @@ from remanence.service import requests as ask
 from remanence.service.client.arguments import alias_to_json, id_of, make_request, several
 from remanence.service.cursors import make_cursor
 from remanence.service.files import FileAnswer
+from remanence.service.graph_answers import RevisionAnswer
+from remanence.service.operation import AnswerT, Operation
 from remanence.state.journal import JobState, Status
 from remanence.write.jobs import Job
 
@@ -45,10 +47,10 @@ class RemoteFacet(Facet):
     def _engine(self) -> Any:
         return self._view._engine  # raises an error: what is not written here cannot be done over a connection
 
-    def _read(self, operation: Any, /, **arguments: Any) -> Any:
+    def _read(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         return self._view._read(operation, **arguments)
 
-    def _send(self, operation: Any, /, **arguments: Any) -> Any:
+    def _send(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         request = make_request(operation.request, **arguments)
         return self._view._connection.call(operation, self._space, request)
 
@@ -72,10 +74,7 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
     def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
         first = (inputs.positive_int(page, "page") - 1) * page_size
         cursor = make_cursor("entities", first) if first else None
-        found: Page = self._read(operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(
-            page, page_size
-        )
-        return found
+        return self._read(operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(page, page_size)
 
     def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
         return tuple(each.to_candidate() for each in self._read(operations.propose, name=name, limit=limit).items)
@@ -89,8 +88,7 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     ) -> Registration:
         given = [alias_to_json(each) for each in several(aliases)]
         answer = self._send(operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
-        made: Registration = answer.to_registration()
-        return made
+        return answer.to_registration()
 
     def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
         return self._revise_by(operations.rename, entity=entity, name=name, observed_by=observed_by)
@@ -108,9 +106,8 @@ class RemoteEntities(RemoteEntitiesView, Entities):
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
         return self._revise_by(operations.undo_revision, position=position, why=why, observed_by=observed_by)
 
-    def _revise_by(self, operation: Any, **arguments: Any) -> Revision:
-        made: Revision = self._send(operation, **arguments).to_revision()
-        return made
+    def _revise_by(self, operation: Operation[Any, RevisionAnswer], **arguments: Any) -> Revision:
+        return self._send(operation, **arguments).to_revision()
 
 
 class RemoteJob(Job):
@@ -179,8 +176,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
-        found: Recall = self._read(operations.replay, receipt=given, vector=vector).to_recall()
-        return found
+        return self._read(operations.replay, receipt=given, vector=vector).to_recall()
 
     def exposures(self, id: str | Memory) -> list[Exposure]:
         items = self._read(operations.exposures, id=id_of(id)).items
@@ -233,12 +229,10 @@ class RemoteAudit(RemoteAuditView, Audit):
         return receipt
 
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
-        found: Quarantine = self._send(operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
-        return found
+        return self._send(operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
 
     def release(self, id: str, why: str | None = None) -> Quarantine:
-        found: Quarantine = self._send(operations.release, id=id, why=why).to_quarantine()
-        return found
+        return self._send(operations.release, id=id, why=why).to_quarantine()
 
     def quarantines(self) -> list[Quarantine]:
         return [each.to_quarantine() for each in self._send(operations.quarantines).items]
@@ -256,23 +250,20 @@ class RemoteAdminView(RemoteFacet, AdminView):
         return self._read(operations.stats).to_stats()
 
     def _tree(self) -> list[str]:
-        found: list[str] = self._send(operations.spaces_below).spaces
-        return found
+        return self._send(operations.spaces_below).spaces
 
 
 class RemoteAdmin(RemoteAdminView, Admin):
     """Maintenance of a remote space. Files are those of this machine."""
 
     def check(self) -> dict[str, str]:
-        found: dict[str, str] = self._send(operations.check).differences
-        return found
+        return self._send(operations.check).differences
 
     def compact(self, *, progress: Any = False) -> Any:
         return self._send(operations.compact)
 
     def rebuild_collection(self) -> str:
-        made: str = self._send(operations.rebuild_collection).collection
-        return made
+        return self._send(operations.rebuild_collection).collection
 
     def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
         return [each.to_memory() for each in self._send(operations.reextract, id=id, now=now).items]

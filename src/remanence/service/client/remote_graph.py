@@ -30,12 +30,10 @@ class RemoteGraphView(RemoteFacet, GraphView):
         limit: int = 100,
     ) -> Subgraph:
         given = {"start": start, "relations": several(relations), "depth": depth, "at": at}
-        found: Subgraph = self._read(operations.query, direction=direction, limit=limit, **given).to_subgraph()
-        return found
+        return self._read(operations.query, direction=direction, limit=limit, **given).to_subgraph()
 
     def path(self, a: Any, b: Any, depth: int = 6, at: Any = None) -> Path | None:
-        found: Path | None = self._read(operations.path, a=a, b=b, depth=depth, at=at).to_path()
-        return found
+        return self._read(operations.path, a=a, b=b, depth=depth, at=at).to_path()
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> Relations:
         items = self._read(operations.when, subject=subject, predicate=predicate, object=object).items
@@ -46,8 +44,7 @@ class RemoteGraphView(RemoteFacet, GraphView):
         return [(each.memory.to_memory(), each.disagreement.to_disagreement()) for each in items]
 
     def map(self, *, limit: int = 5_000) -> EntityMap:
-        found: EntityMap = self._read(operations.entity_map, limit=limit)
-        return found
+        return self._read(operations.entity_map, limit=limit)
 
     def join(self, left: Any, how: str, right: Any) -> list[OverlapPeriod]:
         items = self._read(operations.join, left=left, how=how, right=right).items
@@ -65,13 +62,11 @@ class RemoteGraphView(RemoteFacet, GraphView):
         return Timeline(event.to_event() for event in self._read(operations.timeline, **given).items)
 
     def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> GraphPage:
-        found: GraphPage = self._read(operations.read_graph, status=status, page=page, page_size=page_size).to_page()
-        return found
+        return self._read(operations.read_graph, status=status, page=page, page_size=page_size).to_page()
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": several(relations), "depth": depth, "at": at, "limit": limit}
-        found: Subgraph = self._read(operations.graph, **given).to_subgraph()
-        return found
+        return self._read(operations.graph, **given).to_subgraph()
 
     def _relations_of(self, node: Any) -> list[Relation]:
         return [each.to_relation() for each in self._read(operations.list_relations, node=node, limit=10_000).items]
@@ -86,15 +81,13 @@ class RemoteGraph(RemoteGraphView, Graph):
     def relate(self, subject: Any, predicate: str, object: Any, *, evidence: Any = (), **details: Any) -> Relation:
         several_ids = [evidence] if isinstance(evidence, str | Memory) else evidence
         given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
-        made: Relation = self._send(operations.relate, **given, **details).to_relation()
-        return made
+        return self._send(operations.relate, **given, **details).to_relation()
 
     def link(self, a: Any, kind: Any, b: Any = None, **details: Any) -> Link:
         if b is None and isinstance(kind, str) and kind in LINK_KINDS:
             raise InvalidInput(f"link({a!r}, {kind!r}) names one memory. Give the other one too.")
         kind, b = ("related_to", kind) if b is None else (kind, b)
-        made: Link = self._send(operations.link, a=a, kind=kind, b=b, **details).to_link()
-        return made
+        return self._send(operations.link, a=a, kind=kind, b=b, **details).to_link()
 
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
         self._send(operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)

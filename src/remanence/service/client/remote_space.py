@@ -8,7 +8,8 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 from remanence.admin.overview import MemoryBatch
-from remanence.api.space import Space, VerificationReport, part_of_name
+from remanence.api.space import Space
+from remanence.api.space_names import child_name
 from remanence.api.view import View
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
@@ -16,11 +17,11 @@ from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile
 from remanence.read.recall_tables import Memories
-from remanence.schema import Entity, ErasureCertificate, Memory
+from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service import operations
 from remanence.service import requests as ask
 from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
-from remanence.service.client.connection import Connection
+from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
     RemoteAdminView,
@@ -33,6 +34,8 @@ from remanence.service.client.remote_facets import (
 )
 from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
 from remanence.service.client.remote_upkeep import RemoteUpkeep
+from remanence.service.memory_operations import MemoriesAnswer
+from remanence.service.operation import AnswerT, Operation
 from remanence.service.spaces import to_segment
 from remanence.write import validate
 
@@ -77,7 +80,7 @@ class RemoteReads(View):
     def _as_of(self) -> str | None:
         return None if self._moment is None else self._moment.isoformat()
 
-    def _read(self, operation: Any, /, **arguments: Any) -> Any:
+    def _read(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         request = make_request(operation.request, as_of=self._as_of, **arguments)
         return self._connection.call(operation, self.name, request)
 
@@ -95,8 +98,7 @@ class RemoteReads(View):
         answer = self._read(
             operations.recall, query=query, include=several(include), weights=_numbers(weights), **options
         )
-        found: Recall = answer.to_recall()
-        return found
+        return answer.to_recall()
 
     @like(View.get)
     def get(self, id: str | Memory) -> Memory | None:
@@ -115,8 +117,7 @@ class RemoteReads(View):
 
     @like(View.get_many)
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        batch: MemoryBatch = self._read(operations.get_many, ids=ids_of(ids)).to_batch()
-        return batch
+        return self._read(operations.get_many, ids=ids_of(ids)).to_batch()
 
     @like(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
@@ -139,13 +140,11 @@ class RemoteReads(View):
 
     @like(View.count)
     def count(self) -> int:
-        found: int = self._read(operations.count).count
-        return found
+        return self._read(operations.count).count
 
     @like(View.profile)
     def profile(self, *, max_tokens: int = 400) -> Profile:
-        found: Profile = self._read(operations.profile, max_tokens=max_tokens).to_profile()
-        return found
+        return self._read(operations.profile, max_tokens=max_tokens).to_profile()
 
     @like(View.history)
     def history(self, node: str | Memory | Entity) -> Timeline:
@@ -186,13 +185,12 @@ class RemoteSpace(RemoteReads, Space):
         self._set_up(connection, name, None)
         self._root = root
 
-    def _write(self, operation: Any, /, **arguments: Any) -> Any:
+    def _write(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
 
     @like(Space.add)
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        memory: Memory = self._write(operations.add, text=text, tags=several(tags), **fields).to_memory()
-        return memory
+        return self._write(operations.add, text=text, tags=several(tags), **fields).to_memory()
 
     @like(Space.add_many)
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
@@ -255,8 +253,7 @@ class RemoteSpace(RemoteReads, Space):
 
     @like(Space.forget_many)
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None) -> int:
-        found: int = self._write(operations.forget_many, ids=ids_of(ids), why=why).count
-        return found
+        return self._write(operations.forget_many, ids=ids_of(ids), why=why).count
 
     @like(Space.unforget)
     def unforget(self, id: str | Memory) -> None:
@@ -264,36 +261,31 @@ class RemoteSpace(RemoteReads, Space):
 
     @like(Space.erase)
     def erase(self, id: str | Memory) -> ErasureCertificate:
-        return _certificate(self._write(operations.erase, id=id_of(id)))
+        return self._write(operations.erase, id=id_of(id)).to_certificate()
 
     @like(Space.erase_many)
     def erase_many(self, ids: Iterable[str | Memory]) -> ErasureCertificate:
-        return _certificate(self._write(operations.erase_many, ids=ids_of(ids)))
+        return self._write(operations.erase_many, ids=ids_of(ids)).to_certificate()
 
     @like(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
-        return _certificate(self._write(operations.erase_space))
+        return self._write(operations.erase_space).to_certificate()
 
     @like(Space.touch)
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
-        report: TouchReport = self._write(operations.touch, id=id_of(id), boost=boost)
-        return report
+        return self._write(operations.touch, id=id_of(id), boost=boost)
 
     @like(Space.child)
     def child(self, *path: str) -> Space:
-        if not path:
-            raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
-        return RemoteSpace(self._connection, "/".join([self.name, *(part_of_name(part) for part in path)]))
+        return RemoteSpace(self._connection, child_name(self.name, path))
 
     @like(Space.spaces)
     def spaces(self) -> list[str]:
-        found: list[str] = self._write(operations.spaces_below).spaces
-        return found
+        return self._write(operations.spaces_below).spaces
 
     @like(Space.verify)
     def verify(self) -> VerificationReport:
-        report: VerificationReport = self._write(operations.verify)
-        return report
+        return self._write(operations.verify)
 
     @like(Space.rebuild)
     def rebuild(self, *, progress: bool | Progress = False) -> None:
@@ -379,10 +371,5 @@ def _numbers(weights: Any) -> Any:
     return None if weights is None else dict(weights)
 
 
-def _memories(answer: Any) -> list[Memory]:
+def _memories(answer: MemoriesAnswer) -> list[Memory]:
     return [memory.to_memory() for memory in answer.items]
-
-
-def _certificate(answer: Any) -> ErasureCertificate:
-    certificate: ErasureCertificate = answer.to_certificate()
-    return certificate

@@ -12,11 +12,11 @@ from remanence.schema import Memory
 from remanence.service import operations
 from remanence.service.client.arguments import ids_of, several
 from remanence.service.client.remote_facets import RemoteFacet
-from remanence.service.upkeep_answers import ClusterAnswer, TableAnswer
+from remanence.service.upkeep_answers import TableAnswer
 from remanence.upkeep.decay import DecayReport, TouchReport
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
-from remanence.upkeep.runs import Run, UndoReport
+from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, ResultTable
 
@@ -71,8 +71,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return list(items)
 
     def decay(self, *, progress: Any = False) -> DecayReport:
-        report: DecayReport = self._send(operations.at_risk).to_report()
-        return report
+        return self._send(operations.at_risk).to_report()
 
     def clusters(
         self,
@@ -84,8 +83,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     ) -> Any:
         """Groups of memories that say nearly the same, as the server lists them."""
         asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
-        found: list[ClusterAnswer] = self._send(operations.clusters, **asked).items
-        return found
+        return self._send(operations.clusters, **asked).items
 
     def runs(self) -> list[Run]:
         return [each.to_run() for each in self._send(operations.runs).items]
@@ -128,13 +126,11 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         run_id = run_id_of(run)
         if run_id is None:
             return None
-        report: UndoReport = self._send(operations.undo, run=run_id)
-        return report
+        return self._send(operations.undo, run=run_id)
 
     def restore(self, what: Any) -> int:
         ids = what.hidden if isinstance(what, Run) else what.memories if isinstance(what, RemotePlan) else ids_of(what)
-        count: int = self._send(operations.restore, ids=ids).count
-        return count
+        return self._send(operations.restore, ids=ids).count
 
     def _settled(self, dry_run: bool, **options: Any) -> RemotePlan:
         found = self._send(operations.preview, settings=self._changes or None, **options)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from remanence.ports import VectorStore
     from remanence.signals.stores.collection import Collection
-    from remanence.signals.stores.settings import QdrantSettings
+    from remanence.signals.stores.qdrant_settings import QdrantSettings
 
 
 class LocalStores:
@@ -52,8 +52,8 @@ class SharedStores:
     def __init__(
         self, qdrant: Any, ledger: Callable[[], str], api_key: str | None = None, settings: QdrantSettings | None = None
     ) -> None:
-        from remanence.signals.stores.connection import QdrantServer
-        from remanence.signals.stores.settings import DEFAULT_SETTINGS
+        from remanence.signals.stores.qdrant_connection import QdrantServer
+        from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS
 
         self._settings = settings or DEFAULT_SETTINGS
         self._server = QdrantServer(qdrant, api_key, self._settings.timeout)

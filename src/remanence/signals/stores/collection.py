@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from remanence.errors import ProjectionStale
-from remanence.signals.stores.connection import CollectionMissing, QdrantServer
-from remanence.signals.stores.settings import DEFAULT_SETTINGS, QdrantSettings
+from remanence.signals.stores.qdrant_connection import CollectionMissing, QdrantServer
+from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS, QdrantSettings
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

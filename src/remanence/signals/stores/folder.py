@@ -140,7 +140,7 @@ class FolderStore:
             self._move(len(self._recent))
 
     def _move(self, count: int) -> None:
-        """Move this many points to the engine, if it is time to."""
+        """Move this many points to the engine, if that is due."""
         limit = ENGINE_FROM // self._dimension if self._shard is None else _MOVE_AFTER
         if not self._moving and len(self._recent) < limit:
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from remanence.errors import InvalidInput, ProjectionUnreachable, RemanenceError
-from remanence.signals.stores.settings import DEFAULT_SETTINGS
+from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

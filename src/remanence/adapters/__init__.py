@@ -4,9 +4,9 @@ An adapter imports the public names of `remanence` and this module, and nothing 
 
 lazy_getattr                          load the names of a package when they are first used
 log_and_continue                      log a failure of memory instead of raising it
-recall_for_prompt, prompt_budget      what of a space reaches the prompt for a chat message
+recall_for_prompt, prompt_budget      recall for the prompt of a chat message
 check_keep, is_kept                   which turns are stored
-reinforce, quoted_hits                count as used the memories that an answer took words from
+reinforce, quoted_hits                record as used the memories whose words an answer contains
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
 check_max_tokens, TokenCounter        token budgets
 estimate_tokens                       about how many tokens a text has
@@ -15,9 +15,9 @@ NamedEmbedder                         an embedding model of a framework, with a 
 storable_text, placeholder_text       the text under which a chat message is stored
 normalize_text                        a text without case and spacing, to find repetitions
 MAX_TEXT_LENGTH                       how much of a message is remembered
-warn_of_long_texts                    say that a message was longer
+warn_of_long_texts                    log that a message was cut off
 in_thread                             an async variant of a method
-require_view, require_space           refuse what is no space, and to write to a view of the past
+require_view, require_space           check that an argument is a space, not a view of the past
 document_row, stored_document         documents and nodes of a framework as memories, and back
 find_documents                        documents by their ids
 remember_text, update_memory          what the tools `remember` and `update` do
@@ -27,17 +27,18 @@ embed_texts, embed_query              the vectors of a space's own embedder
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from contextlib import contextmanager
+from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from remanence.adapters.chat_sessions import ChatSession, check_rename, check_session_id, check_ttl
+from remanence.adapters.message_text import MAX_TEXT_LENGTH, placeholder_text, storable_text, warn_of_long_texts
+from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.api.for_prompt import (
     Keep,
     PromptMemories,
@@ -50,9 +51,9 @@ from remanence.api.for_prompt import (
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, estimate_tokens, is_frame, shorten_frame, strip_frames
-from remanence.language.text import normalize_text, replace_unstorable
+from remanence.language.text import normalize_text
 from remanence.read.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD, ErasureCertificate
+from remanence.schema import ErasureCertificate
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -104,11 +105,6 @@ __all__ = [
     "update_memory",
     "warn_of_long_texts",
 ]
-
-MAX_TEXT_LENGTH = 2_000_000
-"""The most characters that a memory has; adapters remember this much of a longer message."""
-_MAX_SOURCE_LENGTH = 512
-_MAX_IDENTITY_LENGTH = 480
 
 
 def lazy_getattr(
@@ -171,7 +167,7 @@ def log_and_continue(log: Logger, action: str) -> Iterator[None]:
 
 
 def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str], answer: str) -> None:
-    """Count as used the memories that an answer took words from (`Space.upkeep.observe_usage`).
+    """Record as used the memories whose words an answer contains (`Space.upkeep.observe_usage`).
 
     Memories that were forgotten in the meantime are left out.
 
@@ -197,64 +193,8 @@ def check_max_tokens(max_tokens: object) -> int | None:
     raise InvalidInput(f"max_tokens={max_tokens!r} is neither None nor a whole number from 0 on.")
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSession:
-    """A chat session in a list: its name, how many messages it has, when the first and the last were added, and when
-    it expires."""
-
-    name: str
-    messages: int
-    began: datetime
-    last: datetime
-    expires_at: datetime | None = None
-
-
-def check_rename(name: str, new_name: str, known: Collection[str]) -> None:
-    """Check that a chat session can be renamed, given the names of all sessions.
-
-    Raises:
-        NotFound: There is no session with this name.
-        InvalidInput: There is one with the new name already.
-    """
-    if name not in known:
-        raise NotFound(f"there is no chat session {name!r}. `sessions()` lists those that have messages.")
-    if new_name in known:
-        raise InvalidInput(f"there is a chat session {new_name!r} already, and two cannot be one. Choose another name.")
-
-
-def check_session_id(name: object, argument: str = "session_id") -> str:
-    """Return the name of a session if it is valid: a text that is not blank.
-
-    Raises:
-        InvalidInput: It is anything else.
-    """
-    if isinstance(name, str) and name.strip():
-        return name
-    raise InvalidInput(f"{argument}={name!r} is no name of a session. Give a text with a visible character.")
-
-
-def check_ttl(ttl: object) -> timedelta | None:
-    """Return a time to live if it is valid: a timedelta or a number of seconds, above 0; or None for no limit.
-
-    Raises:
-        InvalidInput: It is anything else.
-
-    Example:
-        >>> check_ttl(3600)
-        datetime.timedelta(seconds=3600)
-    """
-    if ttl is None:
-        return None
-    if isinstance(ttl, int | float) and not isinstance(ttl, bool):
-        with suppress(OverflowError, ValueError):
-            ttl = timedelta(seconds=ttl)
-    if isinstance(ttl, timedelta) and ttl > timedelta(0):
-        return ttl
-    raise InvalidInput(f"ttl={ttl!r} is neither a timedelta nor a number of seconds above 0. Give for example 86_400.")
-
-
 def now_of(view: View) -> datetime:
-    """Return the present moment of a space, by its clock; of a view of the past, the moment it is of."""
+    """Return the present moment of a space by its clock, or the moment of a view of the past."""
     return view._now()
 
 
@@ -279,7 +219,7 @@ def require_view(given: object, argument: str = "space") -> View:
     )
 
 
-def require_space(view: object, argument: str = "space") -> Space:
+def require_space(view: object) -> Space:
     """Return a view as a space that can be written to.
 
     Raises:
@@ -289,7 +229,7 @@ def require_space(view: object, argument: str = "space") -> Space:
 
     if isinstance(view, Space):
         return view
-    require_view(view, argument)
+    require_view(view)
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
 
 
@@ -324,7 +264,7 @@ def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Me
 
 
 def tool_name(prefix: object, name: str) -> str:
-    """Return the name of a tool, with a prefix that tells the tools of two spaces apart.
+    """Return the name of a tool, with a prefix that distinguishes the tools of two spaces.
 
     Raises:
         InvalidInput: The prefix cannot be part of the name of a tool.
@@ -338,83 +278,6 @@ def tool_name(prefix: object, name: str) -> str:
     return prefix + name
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """A document or node as it was added.
-
-    `metadata` are the user's own, and `details` what the framework stores besides.
-    """
-
-    id: str
-    text: str
-    metadata: dict[str, Any]
-    details: dict[str, Any]
-
-
-def document_row(
-    document_id: str,
-    text: str,
-    metadata: Mapping[str, Any],
-    *,
-    source: str | None = None,
-    details: Mapping[str, Any] | None = None,
-    per_source: bool = False,
-) -> dict[str, Any]:
-    """Return a document or node of a framework as a row for `add_many`.
-
-    The id is its identity: the same id again is a new version, and the same text under two ids is two memories. The
-    metadata are the `meta` of the memory, so that `recall(meta=...)` can filter by them.
-
-    Args:
-        document_id: The user's id.
-        text: The text. One without a visible character is stored as "[no text]".
-        metadata: The user's metadata. Times, ids, paths and the like become text.
-        source: The document that this is a piece of. One of more than 512 characters is left out.
-        details: What the framework needs to restore it.
-        per_source: Whether the same id in another source is another memory.
-
-    Raises:
-        InvalidInput: The metadata cannot be written as JSON.
-
-    Example:
-        >>> row = document_row("d1", "Porto has six bridges.", {"page": 3}, source="porto.pdf")
-        >>> row["key"], row["source"], row["meta"]["page"]
-        ('document:d1', 'porto.pdf', 3)
-    """
-    if DOCUMENT_FIELD in metadata:
-        raise InvalidInput(
-            f"the metadata of document {document_id!r} have a field {DOCUMENT_FIELD!r}, which is reserved. Rename it."
-        )
-    ours: dict[str, Any] = {"id": document_id}
-    if details:
-        ours["details"] = _as_json(details, document_id)
-    stored = storable_text(text)
-    if not stored.strip():
-        ours["text"], stored = stored, placeholder_text([], [])
-    key = _document_key(f"{document_id}@{source}" if per_source and source else document_id)
-    row = {"text": stored, "key": key, "meta": {**_as_json(metadata, document_id), DOCUMENT_FIELD: ours}}
-    usable = source is not None and source.strip() and len(source) <= _MAX_SOURCE_LENGTH
-    return row | ({"source": source} if usable else {})
-
-
-def stored_document(memory: Memory) -> StoredDocument | None:
-    """Return the document or node that a memory is, or None if it is no document."""
-    ours = memory.meta.get(DOCUMENT_FIELD)
-    if not isinstance(ours, dict) or not isinstance(ours.get("id"), str):
-        return None
-    metadata = {name: value for name, value in memory.meta.items() if name != DOCUMENT_FIELD}
-    return StoredDocument(ours["id"], ours.get("text", memory.text), metadata, ours.get("details", {}))
-
-
-def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
-    """Return the memories of the documents with these ids, in this order; those that do not exist are left out.
-
-    An id may also be that of a memory which is no document. Documents stored with `per_source` are not found.
-    """
-    found = (view.find(_document_key(each)) or view.get(each) for each in dict.fromkeys(ids))
-    return [memory for memory in found if memory is not None]
-
-
 def embed_texts(view: View, texts: Sequence[str]) -> list[list[float]]:
     """Return the vectors of these texts, by the embedder of the space."""
     return view._embed(texts) if texts else []
@@ -423,34 +286,6 @@ def embed_texts(view: View, texts: Sequence[str]) -> list[list[float]]:
 def embed_query(view: View, text: str) -> list[float]:
     """Return the vector of a question, by the embedder of the space."""
     return view._embed([text], query=True)[0]
-
-
-def _document_key(identity: str) -> str:
-    """The key of the memory that a document is; short, as the ids of others may be long."""
-    if len(identity) > _MAX_IDENTITY_LENGTH:
-        identity = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
-    return f"document:{identity}"
-
-
-def _as_json(value: Mapping[str, Any], document_id: str) -> dict[str, Any]:
-    """A mapping with text in place of times, ids and paths."""
-    from pydantic_core import PydanticSerializationError, to_jsonable_python
-
-    try:
-        written: dict[str, Any] = to_jsonable_python(dict(value), fallback=_plain_number)
-    except (PydanticSerializationError, ValueError) as error:
-        raise InvalidInput(
-            f"the metadata of document {document_id!r} cannot be written as JSON: {error}. Use only text, numbers, "
-            "times, lists and dicts."
-        ) from None
-    return written
-
-
-def _plain_number(value: Any) -> Any:
-    """A number of numpy as one of Python."""
-    if callable(getattr(value, "item", None)) and getattr(value, "ndim", None) == 0:
-        return value.item()
-    raise ValueError(f"{value!r} is of type {type(value).__name__}")
 
 
 class ChangeFollower:
@@ -503,36 +338,3 @@ class NamedEmbedder:
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question."""
         return self._embed_query(text)
-
-
-def storable_text(text: str, *, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
-    """Replace the characters that a ledger cannot store: NUL, and half of a surrogate pair."""
-    return replace_unstorable(text, replacement)
-
-
-def warn_of_long_texts(log: Logger, texts: Iterable[str]) -> None:
-    """Log a warning for each text that an adapter has cut off at `MAX_TEXT_LENGTH` characters.
-
-    Call it where turns are stored, which is done once for each.
-    """
-    for text in texts:
-        if len(text) >= MAX_TEXT_LENGTH:
-            log.warning("a message is too long: its first %s characters are remembered", f"{MAX_TEXT_LENGTH:,}")
-
-
-def placeholder_text(calls: Sequence[tuple[str, str]], content_types: Iterable[str]) -> str:
-    """Describe a chat message that has no text, as a memory cannot be blank.
-
-    Args:
-        calls: The tool calls of the message: name and arguments.
-        content_types: The types of its other content.
-
-    Example:
-        >>> placeholder_text([("weather", '{"city": "Porto"}')], [])
-        '[calls weather({"city": "Porto"})]'
-        >>> placeholder_text([], ["image", "image"]), placeholder_text([], [])
-        ('[image]', '[no text]')
-    """
-    if calls:
-        return storable_text(f"[calls {'; '.join(f'{name}({arguments})' for name, arguments in calls)}]")
-    return f"[{', '.join(dict.fromkeys(content_types)) or 'no text'}]"

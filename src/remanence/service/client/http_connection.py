@@ -1,4 +1,4 @@
-"""One HTTP call for each operation. Errors come back as the exceptions that the server met."""
+"""One HTTP call for each operation. Errors are raised as the exceptions that the server raised."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""Chat sessions: how they are listed, and checks of their names and of how long they live."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from remanence.errors import InvalidInput, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSession:
+    """A chat session in a list: its name, how many messages it has, when the first and the last were added, and when
+    it expires."""
+
+    name: str
+    messages: int
+    began: datetime
+    last: datetime
+    expires_at: datetime | None = None
+
+
+def check_rename(name: str, new_name: str, known: Collection[str]) -> None:
+    """Check that a chat session can be renamed, given the names of all sessions.
+
+    Raises:
+        NotFound: There is no session with this name.
+        InvalidInput: There is one with the new name already.
+    """
+    if name not in known:
+        raise NotFound(f"there is no chat session {name!r}. `sessions()` lists those that have messages.")
+    if new_name in known:
+        raise InvalidInput(f"there is a chat session {new_name!r} already, and two cannot be one. Choose another name.")
+
+
+def check_session_id(name: object, argument: str = "session_id") -> str:
+    """Return the name of a session if it is valid: a text that is not blank.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    if isinstance(name, str) and name.strip():
+        return name
+    raise InvalidInput(f"{argument}={name!r} is not the name of a session. Give a text with a visible character.")
+
+
+def check_ttl(ttl: object) -> timedelta | None:
+    """Return a time to live if it is valid: a timedelta or a number of seconds, above 0; or None for no limit.
+
+    Raises:
+        InvalidInput: It is anything else.
+
+    Example:
+        >>> check_ttl(3600)
+        datetime.timedelta(seconds=3600)
+    """
+    if ttl is None:
+        return None
+    if isinstance(ttl, int | float) and not isinstance(ttl, bool):
+        with suppress(OverflowError, ValueError):
+            ttl = timedelta(seconds=ttl)
+    if isinstance(ttl, timedelta) and ttl > timedelta(0):
+        return ttl
+    raise InvalidInput(f"ttl={ttl!r} is neither a timedelta nor a number of seconds above 0. Give for example 86_400.")

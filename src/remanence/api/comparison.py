@@ -1,0 +1,69 @@
+"""The settings of `recall` that `evaluate` compares: each is asked of a view with that reader, embedder and options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from copy import copy
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from remanence.api.opening import copy_with_embedder
+from remanence.api.view import Expected, View
+from remanence.core.engine import Engine
+from remanence.core.inputs import progress_bar
+from remanence.models.readers import OnnxReader, resolve_reader
+from remanence.read.answer import Recall
+from remanence.read.evaluation import Ask, Evaluation, check_settings, evaluate, expected_answers
+from remanence.schema import Memory
+
+if TYPE_CHECKING:
+    from remanence.ports import Progress
+
+_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader", "embedder")
+"""The options that a setting may have."""
+
+
+def compare_settings(
+    view: View,
+    questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
+    settings: Mapping[str, Mapping[str, Any]] | None,
+    limit: int,
+    progress: bool | Progress,
+) -> Evaluation:
+    """Ask all questions under every setting. See `View.evaluate`."""
+    compared = _default_settings(view._engine) if settings is None else check_settings(settings, _RECALL_OPTIONS)
+
+    def find(value: str) -> Memory | None:
+        return view.get(value) or view.find(value)
+
+    asked = expected_answers(questions, find, view.memories)
+    copies = ExitStack()
+
+    def ask_under(options: Mapping[str, Any]) -> Ask:
+        engine, others = view._engine, dict(options)
+        if "embedder" in others:
+            engine = copies.enter_context(copy_with_embedder(view, others.pop("embedder")))._engine
+        if "reader" in others:
+            engine = copy(engine)
+            engine.reader = resolve_reader(others.pop("reader"))
+        changed = View(engine, view.name, view._moment)
+
+        def ask(question: str, own: Mapping[str, Any]) -> Recall:
+            return changed.recall(question, limit=limit, **{**others, **own})
+
+        ask(asked[0].question, asked[0].options)  # the first question may have to load a model
+        if isinstance(engine.reader, OnnxReader):
+            engine.reader.clear()  # probabilities cached for an earlier setting would take no time
+        return ask
+
+    with copies, progress_bar(progress, "asking") as shown:
+        return evaluate(asked, compared, ask_under, limit, shown)
+
+
+def _default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:
+    """The usual options, and the same without the reader and without each signal."""
+    signals = engine.signal_names
+    without = {f"without {name}": {"signals": [each for each in signals if each != name]} for name in signals}
+    no_reader = {} if engine.reader is None else {"without the reader": {"reader": None}}
+    return {"usual": {}, **no_reader, **without}
