@@ -123,6 +123,8 @@ class SamePerson(Enum):
     SURNAME = "the surname"
     FIRST_NAME = "the first name"
     NICKNAME = "a short form of the first name"
+    INITIAL = "the first letter of the first name, with the same surname"
+    MIDDLE_NAME = "the name without its middle name"
 
 
 def same_person(short: str, full: str) -> SamePerson | None:
@@ -134,6 +136,8 @@ def same_person(short: str, full: str) -> SamePerson | None:
     (None, None)
     """
     a, b = _parse(short), _parse(full)
+    if len(b.words) == 1 == len(a.words) and is_short_form(a.words[0], b.words[0]) and not (a.numerals or b.numerals):
+        return SamePerson.NICKNAME if b.words[0] in FIRST_NAMES or not is_common_word(b.words[0]) else None
     if len(b.words) < 2 or not a.words or a.is_date or a.numerals or b.numerals or _are_of_different_sex(a, b):
         return None
     first, last = b.words[0], b.words[-1]
@@ -141,13 +145,19 @@ def same_person(short: str, full: str) -> SamePerson | None:
         return None
     if len(a.words) == 2 and a.words[1] == last and are_nicknames(a.words[0], first):
         return SamePerson.SHORT_FORM if is_short_form(a.words[0], first) else None
+    if len(a.words) == 2 and a.words[1] == last:
+        if len(a.words[0]) == 1:
+            return SamePerson.INITIAL if first.startswith(a.words[0]) and len(first) > 1 else None
+        return SamePerson.MIDDLE_NAME if len(b.words) == 3 and a.words[0] == first else None
     if (
         len(a.words) != 1
-        or len(a.words[0]) < 3
+        or len(a.words[0]) < 2
         or (first not in FIRST_NAMES and not b.titles and is_common_word(first))
     ):
         return None
     word = a.words[0]
+    if len(word) < 3:
+        return SamePerson.NICKNAME if are_nicknames(word, first) else None
     if word == last:
         is_other = word in PLACES or word in ORGANIZATIONS or word in FIRST_NAMES or is_common_word(word)
         if a.titles & (_MALE | _FEMALE):  # Mrs. Weber may be anybody's mother
@@ -295,6 +305,7 @@ class SimilarNames:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._by_key: dict[str, list[int]] = defaultdict(list)
+        self._by_letters: dict[str, list[int]] = defaultdict(list)
         self._indexed = 0
 
     def find(self, name: str) -> list[tuple[int, NameSimilarity]]:
@@ -305,19 +316,32 @@ class SimilarNames:
         ]
         return sorted(found, key=lambda item: (-item[1].score, item[0]))
 
+    def with_first_letters(self, letters: str) -> list[int]:
+        """The names whose first word begins with these letters, at least two, by number."""
+        self._index_new()
+        return [
+            number
+            for number in self._by_letters.get(letters[:2], [])
+            if self._names.spellings[number].casefold().startswith(letters)
+        ]
+
     def candidates(self, name: str) -> list[int]:
         """The names that share a key with this one, such as a word, by number."""
-        spellings = self._names.spellings
-        for number in range(self._indexed, len(spellings)):
-            for key in _keys(spellings[number]):
-                self._by_key[key].append(number)
-        self._indexed = len(spellings)
+        self._index_new()
         candidates: dict[int, None] = {}
         for key in _keys(name):
             sharing = self._by_key.get(key, [])
             if len(sharing) <= _MAX_SHARING:
                 candidates |= dict.fromkeys(sharing)
         return list(candidates)
+
+    def _index_new(self) -> None:
+        spellings = self._names.spellings
+        for number in range(self._indexed, len(spellings)):
+            for key in _keys(spellings[number]):
+                self._by_key[key].append(number)
+            self._by_letters[spellings[number][:2].casefold()].append(number)
+        self._indexed = len(spellings)
 
 
 def _keys(name: str) -> list[str]:

@@ -14,6 +14,7 @@ from remanence.events import Event, Quarantined, Remembered
 from remanence.schema import Entry, Memory
 from remanence.write.extract import PreparedVersion
 from remanence.write.known_names import with_known_names
+from remanence.write.namesakes import with_distinguished_people
 from remanence.write.replaced_claims import replacement_events, replaces_claims
 from remanence.write.settle import IdentityResolver
 
@@ -76,7 +77,7 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                prepared = [with_known_names(index, each) for each in prepared]
+                prepared = [with_known_names(index, with_distinguished_people(index, each)) for each in prepared]
                 resolver = IdentityResolver(index)
                 settled = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, settled)

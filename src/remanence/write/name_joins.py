@@ -1,11 +1,14 @@
 """Names that belong to one person by what is told: registered as names of one entity, which can be undone.
 
 1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
-2. A short form with the same surname: Liz Nwosu and Elizabeth Nwosu.
+2. A short form with the same surname: Liz Nwosu and Elizabeth Nwosu; an initial, or a middle name left out, where one
+   person in the space fits: J. Alvarez and Julia Alvarez.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
-4. A first name in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head of sales"; or in a
-   later text, if nobody else has it and the text does not say that another is meant.
+4. A first name or a short form of it in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head
+   of sales"; or in a later text, if nobody else has it and the text does not say that another is meant.
 5. The words that introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
+6. Mum, Dad, Granny: whose name has been told as that of the only one.
+7. An acronym of three letters and more, and the only name with these initials.
 
 A name that is also a place, a firm or an ordinary word is left alone.
 """
@@ -21,23 +24,58 @@ from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph.entity_revisions import plan_registration
 from remanence.graph.known_entities import KnownEntities
-from remanence.language.rules.alias_rules import AliasPair, find_aliases
-from remanence.language.rules.lexicon import load_pattern
+from remanence.language.rules.alias_rules import AliasPair, find_aliases, full_forms
+from remanence.language.rules.lexicon import load_pattern, word_set
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Alias, Memory
-from remanence.state.name_similarity import SamePerson, same_person
+from remanence.state.name_similarity import SamePerson, name_similarity, same_person
 
 _KINDS = ("person", "thing")
 _CHARS_BEFORE = 40
-_OWN_RELATIVE = re.compile(rf"\b[Mm]y ({load_pattern('relationship')}),? $")
+_OWN_RELATIVE = re.compile(rf"\b(?:[Mm]y|[Oo]ur) ({load_pattern('relationship')}),? $")
 _INTRODUCED_BEFORE = re.compile(
     r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|(?:an)?other|an?|the|called|named|some) $",
     re.IGNORECASE,
 )
 _INTRODUCED_AFTER = re.compile(
-    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from)\b", re.IGNORECASE
+    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from| the [a-z]+)\b",
+    re.IGNORECASE,
 )
 _FULL_NAME = re.compile(r"\w| [A-Z]")
+_RELATIVE = load_pattern("relationship")
+_OTHERS_RELATIVE_BEFORE = re.compile(rf"(?:\b(?:his|her|their)|['’]s) (?:[a-z]+ )?(?:{_RELATIVE}),? $")
+_OTHERS_RELATIVE_AFTER = re.compile(
+    rf"(?:,| is| was) (?:(?:his|her|their)|[A-Z][\w. ]+['’]s) (?:[a-z]+ )?(?:{_RELATIVE})\b"
+)
+_OWN_RELATIVE_AFTER = re.compile(rf"(?:,| is| was) (?:my|our) (?:[a-z]+ )?({_RELATIVE})\b")
+_PROFESSIONAL = word_set("doctor therapist teacher coach boss manager mentor colleague coworker vet dentist")
+_FIRST = (SamePerson.FIRST_NAME, SamePerson.NICKNAME)
+_SURNAME = (SamePerson.SURNAME,)
+_SHORTENED = (SamePerson.INITIAL, SamePerson.MIDDLE_NAME)
+_STEM = re.compile(r"(?:y|ie|i|ey|o)$")
+_ACRONYM = re.compile(r"[A-Z]{3,6}")
+_KIN_GROUPS = tuple(
+    word_set(words)
+    for words in (
+        "mum mom mam mama mummy mommy mother ma",
+        "dad daddy father papa pa",
+        "wife missus",
+        "husband hubby",
+        "grandmother grandma granny gran nan nana oma nonna abuela",
+        "grandfather grandpa grandad granddad opa nonno abuelo",
+        "mother-in-law",
+        "father-in-law",
+    )
+)
+_KIN_WORD = "|".join(sorted((word for group in _KIN_GROUPS for word in group), key=len, reverse=True))
+_KIN_NAMED = re.compile(
+    rf"\b[Mm]y (?P<kin>{_KIN_WORD})(?:(?: is|['’]s)(?: called| named)?|['’]s name is|,)? "
+    r"(?P<name>[A-ZÀ-Þ][\w-]*[a-zß-ÿ])(?! [A-Z])\b"
+)
+_KIN_AS_NAME = re.compile(
+    r"(?P<owner>(?:\b(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?)|['’]s) )?"
+    rf"\b(?P<kin>{_KIN_WORD.title()})\b(?! [A-Z])"
+)
 
 
 def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
@@ -46,22 +84,31 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
     aliases: dict[str, dict[str, None]] = {}
     for source in sources:
         names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
-        pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, names)]
-        pairs += _said_before(index, source.text, names)
+        pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, source.text, names)]
+        pairs += [*_said_before(index, known, source, names, now), *_acronyms(index, source)]
         if source.turn is None or source.turn.speaker == SELF:
-            pairs += _relatives(known, source.text, names, now)
+            pairs += [*_relatives(known, source.text, names, now), *_kin(known, source.text, names, now)]
         for pair in pairs:
             aliases.setdefault(pair.name, {})[pair.alias] = None
     events: list[Event] = []
     for name, others in _by_fullest_name(aliases).items():
-        try:
-            given = {normalize_name(other): Alias(other) for other in others}
-            plan = plan_registration(known, name, list(given.values()), None, by, now)
-        except InvalidInput:  # one of them is already registered as a name of somebody else
-            continue
+        given = {normalize_name(other): Alias(other) for other in others}
+        plan = plan_registration(known, name, _available(known, name, given.values(), now), None, by, now)
         if plan.event is not None and plan.added:
             events.append(plan.event)
     return events
+
+
+def _available(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
+    """The aliases that are not registered as names of somebody else."""
+    found: list[Alias] = []
+    for alias in aliases:
+        try:
+            plan_registration(known, name, [alias], None, None, now)
+        except InvalidInput:
+            continue
+        found.append(alias)
+    return found
 
 
 def _by_fullest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
@@ -103,17 +150,78 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
         yield text[max(0, start - _CHARS_BEFORE) : start], end
 
 
-def _said_before(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
-    """A first name, and the only full name with it, if the full name was said first: "Petra Lang …", then "Petra"."""
-    spellings, kinds = index.names.spellings, index.names.kinds
+def _said_before(
+    index: Index, known: KnownEntities, source: Memory, names: list[str], now: datetime
+) -> Iterator[AliasPair]:
+    """A first name or a short form of it, and the only full name with it, if the full name was said first: "Petra Lang
+    …", then "Petra". A short form counts where it is said for the first time, and who was introduced as a relative
+    under the short name is another."""
+    spellings, kinds, similar = index.names.spellings, index.names.kinds, index.registry.similar_names
     for name in names:
         own = index.names.number(name)
-        if own is None or " " in name or _is_introduced(text, name):
+        if own is None or " " in name or _is_introduced(source.text, name) or _is_relative(known, name, now):
             continue
-        similar = [number for number in index.registry.similar_names.candidates(name) if kinds[number] in _KINDS]
-        full = [number for number in similar if same_person(name, spellings[number]) is SamePerson.FIRST_NAME]
-        if len(full) == 1 and full[0] < own:
-            yield AliasPair(spellings[full[0]], name, "the only one with this first name")
+        short = name.casefold()
+        numbers = dict.fromkeys([*similar.candidates(name), *similar.with_first_letters(_STEM.sub("", short)[:3])])
+        for full in full_forms(short):
+            numbers |= dict.fromkeys(similar.with_first_letters(full))
+        fits = {
+            number: relation
+            for number in numbers
+            if number < own and kinds[number] in _KINDS and (relation := same_person(name, spellings[number])) in _FIRST
+        }
+        full_names = [number for number, relation in fits.items() if relation is SamePerson.FIRST_NAME]
+        if not full_names and _is_first_mention(index, own, source):
+            full_names = list(fits)
+        people = {known.find_id(spellings[number], now) or spellings[number] for number in full_names}
+        if len(people) == 1:
+            fullest = max(full_names, key=lambda number: len(spellings[number]))
+            yield AliasPair(spellings[fullest], name, "the only one with this first name")
+
+
+def _is_first_mention(index: Index, name: int, source: Memory) -> bool:
+    rows = index.graph.rows_mentioning(name).tolist()
+    return all(index.catalog.memory_of(row) == index.require_number(source.id) for row in rows)
+
+
+def _is_relative(known: KnownEntities, name: str, now: datetime) -> bool:
+    """Whether somebody of this name was introduced as a relative of whoever writes."""
+    found = known.find_id(name, now)
+    entity = known.get(found) if found is not None else None
+    return entity is not None and any(alias.name.startswith("my ") for alias in entity.aliases)
+
+
+def _acronyms(index: Index, source: Memory) -> Iterator[AliasPair]:
+    """An acronym, and the only name of the space with these initials."""
+    spellings, kinds = index.names.spellings, index.names.kinds
+    for mention in source.mentions:
+        if not _ACRONYM.fullmatch(mention.name):
+            continue
+        similar = (
+            number for number in index.registry.similar_names.candidates(mention.name) if kinds[number] != "person"
+        )
+        full = [spellings[n] for n in similar if " " in spellings[n] and name_similarity(mention.name, spellings[n])]
+        if len(full) == 1:
+            yield AliasPair(full[0], mention.name, "its initials")
+
+
+def _kin(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
+    """Mum, my mum and my mother: the only one whose name is told: "my mum is called Gudrun"."""
+    for told in _KIN_NAMED.finditer(text):
+        if told["name"] in names:
+            yield from (AliasPair(told["name"], alias, "said of a relative") for alias in _kin_aliases(told["kin"]))
+    for kin in {found["kin"] for found in _KIN_AS_NAME.finditer(text) if not found["owner"]}:
+        group = next(group for group in _KIN_GROUPS if kin.lower() in group)
+        holders = {found for word in group if (found := known.find_id(f"my {word}", now)) is not None}
+        named = [
+            entity for one in holders if (entity := known.get(one)) is not None and not entity.name.startswith("my ")
+        ]
+        if len(named) == 1:
+            yield AliasPair(named[0].name, kin, "the only one")
+
+
+def _kin_aliases(kin: str) -> tuple[str, str]:
+    return f"my {kin}", kin.capitalize()
 
 
 def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
@@ -145,26 +253,44 @@ def _of_address(address: str, index: Index) -> Iterator[AliasPair]:
         yield AliasPair(full[0], address, "made of the name")
 
 
-def _in_space(index: Index, names: list[str]) -> Iterator[AliasPair]:
+def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
     """The only person of the space with this surname, and those with a short form of the first name."""
     spellings, kinds = index.names.spellings, index.names.kinds
     for name in names:
         similar = [number for number in index.registry.similar_names.candidates(name) if kinds[number] in _KINDS]
         found = {spellings[n]: same_person(name, spellings[n]) for n in similar if spellings[n] != name}
-        for other, relation in found.items():
-            if relation is SamePerson.SHORT_FORM:
+        reverse = {other: same_person(other, name) for other in found}
+        for other in found:
+            if found[other] is SamePerson.SHORT_FORM:
                 yield AliasPair(other, name, "a short form of the first name")
-            elif same_person(other, name) is SamePerson.SHORT_FORM:
+            elif reverse[other] is SamePerson.SHORT_FORM:
                 yield AliasPair(name, other, "a short form of the first name")
         if "@" in name:
             yield from _of_address(name, index)
-        bearers = [other for other, relation in found.items() if relation is SamePerson.SURNAME]
-        if len(bearers) == 1:
-            yield AliasPair(bearers[0], name, "the only one with this surname")
-        bare = [other for other in found if same_person(other, name) is SamePerson.SURNAME]
-        others = [other for other in found if other not in bare and _surname(other) == _surname(name)]
-        if bare and not others:
-            yield from (AliasPair(name, other, "the only one with this surname") for other in bare)
+        if _is_relative_of_other(text, name):
+            continue  # Dr. Okafor, and Ngozi Okafor, his daughter
+        for relations in (_SURNAME, _SHORTENED):
+            bearers = [other for other, relation in found.items() if relation in relations]
+            if len(bearers) == 1:
+                yield AliasPair(bearers[0], name, "the only one with this surname")
+            bare = [other for other, relation in reverse.items() if relation in relations]
+            others = [other for other in found if other not in bare and _surname(other) == _surname(name)]
+            if bare and not others and not _is_own_relative(text, name):
+                yield from (AliasPair(name, other, "the only one with this surname") for other in bare)
+
+
+def _is_own_relative(text: str, name: str) -> bool:
+    """Whether a text says what somebody is to whoever writes, if that is no profession: "Ann Shah is my neighbour"."""
+    told = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
+    return any(found[1] not in _PROFESSIONAL for found in told if found)
+
+
+def _is_relative_of_other(text: str, name: str) -> bool:
+    """Whether a text calls somebody the relative of a third person: "his son, Jack Thornton"."""
+    return any(
+        _OTHERS_RELATIVE_BEFORE.search(before) or _OTHERS_RELATIVE_AFTER.match(text, end)
+        for before, end in _occurrences(text, name)
+    )
 
 
 def _surname(name: str) -> str:

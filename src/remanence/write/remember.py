@@ -23,8 +23,8 @@ from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Remembered
 from remanence.graph.assertions import invalidation_events
-from remanence.language.rules.change_rules import remainder
 from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.rules.update_rules import remaining_text
 from remanence.language.text import normalize_text, text_hash
 from remanence.schema import (
     SELF,
@@ -213,7 +213,7 @@ def _remaining_facts(
     kept: dict[str, Fact] = {}
     for verdict in verdicts:
         older = next((memory for memory in old[verdict.new_index] if memory.id == verdict.old_id), None)
-        text = remainder(new[verdict.new_index], older) if older and verdict.effect == "updates" else None
+        text = remaining_text(new[verdict.new_index], older) if older and verdict.effect == "updates" else None
         if older is None or text is None:
             continue
         names = [mention for mention in older.mentions if mention.name in text or mention.name == SELF]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from remanence.language.rules.lexicon import compile_pattern, data_lines
+from remanence.language.rules.lexicon import FIRST_NAMES, compile_pattern, data_lines, is_common_word
 from remanence.language.rules.name_rules import find_names
-from remanence.language.text import normalize_name
+from remanence.language.text import normalize_name, split_sentences, strip_accents
 
 MAX_CHARS = 4_000
 """A longer text is a document about many people."""
@@ -44,6 +44,9 @@ def find_aliases(text: str) -> list[AliasPair]:
         for alias in _ALIAS_TO.findall(match["rest"]):
             _add(found, match["name"], alias, match.group())
     _add_of_only_person(found, text)
+    for sentence in split_sentences(text):
+        if _NAMING.search(sentence):
+            _add_resembling(found, sentence)
     for pair in list(found.values()):  # Kasia, short for Katarzyna Wójcik, is also Kasia Wójcik
         first, _, surname = pair.name.rpartition(" ")
         if first and " " not in pair.alias and pair.alias not in pair.name.split():
@@ -52,6 +55,8 @@ def find_aliases(text: str) -> list[AliasPair]:
         name, former = _group(match, "name"), _group(match, "alias")
         first = name.partition(" ")[0]
         _add(found, name, former if " " in former or first == name else f"{first} {former}", match.group())
+    for match in _ACRONYM.finditer(text):
+        _add(found, match["name"], match["alias"], match.group())
     return list(found.values())
 
 
@@ -65,8 +70,56 @@ def are_nicknames(one: str, other: str) -> bool:
 
 
 def is_short_form(one: str, other: str) -> bool:
-    """Whether the first is a short form of the second."""
-    return other in _SHORT_FORMS.get(one, ())
+    """Whether the first is a short form of the second: a known one, or its beginning, perhaps with an ending.
+
+    >>> is_short_form("bob", "robert"), is_short_form("sid", "siddharth"), is_short_form("steffi", "stefanie")
+    (True, True, True)
+    >>> is_short_form("paul", "paula"), is_short_form("daniel", "daniela"), is_short_form("maria", "marianne")
+    (False, False, False)
+    """
+    if other in _SHORT_FORMS.get(one, ()):
+        return True
+    if one in FIRST_NAMES and one not in _SHORT_FORMS:
+        return False  # a name of its own: Paul, not a short Paulina
+    stem = _DIMINUTIVE.sub(r"\g<stem>", one)
+    return any(
+        len(short) > 2 and len(other) - len(short) > 1 and other.startswith(short) and len(one) < len(other)
+        for short in (one, stem)
+    )
+
+
+def full_forms(short: str) -> frozenset[str]:
+    """The first names of which this is a known short form."""
+    return _SHORT_FORMS.get(short, frozenset())
+
+
+def _resembles(short: str, name: str) -> bool:
+    """Whether a name in lower case can be made of another: Tadek of Tadeusz, Fina of Seraphina, Katya of Ekaterina."""
+    one, other = strip_accents(short), strip_accents(name)
+    if are_nicknames(one, other):
+        return True
+    if len(one) >= len(other) or (one in FIRST_NAMES and one not in _SHORT_FORMS and other in FIRST_NAMES):
+        return False  # Daniel and Daniela are two
+    return one[:2] == other[:2] or any(one[at : at + 3] in other for at in range(len(one) - 2))
+
+
+def _add_resembling(found: dict[tuple[str, str], AliasPair], sentence: str) -> None:
+    """The only two names of a sentence about names, where one can be made of the other, or they are the names of one
+    person before and after a wedding."""
+    spans = [name for name in find_names(sentence) if name.kind in ("person", "thing")]
+    names = list(dict.fromkeys(_TITLE.sub("", name.text) for name in spans))
+    names += [name for name in dict.fromkeys(_CAPITALIZED.findall(sentence)) if not any(name in each for each in names)]
+    names = [name for name in names if not is_common_word(name.lower())]
+    if len(names) != 2 or any(name in pair for pair in found for name in names):
+        return  # or a pattern has told already which of them is the fuller one
+    full, short = sorted(names, key=lambda name: (-len(name.split()), -len(name)))
+    if len(short.split()) == 1 and any(_resembles(short.lower(), word.lower()) for word in full.split()[:1]):
+        _add(found, full, short, sentence)
+    elif len(short.split()) == len(full.split()) == 2 and full.split()[0] == short.split()[0]:
+        first, second = sorted(names, key=sentence.find)
+        renamed = _RENAMED.search(sentence[sentence.find(first) + len(first) : sentence.find(second)])
+        if renamed:
+            _add(found, *((second, first) if renamed["new"] else (first, second)), sentence)
 
 
 def _add_of_only_person(found: dict[tuple[str, str], AliasPair], text: str) -> None:
@@ -90,6 +143,15 @@ def _add(found: dict[tuple[str, str], AliasPair], name: str, alias: str, why: st
         found.setdefault((name, alias), AliasPair(name, alias, " ".join(why.split())))
 
 
+_NAMING = compile_pattern("about_names")
+_RENAMED = re.compile(r"\b(?:(?P<new>is now|became|goes by|now)|used to be|formerly|née|previously)(?: called)? $")
+_TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof|Lt|Sir)\.? ")
+_CAPITALIZED = re.compile(r"(?<![.!?] )(?<=[ (\"“'‘])[A-ZÀ-Þ][\w-]*[a-zß-ÿ](?![\w'’])")
+_ACRONYM = re.compile(
+    r"(?P<name>(?:[A-Z][\w&-]+ (?:of |for |and |the |de |in )?){1,6}[A-Z][\w&-]+)"
+    r" \((?:the )?(?P<alias>[A-Z][A-Z&]{1,6})\)"
+)
+_DIMINUTIVE = re.compile(r"(?P<stem>[a-z]{2,}?[^aeiouy])(?:(?<=(.))\2)?(?:y|ie|i|ey|o)$")
 _TOLD = tuple(compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "name_in_real_life"))
 _FORMER = compile_pattern("former_name")
 _TO_OTHERS = compile_pattern("alias_to_others")

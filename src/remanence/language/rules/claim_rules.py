@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from remanence.language.rules import relationships
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects, name_at, opens_clause
 from remanence.language.rules.encyclopedic import MAX_STATEMENT_CHARS, find_encyclopedic_claim
+from remanence.language.rules.job_roles import is_employer
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.thing_claims import find_thing_claims
@@ -97,14 +98,14 @@ def _is_statement(text: str, subject: NameSpan) -> bool:
     return not _NEGATED.search(sentence) or not _NEGATED.search(_clause_at(sentence, subject.start - first))
 
 
-def _with_kind_of_object(predicate: str, value: str, kinds: Mapping[str, str]) -> str:
-    """Somebody who moves to an organization joins it, and who joins a service only uses it. `kinds` are those of the
-    names in the text."""
+def _with_kind_of_object(text: str, at: int, predicate: str, value: str, kinds: Mapping[str, str]) -> str:
+    """Somebody who moves to an employer joins it, and who joins a service only uses it. `kinds` are those of the
+    names in the text, and `at` is the end of the object."""
     if predicate not in ("moved_to", "joined"):
         return predicate
     kind = kinds.get(value, "thing")
     if predicate == "moved_to":
-        return "joined" if kind == "organization" else predicate
+        return "joined" if is_employer(text, kind, at) else predicate
     return "member_of" if kind == "product" else predicate
 
 
@@ -139,7 +140,7 @@ def _claims_of(
         predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[_STILL.match(text, at) is not None]
         if predicate == "left" and LEFT_FOR_THE_DAY.match(text, at):
             return  # the building, not the employer
-        predicate = _with_kind_of_object(predicate, target.values[0], kinds)
+        predicate = _with_kind_of_object(text, at, predicate, target.values[0], kinds)
         if predicate == "born_in" and target.values[0][-1].isdigit():
             predicate = "born_on"
         for value in target.values:

@@ -13,7 +13,12 @@ from remanence.language.rules.claim_phrases import NamesByStart, coordinated_sub
 from remanence.language.rules.claim_rules import find_claims
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
-from remanence.language.rules.predicate_rules import OPPOSITE_PREDICATES, STATES_ENDED_BY_EVENT, STATUS_ENDED_BY
+from remanence.language.rules.predicate_rules import (
+    MUTUAL_PREDICATES,
+    OPPOSITE_PREDICATES,
+    STATES_ENDED_BY_EVENT,
+    STATUS_ENDED_BY,
+)
 from remanence.language.rules.third_person import conjugate
 from remanence.schema import Triple
 
@@ -48,9 +53,14 @@ class Denial:
 def claims_ended_by(claims: Iterable[Triple]) -> tuple[Triple, ...]:
     """The states that these events end."""
     return tuple(
-        Triple(claim.subject, state, claim.object)
+        Triple(subject, state, other)
         for claim in claims
         for state in STATES_ENDED_BY_EVENT.get(claim.predicate, ())
+        for subject, other in (
+            [(claim.subject, claim.object), (claim.object, claim.subject)]
+            if claim.predicate in MUTUAL_PREDICATES
+            else [(claim.subject, claim.object)]
+        )
     )
 
 

@@ -75,14 +75,22 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     """By the subject and the first verb."""
     text = sentence.text
     if (
-        (len(text.split()) < _SHORT and not (_IS_STATUS.search(text) or _IS_OVER.search(text)))
+        (len(text.split()) < _SHORT and not any(pattern.search(text) for pattern in (_IS_STATUS, _IS_AGED, _IS_OVER)))
         or _YOU.search(text)
         or len(text) > 600
     ):
         return None
     subject = _subject(sentence)
-    if subject is None:
-        return _classify_impersonal(sentence, is_future)
+    classification = _classify_by_subject(sentence, subject, speaker, is_future) if subject is not None else None
+    if classification is None and (subject is None or subject.start > 0 or subject.kind == "thing"):
+        return _classify_impersonal(sentence, is_future)  # The report is due on Friday and Ana owns it
+    return classification
+
+
+def _classify_by_subject(
+    sentence: ParsedSentence, subject: NameSpan, speaker: str, is_future: bool
+) -> FactClassification | None:
+    text = sentence.text
     rest = _without_insertion(text[subject.end :])
     possession = _POSSESSION.match(rest)
     if possession:
@@ -103,10 +111,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     if verb[1] in _OPINION_VERBS and after.lower().startswith(speaker.lower()):
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
-    classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    if classification is None and subject.start > 0:  # The report is due on Friday and Ana owns it
-        return _classify_impersonal(sentence, is_future)
-    return classification
+    return _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
 
 
 def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) -> FactClassification | None:
@@ -186,6 +191,9 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     exact = exact or (_DUE.search(text) is not None and _TIME.search(text) is not None)
     if _DONE_TO_SPEAKER.match(text) and any(name.kind == "person" for name in sentence.names):
         return FactClassification("episode", 0.5, is_future)
+    exact = exact or _ENDS_FOR_GOOD.search(text) is not None
+    if _VALUE_CHANGED.match(text) and any(name.kind == "person" for name in sentence.names):
+        return FactClassification("semantic", 0.5, is_future)
     if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
@@ -201,6 +209,8 @@ def _subject(sentence: ParsedSentence) -> NameSpan | None:
     """The person at the start of the sentence, or after a time, a conjunction or a comma."""
     for name in sentence.names:
         before = sentence.text[: name.start]
+        if name.kind == "thing" and not before:  # whatever is named first: Otis, or a cello
+            return name
         if name.kind == "person" and (
             not before
             or (len(before) < 60 and _BEFORE_SUBJECT.search(before))
@@ -225,7 +235,6 @@ _PLURAL_VERB = re.compile(rf"^((?: (?:{load_pattern('adverbs_before_verb')}))*) 
 _VERB = compile_pattern("first_verb")
 _LASTING_RESULT = compile_pattern("lasting_result")
 _DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
-_NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b")
 _EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
 _POSSESSION = compile_pattern("possession")
 _WORD = re.compile(r"[\w'’-]+")
@@ -242,7 +251,10 @@ _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
 _DUE = compile_pattern("due_statement", re.IGNORECASE)
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
+_IS_AGED = compile_pattern("is_aged")
 _IS_OVER = re.compile(r"^[A-Z].* (?:is|are) (?:off|over|cancelled|canceled|gone|dead|history|sold|closed|finished)\b")
+_VALUE_CHANGED = compile_pattern("value_changed")  # they put the user's rent up to 900
+_ENDS_FOR_GOOD = compile_pattern("ends_for_good")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _PASSING_STATE = compile_pattern("passing_state")
 _STILL = compile_pattern("lasting_until_now")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from remanence.language.rules import fact_attributes
+from remanence.language.rules.clauses import main_clauses, split_clauses
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.fact_attributes import importance_of, tags_of, times_in_clause
 from remanence.language.rules.fact_filter import FactClassification, classify_fact, has_lasting_result
@@ -77,6 +78,7 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
     """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
+    told: str | None = None
     for named in _MY_RELATIVE.finditer(text):
         turn.relatives.setdefault(normalize_name(named[1]), f"{speaker_label(turn.speaker)}'s {named[1]}")
     relative = _asked_relative(asked)
@@ -88,6 +90,10 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
     for sentence in _sentences_of_turn(turn, _spell_out_note(text), asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
+        if sentence.presupposed_of:  # these come last
+            told = told if told is not None else " ".join(fact.text for fact in facts)
+            if sentence.presupposed_of in told:
+                continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
         if corrected:
             facts = [fact for fact in facts if fact not in turn.withdrawn] + corrected
@@ -98,9 +104,10 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
             facts[facts.index(turn.last)] = turn.last = extended
             continue
         turn.last = None
-        clauses = _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer)
+        is_certain = sentence.remember_requested or sentence.is_answer
+        clauses = split_clauses(resolved, turn.speaker, is_certain=is_certain)
         found = _facts_of_clauses(clauses, sentence, turn)
-        facts += found or _facts_of_clauses(_main_clauses(resolved, turn), sentence, turn)
+        facts += found or _facts_of_clauses(main_clauses(resolved, turn.speaker), sentence, turn)
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
@@ -141,7 +148,7 @@ def _asked_relative(asked: str) -> str | None:
 
 def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
-    is_certain = sentence.remember_requested or sentence.is_answer
+    is_certain = sentence.is_answer or (sentence.remember_requested and _is_of_something(clause))
     if is_hypothetical(clause.text) and not is_certain:
         return []
     classification = classify_fact(clause, speaker_label(turn.speaker), remember_requested=is_certain)
@@ -170,6 +177,11 @@ def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, ti
     )
     turn.last = replace(fact, ended_claims=())  # the new state ends the old one
     return [turn.last, state]
+
+
+def _is_of_something(clause: ParsedSentence) -> bool:
+    """Whether a clause has a name or a number. "Don't forget, every step counts" has none."""
+    return bool(clause.names) or any(character.isdigit() for character in clause.text)
 
 
 def _build_fact(
@@ -234,57 +246,12 @@ def _claims_and_ended(clause: ParsedSentence) -> tuple[list[Triple], tuple[Tripl
     return claims, denial.claims
 
 
-def _split_clauses(text: str, turn: _Turn, remember_requested: bool) -> list[ParsedSentence]:
-    """The parts of a sentence where they are independent facts, otherwise the sentence."""
-    label = speaker_label(turn.speaker)
-    for joint in _CLAUSE_JOINT.finditer(text):
-        left, right = text[: joint.start()], text[joint.end() :]
-        if _ONLY_SUBJECT.fullmatch(left):
-            continue  # "Alice's wife Ana" and Alice do something together
-        halves = [parse_sentence(left, turn.speaker), parse_sentence(right[:1].upper() + right[1:], turn.speaker)]
-        if _are_independent(*halves) and all(
-            classify_fact(half, label, remember_requested=remember_requested) for half in halves
-        ):
-            return [halves[0], *_split_clauses(halves[1].text, turn, remember_requested)]
-    return [parse_sentence(text, turn.speaker)]
-
-
 def _facts_of_clauses(clauses: Iterable[ParsedSentence], sentence: Sentence, turn: _Turn) -> list[Fact]:
     return [
         fact
         for clause in clauses
         for fact in _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
     ]
-
-
-def _main_clauses(text: str, turn: _Turn) -> list[ParsedSentence]:
-    """The clauses of a sentence that is not a fact as a whole, each with its own subject: "They want me to give a talk
-    but I don't fly". What depends on a condition is not among them."""
-    if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
-        return []
-    label = speaker_label(turn.speaker)
-    parts = [part.strip(" ,") for part in _MAIN_JOINT.split(text)]
-    parts = [part[:1].upper() + part[1:] for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
-    return [parse_sentence(part, turn.speaker) for part in parts if not _YOU.search(part)]
-
-
-def _are_independent(one: ParsedSentence, other: ParsedSentence) -> bool:
-    subjects = [{claim.subject for claim in _all_claims(clause)} for clause in (one, other)]
-    if all(subjects) and (subjects[0].isdisjoint(subjects[1]) or (one.denial is None) != (other.denial is None)):
-        return True  # other subjects, or one clause denies: tea is liked, coffee is not
-    starts = [clause.names[0] if clause.names and clause.names[0].start == 0 else None for clause in (one, other)]
-    if starts[0] and starts[1] and starts[0].kind == starts[1].kind == "person" and starts[0].text != starts[1].text:
-        return True
-    tags = [set(tags_of(clause.text)) for clause in (one, other)]
-    return all(tags) and tags[0].isdisjoint(tags[1])
-
-
-def _all_claims(clause: ParsedSentence) -> Iterable[Triple]:
-    yield from clause.claims
-    if clause.change is not None:
-        yield from clause.change.event_claims
-    if clause.denial is not None:
-        yield from clause.denial.claims
 
 
 def _resolve_pronoun(text: str, turn: _Turn) -> str:
@@ -303,8 +270,13 @@ def _resolve_pronoun(text: str, turn: _Turn) -> str:
         before = text[: second.start()]
         others = _other_people(before, turn.speaker)
         if len(others) == 1:
-            return f"{before} and {others[0].text}{text[second.end() :]}"
+            return f"{before} and {_inside_sentence(before[others[0].start : others[0].end])}{text[second.end() :]}"
     return text
+
+
+def _inside_sentence(name: str) -> str:
+    """A name as it stands inside a sentence: only "The user" loses its capital."""
+    return f"{name[:1].lower()}{name[1:]}" if name.startswith("The user") else name
 
 
 def _extended_fact(text: str, turn: _Turn) -> Fact | None:
@@ -383,18 +355,10 @@ _NOTE_NOUN = re.compile(
     rf"(?:(?<=^)|(?<=[.;] ))({_NOTE_NOUNS})(?= (?:is|are|was|slips?|moves?|moved|changed)\b)", re.IGNORECASE
 )
 _NOTE_DUE = re.compile(r"(?<![\w'’] )(?<!\w)Due (?=\w)")
-_MAIN_JOINT = compile_pattern("main_clause_joint")
-_OWN_SUBJECT = re.compile(r"[Tt]he user\b|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
-_CONDITIONAL = re.compile(
-    r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE
-)
-_YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
-_CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
 _YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")
 _HOW_IS = re.compile(r"\b[Hh]ow(?:['’]s| is) ([A-Z]\w+)\b[^.?!]{0,20}\?")
 _MY_RELATIVE = re.compile(rf"\b[Mm]y ((?:[a-z]+ )?(?:{load_pattern('relationship')})\b(?: [A-Z]\w+)?)")
-_ONLY_SUBJECT = compile_pattern("only_subject")
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")

@@ -64,7 +64,11 @@ _NON_NAME_ENDINGS = tuple(sorted(load_words("non_name_endings")))
 _PAST_FORMS = load_words("irregular_past")
 _NAME_SUFFIXES = load_words("name_suffixes")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
-_FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+)?")
+_FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+?(?=n['’]t\b)|[a-z]+)?")
+_INSERTION = re.compile(r", (?:(?:my|our|his|her|their|the|an?) [a-z][^,.;!?]{2,40}|who [^,.;!?]{2,40}),(?= [a-z])")
+_VERB_IN_PRESENT = lexicon.compile_pattern("verb_in_present")
+_SINGULAR_AFTER = re.compile(r" (?:is|was|has|does|doesn['’]t|isn['’]t|hasn['’]t|wasn['’]t)\b")
+_PLURAL_IN_FORM = re.compile(r"(?:ss|ics|itis|osis|etes|ies)$")
 _AND_I = re.compile(r" and (?:I|me|the user)\b")
 _VERSION = re.compile(r"[ ]\d{1,3}[ ]")
 _NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?|(?:19|20)\d\d)(?![\w:%./-]|[ ][a-z]|,\d)")
@@ -249,9 +253,11 @@ class _NameFinder:
             return len(text) > 2 and not text.isupper()
         if _AND_I.match(self.text, token.end):
             return True
-        if self._acts(token) or self._precedes_past(token):
+        if self._acts(token) or self._precedes_past(token) or _INSERTION.match(self.text, token.end):
             return True
-        return self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS)
+        if lower.endswith("s") and _SINGULAR_AFTER.match(self.text, token.end):  # Otis is, not "Kittens are"
+            return not _PLURAL_IN_FORM.search(lower)
+        return not lower.endswith(_NON_NAME_ENDINGS) and (self._precedes_verb(token) or self._precedes_present(token))
 
     def _acts(self, token: CapitalizedWord) -> bool:
         """Whether the token is a name elsewhere in the text, or does here what people do."""
@@ -269,6 +275,11 @@ class _NameFinder:
         if verb is None or token.lowercase.endswith(_NON_NAME_ENDINGS):
             return False
         return verb in _PAST_FORMS or (verb.endswith("ed") and is_common_word(verb))
+
+    def _precedes_present(self, token: CapitalizedWord) -> bool:
+        """Whether a verb in the present and what goes with it follow the token: "Anselm uses a wheelchair"."""
+        after = _VERB_IN_PRESENT.match(self.text, token.end)
+        return after is not None and is_common_word(after[1])
 
     def _follows_place_cue(self, token: CapitalizedWord) -> bool:
         """Whether the token follows a word as in "from Virginia" or "Porto, Georgia"."""

@@ -45,13 +45,19 @@ EVENT_PREDICATES = load_words("event_predicates")
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
 """The state that follows an event: after moving to Porto, somebody lives there."""
 
+_UNMARRIED = tuple("girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split())
 STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "left": ("works_at", "studies_at"),
     "switched_from": ("uses", "prefers", "likes"),
     "broke_up_with": ("dating", "married_to", "engaged_to"),
     "graduated_from": ("studies_at",),
+    "married_to": (*_UNMARRIED, "engaged_to"),
+    "engaged_to": ("girlfriend_of", "boyfriend_of"),
 }
 """The states that an event ends: after leaving Google, somebody no longer works there."""
+
+MUTUAL_PREDICATES = word_set("married_to engaged_to broke_up_with")
+"""Predicates that hold in both directions."""
 
 OPPOSITE_PREDICATES: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("likes", "loves", "prefers"), ("hates", "dislikes")),
@@ -65,6 +71,19 @@ STATUS_ENDED_BY: Mapping[str, Sequence[str]] = {
     "dating": ("single",),
 }
 """The values of `relationship_status` that nobody has who is in such a relationship."""
+
+KIN_PREDICATES = frozenset(
+    f"{noun}_of"
+    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father mum mom dad grandmother "
+    "grandfather husband wife brother_in_law sister_in_law".split()
+)
+"""Relationships that do not change into others."""
+
+_ACQUAINTANCE_PREDICATES = frozenset(
+    f"{noun}_of"
+    for noun in "friend colleague coworker boss manager neighbour neighbor flatmate roommate teacher doctor landlord "
+    "landlady coach mentor classmate therapist dog cat girlfriend boyfriend partner".split()
+)
 
 _ROLE_SUFFIX = "_of"
 _FAVOURITE_PREFIX = "favourite_"
@@ -119,6 +138,16 @@ def _is_single_role(predicate: str) -> bool:
     return role in ("head_of_state", "head_of_government") or (
         role.rpartition("_")[2] in SINGLE_ROLES and not role.startswith(("former_", "vice_", "co_", "deputy_"))
     )
+
+
+def exclude_each_other(one: str, other: str) -> bool:
+    """Whether nobody is both to the same person, so that two people have one name.
+
+    >>> exclude_each_other("brother_of", "friend_of"), exclude_each_other("friend_of", "boss_of")
+    (True, False)
+    """
+    people = KIN_PREDICATES | _ACQUAINTANCE_PREDICATES
+    return one != other and one in people and other in people and not KIN_PREDICATES.isdisjoint((one, other))
 
 
 def claim_kind(claim: Triple) -> MemoryKind:

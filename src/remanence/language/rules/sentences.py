@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from remanence.language.rules import lexicon
+from remanence.language.rules.lead_ins import without_lead_in
 from remanence.language.rules.lexicon import PROPER_ADJECTIVES, compile_pattern, load_pattern, load_words, word_set
+from remanence.language.rules.presuppositions import Presupposition, find_presuppositions
 from remanence.language.rules.third_person import conjugate
 from remanence.language.text import split_sentences
 
@@ -34,6 +36,8 @@ class Sentence(NamedTuple):
     """Whether the speaker asks to remember it."""
     is_answer: bool = False
     """Whether it was made of a question and a short answer."""
+    presupposed_of: str = ""
+    """The person about whom other sentences take it for granted; it is of use where nothing else is told of them."""
 
 
 def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
@@ -47,20 +51,36 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
     if '"' in prose or "“" in prose:
         prose = _QUOTED_PASSAGE.sub("…", prose)
+    presupposed: list[Presupposition] = []
     for line in split_sentences(prose):
-        if _is_pasted(line):
-            return  # what follows is a text to work on, or meant to pass for one
-        unbulleted = _BULLET.sub("", line)
+        unbulleted, remember_requested = without_lead_in(_BULLET.sub("", line))
+        if _is_pasted(unbulleted):
+            break  # what follows is a text to work on, or meant to pass for one
         if len(unbulleted) > MAX_SENTENCE_CHARS or _QUOTED_LINE.match(line) or _CODE_LINE.search(unbulleted):
             continue
         if _SARCASM.search(unbulleted) or _FICTION.match(unbulleted) or is_non_english(unbulleted):
             continue
-        for part in _parts(_SMALL_I.sub("I", unbulleted), to_assistant):
-            sentence = _without_openers(part, to_assistant)
+        for part in _parts(_spell_contractions(unbulleted), to_assistant):
+            sentence = _without_openers(part, to_assistant, remember_requested)
             if sentence.text and (
                 sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
             ):
                 yield sentence
+        presupposed += find_presuppositions(unbulleted)
+    yield from (Sentence(one.statement, presupposed_of=one.name) for one in presupposed)
+
+
+def _spell_contractions(sentence: str) -> str:
+    """The sentence with a capital "I" and with the apostrophes that chats leave out.
+
+    >>> _spell_contractions("im vegan and i dont drink")
+    "I'm vegan and I don't drink"
+    """
+    if _BARE_CONTRACTION.search(sentence):
+        sentence = _BARE_CONTRACTION.sub(
+            lambda found: _CONTRACTIONS.get(found[0].lower(), f"{found[0][:-1]}'t"), sentence
+        )
+    return _SMALL_I.sub("I", sentence)
 
 
 def _is_pasted(line: str) -> bool:
@@ -80,7 +100,14 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
     ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
     """
-    sentence = _DOUBTFUL_TAIL.sub("", _IF_IT_MATTERS.sub("", sentence))
+    sentence = _IF_IT_MATTERS.sub("", sentence)
+    fronted = _FRONTED_REASON.match(sentence)
+    for comma in _COMMA.finditer(sentence, fronted.end()) if fronted else ():
+        if fronted and _is_small_talk(sentence[comma.end() :]):  # since I'm vegan, what can I eat?
+            yield sentence[fronted.end() : comma.start()]
+            sentence = sentence[comma.end() :]
+            break
+    sentence = _DOUBTFUL_TAIL.sub("", sentence)
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
     while tail and len(sentence[: tail.start()].split()) < 3 and not _STATUS.fullmatch(sentence[: tail.start()]):
@@ -94,7 +121,8 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         elif reason and _asks(_without_opener(sentence)):  # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
-            yield sentence[reason.end() :].rstrip("? ")
+            if not _ASKED_WORD.search(sentence, reason.end()):  # When I was in Rome, I met whom?
+                yield sentence[reason.end() :].rstrip("? ")
         else:
             yield sentence
         return
@@ -128,7 +156,7 @@ def has_statement(text: str) -> bool:
     if len(text) > _MAX_SMALL_TALK_CHARS:
         return True
     for line in split_sentences(text):
-        sentence = _without_opener(_SMALL_I.sub("I", line))
+        sentence = _without_opener(_spell_contractions(line))
         asks = sentence.rstrip().endswith(("?", "?!"))
         if not asks and _ASKS_WITHOUT_MARK.match(sentence):
             continue
@@ -260,8 +288,8 @@ def _without_opener(sentence: str) -> str:
     return sentence if opener is None else sentence[opener.end() :]
 
 
-def _without_openers(sentence: str, to_assistant: bool) -> Sentence:
-    text, is_correction, remember_requested = _RETRACTED.sub(r"\g<who>\g<rest>", sentence), False, False
+def _without_openers(sentence: str, to_assistant: bool, remember_requested: bool) -> Sentence:
+    text, is_correction = _RETRACTED.sub(r"\g<who>\g<rest>", sentence), False
     for _ in range(4):
         opener = _REMEMBER.match(text)
         if opener:
@@ -295,12 +323,17 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = compile_pattern("code_line")
 _BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
 # Whether the passage ends with a closing quote is looked up once, not after each of its sentences.
-_QUOTED_PASSAGE = re.compile(r"[\"“](?=[^\"“”]*(?:[\"”]|\Z))[^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
+_QUOTED_PASSAGE = re.compile(r"(?<!\w)[\"“](?=\S)(?=[^\"“”]*(?:[\"”]|\Z))[^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
 _QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
 _INJECTION = compile_pattern("injection", re.IGNORECASE)
 _LETTER = compile_pattern("letter", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
 _FICTION = compile_pattern("fiction", re.IGNORECASE)
+_CONTRACTIONS = {"im": "I'm", "ive": "I've", "hes": "he's", "shes": "she's", "theyre": "they're", "weve": "we've"}
+_BARE_CONTRACTION = re.compile(
+    r"\b(?:im|ive|hes|shes|theyre|weve|(?:do|does|did|is|are|was|were|has|have|had|ca|wo|could|should|would)nt)\b(?!['’])",
+    re.IGNORECASE,
+)
 _SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
 _DENIED_AFTER = re.compile(r"(?:(?<!\.)\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
 _SARCASM = compile_pattern("sarcasm")
@@ -343,6 +376,9 @@ _NEW_VALUE = re.compile(
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
+_COMMA = re.compile(r", ")
+_ASKED_WORD = re.compile(r"\b(?:who|whom|whose|what|which|where|why|how)\b.*\?", re.IGNORECASE)
+_FRONTED_REASON = compile_pattern("fronted_reason", re.IGNORECASE)
 _POLITE = re.compile(r"^(?:(?:please|pls|kindly|and|also|can you|could you|so)\b,? )+", re.IGNORECASE)
 _NO_WISH = re.compile(r"(?:let|look|stay|enjoy|take|feel|imagine|pretend|think|consider|remind|call)\b", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"

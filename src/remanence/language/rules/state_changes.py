@@ -14,6 +14,7 @@ from remanence.language.rules.claim_phrases import NamesByStart, coordinated_sub
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
 from remanence.language.rules.fact_attributes import tags_of
+from remanence.language.rules.job_roles import is_employer, role_at
 from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
@@ -75,7 +76,7 @@ def _find_departure(text: str, subject: NameSpan, names: NamesByStart) -> StateC
     for joint in _TO_JOIN.finditer(text, old.end):
         new = names.get(joint.end())
         if new is not None and new.kind not in ("person", "place"):
-            change = _job_change(text, subject, new.text)
+            change = _job_change(text, subject, new.text, new.end)
             return replace(change, event_claims=(event, *change.event_claims), ended_claims=ended)
     return StateChange((event,), ended)
 
@@ -96,8 +97,8 @@ def _find_move(text: str, subject: NameSpan, names: NamesByStart) -> StateChange
     if new is not None and old is None:
         source = _FROM.match(text, new.end)
         old = names.get(source.end()) if source else None
-    if new is not None and new.kind == "organization":  # from one employer to another
-        change = _job_change(text, subject, new.text)
+    if new is not None and is_employer(text, new.kind, new.end):  # from one employer to another
+        change = _job_change(text, subject, new.text, new.end)
         return replace(change, ended_claims=claims_ended_by([Triple(subject.text, "left", old.text)]) if old else ())
     if new is None or new.kind == "person":
         return None if old is None else StateChange((), (Triple(subject.text, "lives_in", old.text),))
@@ -124,7 +125,7 @@ def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
         event = Triple(subject.text, "switched_to", new)
         return StateChange((event,), claims_ended_by([event]), _state(text, subject, f"uses {new}"), (uses,))
     if new.rsplit(" ", 1)[-1].lower() in _WORKPLACES and _WORKPLACES.intersection(old.lower().split()):
-        return _job_change(text, subject, new)
+        return _job_change(text, subject, new, len(text))
     change = _preference(text, subject, old, new)
     if "food" in tags_of(f"{old}, {new}"):  # nobody "uses" tea
         state = _state(text, subject, f"prefers {new} to {old}")
@@ -176,12 +177,33 @@ def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateCha
         or _CLUB.search(text, new.start, new.end + 12)
     ):
         return None
-    return _job_change(text, subject, new.text)
+    return _job_change(text, subject, new.text, new.end)
 
 
-def _job_change(text: str, subject: NameSpan, employer: str) -> StateChange:
+def _find_post(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Took a post as a nurse at Barts; is with Acme as a buyer."""
+    post, engaged = _POST.match(text, subject.end), _WITH.match(text, subject.end)
+    if post:
+        employer = names.get(post.end())
+        if employer is None or employer.kind in ("person", "place"):
+            return None
+        change = _job_change(text, subject, employer.text, len(text))
+        works_as = Triple(subject.text, "works_as", post["role"])
+        state = f"{change.state_text} as {post['article']}{post['role']}"
+        return replace(change, state_text=state, state_claims=(*change.state_claims, works_as))
+    employer = names.get(engaged.end()) if engaged else None
+    if employer is None or not (is_employer(text, employer.kind, employer.end) or _OF_WORK.search(text, employer.end)):
+        return None
+    return None if employer.kind in ("person", "place") else _job_change(text, subject, employer.text, employer.end)
+
+
+def _job_change(text: str, subject: NameSpan, employer: str, end: int) -> StateChange:
+    """A new employer, and the role that the text tells at `end`."""
     joined, works_at = (Triple(subject.text, predicate, employer) for predicate in ("joined", "works_at"))
-    return StateChange((joined,), (), _state(text, subject, f"works at {employer}"), (works_at,))
+    role = role_at(text, end)
+    state = _state(text, subject, f"works at {employer}{f' as {role.phrase}' if role else ''}")
+    works_as = (Triple(subject.text, "works_as", role.name),) if role else ()
+    return StateChange((joined,), (), state, (works_at, *works_as))
 
 
 def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
@@ -242,6 +264,7 @@ _FINDERS = (
     *(
         _find_count,
         _find_departure,
+        _find_post,
         _find_move,
         _find_rename,
         _find_switch,
@@ -267,5 +290,8 @@ _MARRIED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:got married to|married|tie
 _COUNTED = compile_pattern("counted")
 _ORDINALS = "second third fourth fifth sixth seventh".split()
 _NUMBERS = "one two three four five six seven".split()
+_POST = compile_pattern("post")
+_WITH = compile_pattern("with_employer")
+_OF_WORK = re.compile(r"\b(?:role|job|position|salary|contract|colleagues)\b")
 _PROMOTED = compile_pattern("promoted")
 _RENAMED = compile_pattern("renamed")

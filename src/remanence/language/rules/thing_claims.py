@@ -138,7 +138,9 @@ def _claims_of_sentence(
         begin = commit.end()
     label = _LABEL.match(text, begin, end) if ": " in sentence else None
     if label is not None:
-        labelled = list(labelled_claims(text, label, end, kinds, is_first=is_first))
+        after = split_words(text, label.end(), end)
+        heads_clause = bool(after) and not after[0].text[0].isdigit() and subject_at(after, 0, text) is not None
+        labelled = [] if heads_clause else list(labelled_claims(text, label, end, kinds, is_first=is_first))
         if labelled:
             yield from labelled
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from remanence.language.rules.lexicon import (
@@ -145,7 +146,11 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         if lower == "and":
             joints.append(place)
-        elif place > begin and lower == "(" and words[place - 1].text.islower():
+        elif (
+            place > begin
+            and lower == "("
+            and (words[place - 1].text.islower() or (place + 1 < len(words) and words[place + 1].text.islower()))
+        ):
             return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
         elif lower in _MODALS or words[place].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
@@ -198,6 +203,10 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
     head = words[inside[0] - 1 if inside else -1].lower
     if head in RELATIONSHIP_NOUNS or head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
         return False
+    if words[0].text.endswith(("'s", "’s")) and any(
+        one.lower in RELATIONSHIP_NOUNS and other.text[:1].isupper() for one, other in pairwise(words)
+    ):
+        return False  # the user's brother Sam
     if len(words) > 1 and words[0].lower.endswith("ing") and not is_definite and words[0].lower in GERUNDS:
         return False  # "making choices": somebody does so
     return head not in ("user", "users", "assistant") and "'" not in words[-1].text.removesuffix("'s")
@@ -205,6 +214,8 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
 
 def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: str | None = None) -> bool:
     """Whether the word is the finite verb of the subject before it."""
+    if at >= len(words):
+        return False
     lower = words[at].lower
     if lower in EQUALS:
         return True

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from remanence.language.rules import predicate_rules
-from remanence.language.rules.change_rules import certainly_ends
+from remanence.language.rules.change_rules import certainly_ends, remainder
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.rules.sentence_reading import parse_sentence
@@ -30,11 +30,6 @@ _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
 _WORD = re.compile(r"\w+")
-_KIN_PREDICATES = frozenset(
-    f"{noun}_of"
-    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
-    "grandfather husband wife brother_in_law sister_in_law".split()
-)
 _COUNTED = re.compile(r"(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (.+)")
 
 
@@ -133,11 +128,11 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
 
 
 def _are_namesakes(new: _Statement, old: _Statement) -> bool:
-    """Whether one name is that of two relatives: nobody's brother is their cousin."""
-    kin = {(c.subject, c.object): c.predicate for c in old.claims if c.predicate in _KIN_PREDICATES}
+    """Whether one name is that of two people: nobody's brother is their cousin, their friend or their boss."""
+    known = {(claim.subject, claim.object): claim.predicate for claim in old.claims}
     return any(
-        c.predicate in _KIN_PREDICATES and kin.get((c.subject, c.object), c.predicate) != c.predicate
-        for c in new.claims
+        predicate_rules.exclude_each_other(claim.predicate, known.get((claim.subject, claim.object), ""))
+        for claim in new.claims
     )
 
 
@@ -184,8 +179,53 @@ def _decide_ended(
     replacements = (*new.claims, *claims_opposed_to(new.claims))
     for claim in states:
         if claim not in ended and not any(_matches(claim, other) for other in replacements):
+            if _without_claims(old.memory, ended) is not None:
+                break  # what still holds is kept as a memory of its own
             return "extends", f"{why}; but the older one also says that {_as_text(claim)}"
     return "updates", why
+
+
+def remaining_text(new: Memory, old: Memory) -> str | None:
+    """What still holds of `old` once `new` does, where that is a part of its text.
+
+    >>> old = Memory("1", "main", "Alice works at Acme as a buyer.")
+    >>> remaining_text(Memory("2", "main", "Alice works at Bosch."), old)
+    'Alice works as a buyer.'
+    """
+    statement = _Statement.of(old)
+    states = [claim for claim in statement.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
+    ended, _ = _ended_states(_Statement.of(new), states)
+    return (_without_claims(old, ended) if ended else None) or remainder(new, old)
+
+
+def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
+    """The text of a memory without the words of these claims; None if nothing certain is left."""
+    text = memory.text
+    for claim in ended:
+        shorter = _without_claim(text, claim)
+        if shorter is None:
+            return None
+        text = shorter
+    observer = memory.observed_by or SELF
+    stated, before = _read(text, observer)[0], _read(memory.text[:_MAX_CHARS], observer)[0]
+    kept = [claim for claim in before if claim not in ended]
+    is_kept = all(any(_matches(claim, other) for other in stated) for claim in kept)
+    return text if kept and is_kept and not any(_matching(ended, stated)) else None
+
+
+def _without_claim(text: str, claim: Triple) -> str | None:
+    """The text without the words for a claim: "The user's girlfriend Ana is a nurse", "works at Acme as a buyer"."""
+    role = claim.predicate.removesuffix("_of").replace("_", "[ -]")
+    patterns = {
+        claim.predicate: rf"^[\w ]+['’]s (?:[a-z]+ )?{role},? (?={re.escape(claim.subject)}\b(?! ?['’(]))"
+        if claim.predicate.endswith("_of")
+        else "",
+        "works_at": rf"(?<=works) (?:at|for|with) (?:the )?{re.escape(claim.object)}(?= as )",
+        "lives_in": rf"(?<=lives) in (?:the )?{re.escape(claim.object)}(?= with )",
+    }
+    pattern = patterns.get(claim.predicate)
+    shorter, count = re.subn(pattern, "", text, count=1) if pattern else (text, 0)
+    return shorter if count else None
 
 
 def _is_history(new: Memory, old: Memory) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from remanence.language.rules import claim_phrases, lexicon
 from remanence.language.rules.claim_phrases import NamesByStart, ObjectPhrase, name_at, name_list_from, plain_words_at
+from remanence.language.rules.job_roles import role_at
 from remanence.language.rules.lexicon import (
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
@@ -179,9 +180,8 @@ def following_claims(text: str, at: int, claim: Triple, names: NamesByStart) -> 
         date = _YEAR_OR_DATE.match(text, at)
         return ([Triple(subject, f"{predicate[:4]}_on", date[1])], date.end()) if date else ([], at)
     if predicate in ("works_at", "joined"):
-        joint = _AS.match(text, at)
-        profession = _PROFESSION.match(text, joint.end()) if joint else None
-        return ([Triple(subject, "works_as", profession[1])], profession.end()) if profession else ([], at)
+        role = role_at(text, at)
+        return ([Triple(subject, "works_as", role.name)], role.end) if role else ([], at)
     if predicate in _SECOND_OBJECT:
         pattern, second_predicate = _SECOND_OBJECT[predicate]
         joint = pattern.match(text, at)
