@@ -123,6 +123,7 @@ def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(page: Page, 
     assert page.locator("canvas").evaluate(painted)
 
     page.get_by_label("Find an entity").fill("Bru")
+    expect(page.locator(".entity-list li")).to_have_count(1)
     page.locator(".entity-list").get_by_role("link", name="Bruno").click()
     expect(page.locator(".graph-caption")).to_contain_text("Bruno:")
     details = page.get_by_role("complementary", name="Details")

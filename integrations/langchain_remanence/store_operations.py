@@ -148,7 +148,7 @@ def item_key(namespace: tuple[str, ...], key: str, stamp: Stamp | None) -> str:
 
     Each checkpoint has its own, so that a branch of a thread does not overwrite what another branch wrote.
 
-    >>> item_key(("users", "bob"), "tea")
+    >>> item_key(("users", "bob"), "tea", None)
     '[["users", "bob"], "tea"]'
     """
     checkpoint = [] if stamp is None else [stamp.thread, stamp.checkpoint, stamp.newest]

@@ -33,9 +33,9 @@ def status_of(error: RemanenceError) -> int:
 def exception_of(name: str | None, message: str, status: int, position: int | None) -> RemanenceError:
     """The exception with this name, as the server raised it; without a known name, one that fits the status.
 
-    >>> exception_of("NotFound", "no such memory", 404)
+    >>> exception_of("NotFound", "no such memory", 404, None)
     NotFound('no such memory')
-    >>> exception_of(None, "no such route", 404)
+    >>> exception_of(None, "no such route", 404, None)
     RemanenceError('no such route')
     """
     made = getattr(errors, name or "", None)
