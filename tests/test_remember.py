@@ -824,6 +824,7 @@ def test_names_of_one_person_are_joined(texts: list[str], same: tuple[str, str])
         (["Dr. Shah fixed my tooth.", "Priya Shah is my neighbour."], ("Dr. Shah", "Priya Shah")),
         (["Daniela is known as the loud one, Daniel is not."], ("Daniel", "Daniela")),
         (["Her mum is called Gudrun.", "Mum called."], ("Mum", "Gudrun")),
+        (["Maggie Lund and Margaret Lund sing together.", "Maggie Lund sings alto."], ("Maggie Lund", "Margaret Lund")),
     ],
 )
 def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str]) -> None:

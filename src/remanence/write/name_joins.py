@@ -1,8 +1,8 @@
 """Names that belong to one person by what is told: registered as names of one entity, which can be undone.
 
 1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
-2. A short form with the same surname: Liz Nwosu and Elizabeth Nwosu; an initial, or a middle name left out, where one
-   person in the space fits: J. Alvarez and Julia Alvarez.
+2. A short form with the same surname, unless a memory names both: Liz Nwosu and Elizabeth Nwosu; an initial, or a
+   middle name left out, where one person in the space fits: J. Alvarez and Julia Alvarez.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
 4. A first name or a short form of it in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head
    of sales"; or in a later text, if nobody else has it and the text does not say that another is meant.
@@ -261,6 +261,8 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
         found = {spellings[n]: same_person(name, spellings[n]) for n in similar if spellings[n] != name}
         reverse = {other: same_person(other, name) for other in found}
         for other in found:
+            if _side_by_side(index, name, other):
+                continue
             if found[other] is SamePerson.SHORT_FORM:
                 yield AliasPair(other, name, "a short form of the first name")
             elif reverse[other] is SamePerson.SHORT_FORM:
@@ -277,6 +279,13 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
             others = [other for other in found if other not in bare and _surname(other) == _surname(name)]
             if bare and not others and not _is_own_relative(text, name):
                 yield from (AliasPair(name, other, "the only one with this surname") for other in bare)
+
+
+def _side_by_side(index: Index, name: str, other: str) -> bool:
+    """Whether a memory names both, as people do of two: "Beth Rourke and Bethan Rourke are cousins"."""
+    numbers = [index.names.number(each) for each in (name, other)]
+    rows = [set(index.graph.rows_mentioning(number).tolist()) for number in numbers if number is not None]
+    return len(rows) == len(numbers) and not rows[0].isdisjoint(rows[1])
 
 
 def _is_own_relative(text: str, name: str) -> bool:
