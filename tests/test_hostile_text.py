@@ -252,11 +252,12 @@ def test_many_times_in_a_text_without_a_sentence_end() -> None:
 
 
 def test_the_measurement_notices_quadratic_time() -> None:
-    """Otherwise the test above would say nothing."""
+    """Otherwise the test above would say nothing. A busy machine may stretch the time of the shorter text, so that one
+    measurement of three is enough."""
     import re
 
     quadratic = re.compile(r"\s*x")
-    assert not is_linear(quadratic.search, Grown("", [" "], "", "repeated"))
+    assert not all(is_linear(quadratic.search, Grown("", [" "], "", "repeated")) for _ in range(3))
     assert is_linear(str.upper, Grown("", ["a"], "", "repeated"))
 
 
