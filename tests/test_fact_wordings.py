@@ -7,9 +7,9 @@ from datetime import datetime, timezone
 import pytest
 
 import remanence
+from conversations import profile_after
 from remanence.models.extractors import RuleExtractor
 from remanence.schema import Fact, Utterance
-from remanence.testing import FakeClock
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)
 
@@ -24,16 +24,6 @@ def texts(said: str) -> list[str]:
 
 def claims(said: str) -> set[str]:
     return {str(claim) for fact in facts(said) for claim in fact.triples}
-
-
-def profile(*said: str) -> str:
-    """The profile after these conversations, ten days apart, without a reader."""
-    clock = FakeClock("2026-01-05T09:00")
-    with remanence.open(None, clock=clock, reader=None) as space:
-        for one in said:
-            space.remember([{"role": "user", "content": one, "time": clock.now()}], now=clock.now())
-            clock.advance(days=10)
-        return str(space.profile())
 
 
 @pytest.mark.parametrize(
@@ -154,17 +144,17 @@ def test_a_role_tells_a_job_from_a_home(said: str, expected: str) -> None:
 
 def test_part_of_a_memory_ends_and_the_rest_is_kept() -> None:
     """A new employer ends the old one and not the profession; a wedding ends "girlfriend" and not her diet."""
-    job = profile("I work at Acme as a buyer.", "I work at Bosch now.")
+    job = profile_after("I work at Acme as a buyer.", "I work at Bosch now.")
     assert "Acme" not in job
     assert "works as a buyer" in job
-    couple = profile("My girlfriend Nadia is vegetarian.", "Nadia and I got married.")
+    couple = profile_after("My girlfriend Nadia is vegetarian.", "Nadia and I got married.")
     assert "girlfriend" not in couple
     assert "Nadia is vegetarian" in couple
 
 
 def test_two_people_of_one_name_are_told_apart() -> None:
     """A friend is not a brother: what is said of one does not end what is said of the other."""
-    both = profile("My brother Sam is a chef.", "My friend Sam is a lawyer.")
+    both = profile_after("My brother Sam is a chef.", "My friend Sam is a lawyer.")
     assert "brother Sam is a chef" in both
     assert "friend Sam is a lawyer" in both
 

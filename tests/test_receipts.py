@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import remanence
 from remanence import InvalidInput, NotFound, Recall, Receipt, Space
 from remanence.errors import ProjectionStale
 from remanence.testing import FakeClock, HashingEmbedder
@@ -41,6 +43,18 @@ def go_on(space: Space, clock: FakeClock) -> None:
     space.graph.link(lisbon, "supersedes", porto)
     space.graph.declare("drinks", single_valued=True)
     space.rebuild()
+
+
+def test_a_replay_gives_the_same_list_after_reopening(tmp_path: Path, clock: FakeClock) -> None:
+    """Also where a name near the question counts, whose vector is then read from the index file."""
+    with remanence.open(tmp_path, clock=clock, reader=None, worker=False) as space:
+        space.add_many([f"Person{number} likes dish {number % 13} with spice {number}." for number in range(60)])
+        before = space.recall("What does Person12 eat?")
+    with remanence.open(tmp_path, clock=clock, reader=None, worker=False) as space:
+        after = space.audit.replay(before.receipt)
+
+    assert any("a name near the question" in evidence.note for hit in before for evidence in hit.evidence)
+    assert listed(after) == listed(before)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import remanence
+from conversations import profile_after
 from remanence import Extraction, ExtractionResult, Fact, Memory, Space, Triple, Utterance, Verdict, Window
 from remanence.errors import JobFailed
 from remanence.events import Worked
@@ -690,19 +691,10 @@ class Comparing:
         return [{"replaces": 0.97, "extends": 0.01, "ends": 0.01, "none": 0.01} for _ in pairs]
 
 
-def _profile(*said: str, reader: object = None) -> str:
-    clock = FakeClock("2026-01-05")
-    with remanence.open(None, clock=clock, reader=reader) as space:
-        for text in said:
-            space.remember([{"role": "user", "content": text, "time": clock.now()}], now=clock.now())
-            clock.advance(days=30)
-        return str(space.profile())
-
-
 def test_the_reader_relates_what_the_rules_cannot() -> None:
     """A change in other words replaces the older fact."""
     reader = Comparing()
-    assert "hates olives" not in _profile("I hate olives", "I eat olives by the bowl now", reader=reader)
+    assert "hates olives" not in profile_after("I hate olives", "I eat olives by the bowl now", reader=reader)
     assert any("olives" in earlier and "bowl" in later for earlier, later in reader.asked)
 
 
@@ -717,24 +709,26 @@ def test_the_reader_relates_what_the_rules_cannot() -> None:
 )
 def test_the_reader_is_not_asked_where_the_rules_know_better(earlier: str, later: str, kept: str) -> None:
     """What is temporary, about somebody else, or no change closes nothing, whatever a reader says."""
-    assert kept in _profile(earlier, later, reader=Comparing())
+    assert kept in profile_after(earlier, later, reader=Comparing())
 
 
 def test_what_still_holds_of_a_fact_is_kept() -> None:
     """One flatmate of two leaves, one of two brothers is none, a midwife works elsewhere."""
-    shared = _profile(
+    shared = profile_after(
         "I share a flat with Bojan and Terese in Leeds", "Terese moved out in January", reader=Comparing()
     )
     assert "shares a flat with Bojan in Leeds" in shared
-    brothers = _profile("I have two brothers, Karel and Jan", "I don't have a brother called Jan", reader=Comparing())
+    brothers = profile_after(
+        "I have two brothers, Karel and Jan", "I don't have a brother called Jan", reader=Comparing()
+    )
     assert "has one brother, Karel" in brothers
-    moved = _profile("My sister Hanne works as a midwife in Odense", "Hanne is in Esbjerg now", reader=Comparing())
+    moved = profile_after("My sister Hanne works as a midwife in Odense", "Hanne is in Esbjerg now", reader=Comparing())
     assert "works as a midwife" in moved or "Esbjerg" in moved
 
 
 def test_without_a_reader_the_rules_decide_alone() -> None:
     """A space that was opened without one compares nothing."""
-    assert "hates olives" in _profile("I hate olives", "I eat olives by the bowl now")
+    assert "hates olives" in profile_after("I hate olives", "I eat olives by the bowl now")
 
 
 @pytest.mark.parametrize(
@@ -750,7 +744,7 @@ def test_without_a_reader_the_rules_decide_alone() -> None:
 )
 def test_a_profile_states_nothing_that_has_ended(earlier: str, later: str, gone: str) -> None:
     """What cannot hold together is not stated together."""
-    assert gone not in _profile(earlier, later)
+    assert gone not in profile_after(earlier, later)
 
 
 def test_a_fact_that_equals_its_text_is_related_too() -> None:

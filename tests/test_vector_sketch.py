@@ -31,12 +31,12 @@ def everything(places: np.ndarray) -> np.ndarray:
 
 
 def test_the_nearest_is_found_through_its_sketch(many: np.ndarray) -> None:
-    """And its score is the exact one."""
+    """And its score is the exact one, in half precision."""
     near = kept(many)
     for place in range(0, 5_000, 97):
         [(found, score)] = near.nearest(many[place], everything, 1, min_similarity=0.6)
         assert found == place
-        assert score == pytest.approx(1.0, abs=1e-5)
+        assert score == pytest.approx(1.0, abs=1e-3)
 
 
 def test_what_is_not_known_is_not_found(many: np.ndarray) -> None:

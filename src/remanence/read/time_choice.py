@@ -39,10 +39,10 @@ _CHOICE_WEIGHT = {"any": 0.05, "now": 0.15, "at": 0.15}
 asks about. Higher ones do well on questions about what changes, and badly on chats, in which most is told once."""
 _LEAST_CHOICE = 1e-4
 _MANY_ANSWERS, _SURE = 6, 0.3
-"""If more hits answer, the question is about a matter that has many answers at a time, as often in chats: then one is
-put first only if its probability in the timeline is this high."""
+"""If more hits answer, the question probably has several valid answers at a time, as is frequent in chats. Then one is
+put first only if its probability in the timeline is at least this."""
 _DECIDED = 0.6
-"""A probability in the timeline from which the choice also decides for "before" and "previously"."""
+"""The probability in the timeline from which on the choice also decides for "before" and "previously"."""
 _REASONS = {
     "any": "chosen among those read together",
     "now": "nothing told later replaces it",
@@ -105,17 +105,17 @@ def first_by_time(
     if not answering:
         return None, ""
     if focus in ("any", "now", "at"):
+        factor = {each.hit.memory.id: _choice_factor(each, choice, focus) for each in read}
         if focus == "any":
-            best_first = max(answering, key=lambda each: each.score * _choice_factor(each, choice, focus))
-            chosen = best_first if choice else None
+            chosen = max(answering, key=lambda each: each.score * factor[each.hit.memory.id]) if choice else None
         else:
-            factor = {each.hit.memory.id: _choice_factor(each, choice, focus) for each in read}
             chosen = _valid_at(moment, answering, read, question, reader, factor)
         unsure = chosen is not None and bool(choice) and choice.get(chosen.hit.memory.id, 0.0) < _SURE
         return (None if unsure and len(answering) > _MANY_ANSWERS else chosen), _REASONS[focus]
-    decided = next((each for each in read if choice.get(each.hit.memory.id, 0.0) >= _DECIDED), None)
-    if decided is not None:
-        return decided, _REASONS["any"]
+    if focus in ("before", "previous"):
+        decided = next((each for each in read if choice.get(each.hit.memory.id, 0.0) >= _DECIDED), None)
+        if decided is not None:
+            return decided, _REASONS["any"]
     oldest = sorted(answering, key=lambda each: each.time)
     if focus == "first":
         return oldest[0], f"the first of {len(answering)} that answer"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.signals.sign_bits import sign_bits
+from remanence.signals.stores.exact import round_to_half
 from remanence.state.columns import Column, top_indices
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class SketchedVectors:
         width = self._vectors.values.shape[1]
         self._vectors.extend(np.zeros((count - len(self._vectors), width), np.float32))
         for place, vector in vectors.items():
-            self._vectors.values[place] = vector
+            self._vectors.values[place] = round_to_half(vector)  # as it is saved, so that a reopened index scores alike
         if changed := [place for place in vectors if place < len(self._sketches[0])]:
             for column, words in zip(self._sketches, _sketch(self._vectors.values[changed]), strict=True):
                 column.values[changed] = words

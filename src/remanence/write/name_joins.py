@@ -261,12 +261,9 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
         found = {spellings[n]: same_person(name, spellings[n]) for n in similar if spellings[n] != name}
         reverse = {other: same_person(other, name) for other in found}
         for other in found:
-            if _side_by_side(index, name, other):
-                continue
-            if found[other] is SamePerson.SHORT_FORM:
-                yield AliasPair(other, name, "a short form of the first name")
-            elif reverse[other] is SamePerson.SHORT_FORM:
-                yield AliasPair(name, other, "a short form of the first name")
+            full, short = (other, name) if found[other] is SamePerson.SHORT_FORM else (name, other)
+            if SamePerson.SHORT_FORM in (found[other], reverse[other]) and not _side_by_side(index, full, short):
+                yield AliasPair(full, short, "a short form of the first name")
         if "@" in name:
             yield from _of_address(name, index)
         if _is_relative_of_other(text, name):

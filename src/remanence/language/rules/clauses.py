@@ -59,7 +59,7 @@ def _with_own_subjects(text: str, speaker: str, is_certain: bool) -> list[Parsed
         if not _are_independent(*halves):
             continue
         facts = [half for half in halves if classify_fact(half, label, remember_requested=is_certain)]
-        if halves[1] in facts and (halves[0] in facts or halves[1].claims):  # the first half may be idle talk
+        if halves[1] in facts and (halves[0] in facts or halves[1].claims):  # the first half may be small talk
             return [*facts[:-1], *_with_own_subjects(halves[1].text, speaker, is_certain)]
     return [parse_sentence(text, speaker)]
 
@@ -71,7 +71,7 @@ def _with_shared_subject(sentence: ParsedSentence, speaker: str, splits: int) ->
     if subject is None or not splits or _CONDITIONAL.search(text):
         return [sentence]
     if not any(name.kind == "person" and name.end == subject.end() for name in sentence.names):
-        return [sentence]  # "Backups of the database are encrypted and shipped": the words are no subject by themselves
+        return [sentence]  # "Backups of the database are encrypted and shipped": these words are not a subject
     label, known = speaker_label(speaker), set(_stated_claims(sentence))
     for joint in _SHARED_JOINT.finditer(text, subject.end()):
         verb = conjugate(joint["verb"]) if joint["now"] and joint["verb"] in _BASE_FORMS else joint["verb"]

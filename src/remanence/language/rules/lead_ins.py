@@ -1,9 +1,8 @@
-"""The words that announce a statement and are no part of it: "Just so you know, …", "Don't forget: …", "I'm glad I …".
+"""The words that announce a statement and are not part of it: "Just so you know, …", "Don't forget: …", "I'm glad I …".
 
 1. Words before a colon, a dash or a comma that only speak of telling, knowing or remembering. They are known by their
    words: each is in `lead_in_words` or `telling_words`, and one is in the latter.
-2. The main clause of what it introduces: "I should mention that my brother …", "I'm so glad we moved". What follows is
-   said to be so.
+2. A main clause that presupposes the next one: "I should mention that my brother …", "I'm so glad we moved".
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from remanence.language.rules.lexicon import compile_pattern, load_words
 
 
 class Announced(NamedTuple):
-    """A sentence without what announces it."""
+    """A sentence without its lead-in."""
 
     text: str
     remember_requested: bool = False
@@ -23,7 +22,7 @@ class Announced(NamedTuple):
 
 
 def without_lead_in(sentence: str) -> Announced:
-    """The sentence without the words that announce it.
+    """The sentence without its lead-in.
 
     >>> without_lead_in("One thing you should know about me: I'm colour-blind.")
     Announced(text="I'm colour-blind.", remember_requested=False)
