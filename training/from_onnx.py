@@ -1,6 +1,9 @@
 """The floats of an exported reader, so that training can go on from it.
 
-python training/from_onnx.py src/remanence/models/small_reader/model.onnx FOLDER/out/small6.pt
+    python training/from_onnx.py src/remanence/models/small_reader/model.onnx FOLDER/out/small6.pt
+    python training/from_onnx.py src/remanence/models/large_reader/model.onnx FOLDER/out/large.pt --base FOLDER/base.npz
+
+With --base, a reader of short texts gets the base model's vectors for the places it lacks, and can read timelines.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ import onnx
 import torch
 from model import Reader
 from onnx import numpy_helper
+from weights import unpack
 
 
-def reader_of(path: Path) -> Reader:
-    """A reader as `export.py` wrote it; answers it lacks begin anew."""
+def reader_of(path: Path, base: Path | None = None) -> Reader:
+    """A reader as `export.py` wrote it; answers it lacks begin anew, places it lacks as in the base model."""
     graph = onnx.load(str(path)).graph
     held = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     state = {name: value for name, value in held.items() if re.match(r"[a-z]", name) and value.dtype == np.float32}
@@ -39,6 +43,9 @@ def reader_of(path: Path) -> Reader:
             state[f"{module}.weight"] = value.T
         else:
             state[stem] = value
+    if base is not None:
+        places = unpack(base)["places.weight"]
+        state["places.weight"] = np.concatenate([state["places.weight"], places[len(state["places.weight"]) :]])
     layers = 1 + max(int(found[1]) for name in state if (found := re.match(r"layers\.(\d+)\.", name)))
     reader = Reader(layers=layers, words=len(state["words.weight"]), places=len(state["places.weight"]))
     floats = {name: torch.from_numpy(np.array(value, np.float32)) for name, value in state.items()}
@@ -50,7 +57,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reader", type=Path)
     parser.add_argument("target", type=Path)
+    parser.add_argument("--base", type=Path)
     options = parser.parse_args()
-    trained = reader_of(options.reader)
+    trained = reader_of(options.reader, options.base)
     state = {name: value.half() for name, value in trained.state_dict().items()}
     torch.save({"shape": trained.shape, "state": state}, options.target)

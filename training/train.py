@@ -4,6 +4,7 @@
     python training/train.py FOLDER large --seconds 240       begins as the base model, learns from labels and teacher
     python training/train.py FOLDER rank:large                a saved one says which lines of a timeline come first
     python training/train.py FOLDER small:6 --seconds 400     six layers of the large one, taught by both
+    python training/train.py FOLDER large+small:6             both go on, on the same batches
     python training/train.py FOLDER told:small6               what a saved one says, for those that go on from it
 
 Each stage writes FOLDER/out/<stage>.pt, goes on with that file if it is there, and prints what it finds on questions
@@ -17,6 +18,7 @@ import json
 import multiprocessing
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +61,9 @@ FOLLOW = {3: [3, 7, 11], 4: [2, 5, 8, 11], 6: [1, 3, 5, 7, 9, 11]}
 RATE = {"teacher": 4e-5, "large": 6e-5, "small3": 2.5e-4, "small4": 2e-4, "small6": 1.5e-4}
 QUESTIONS, CANDIDATES, PAIRS, TIMELINES = 32, 14, 96, 96
 PAIR_SHARE = (0.38, 0.34, 0.14, 0.14)
-PAIR_SOURCE = {"train": 0.3, "written": 0.2, "beside": 0.1, "asked": 0.15, "asked_written": 0.25}
-"""How often pairs of each source are drawn: made of matters, written, texts that stand beside each other, and those
-of a question."""
+PAIR_SOURCE = {"train": 0.2, "written": 0.15, "lives": 0.25, "beside": 0.08, "asked": 0.1, "asked_written": 0.22}
+"""How often pairs of each source are drawn: made of matters, written, told by one user, texts that stand beside each
+other, and those of a question."""
 WRITTEN = 0.25
 """How much an earlier reader's opinion counts for what was written by hand; there the labels count in full."""
 
@@ -114,7 +116,7 @@ class Data(Texts):
         self.question_of = self.asked[owner]
         by_hand = [number for number, name in enumerate(self.names) if name in ("worlds", "talks")]
         self.written = np.isin(self.sets[owner], by_hand)
-        sources = [number for number, name in enumerate(PAIR_SOURCE) if name in ("written", "asked_written")]
+        sources = [number for number, name in enumerate(PAIR_SOURCE) if name in ("written", "lives", "asked_written")]
         self.pair_written = np.isin(self.pair_source, sources)
 
     def in_order(self, first: np.ndarray, second: np.ndarray, parts: int) -> list[np.ndarray]:
@@ -195,100 +197,132 @@ def ahead(data: Data, timelines: Timelines, seed: int, workers: int = 8) -> Iter
         yield ready.get()
 
 
+@dataclass
+class Student:
+    """A model in training."""
+
+    model: nn.Module
+    rate: float
+    labels: float = 1.0
+    """The weight of the labels."""
+    told: tuple[np.ndarray, np.ndarray] | None = None
+    """What an earlier reader says of every candidate and every pair, for a model that nobody teaches."""
+    followed: Reader | None = None
+    """A reader whose layers the model's are to be like."""
+    follow: list[int] | None = None
+    """Which of them."""
+
+    def __post_init__(self) -> None:
+        self.model.to(DEVICE).train()
+        self.best = torch.optim.AdamW(
+            self.model.parameters(), lr=self.rate, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda"
+        )
+
+    def learn(self, loss: Tensor, done: float) -> None:
+        """One step, when so much of the time is over."""
+        for group in self.best.param_groups:
+            group["lr"] = self.rate * min(done / 0.06 + 0.01, (1 - done) / 0.94 + 0.002)
+        self.best.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.best.step()
+
+
+class Batch:
+    """What is read in one step, and what the teacher says of it, if there is one."""
+
+    def __init__(self, data: Data, drawn: tuple[Any, ...], step: int, teacher: nn.Module | None) -> None:
+        self.data = data
+        self.rows, self.owner, self.known, self.pairs, lists = drawn
+        self.lists = {name: _tensor(array) for name, array in lists.items()}
+        asked, cands = data.question_of[self.rows], data.cands[self.rows]
+        # Every batch is made equally large: a new shape costs the GPU more than some rows that do not count.
+        fill = np.zeros(QUESTIONS * CANDIDATES - len(self.rows), np.int64)
+        first = np.concatenate([asked, data.pairs["train"][self.pairs, 0], asked[fill]])
+        second = np.concatenate([cands, data.pairs["train"][self.pairs, 1], cands[fill]])
+        groups = data.in_order(first, second, 3)
+        self.parts = [data.batch(first[group], second[group]) for group in groups]
+        self.back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
+        self.looked = step % len(groups)
+        """The part whose layers are compared with those of another reader."""
+        self.aims: tuple[Tensor, Tensor] | None = None
+        self.aim_choice: Tensor | None = None
+        if teacher is not None:
+            with torch.no_grad():
+                self.aims, _ = self.read(teacher)
+                self.aim_choice, _ = choice(teacher, self.lists)
+
+    def read(self, model: nn.Module, *, states: bool = False) -> tuple[tuple[Tensor, Tensor], list[Tensor]]:
+        """What a model says of the candidates and of the pairs, and its layers for one part."""
+        said, compared, layers = [], [], []
+        with torch.autocast(DEVICE, torch.bfloat16):
+            for number, part in enumerate(self.parts):
+                wanted = {"states": layers} if states and number == self.looked else {}
+                one, four, *_ = model(*part, **wanted)
+                said.append(one.float().squeeze(-1))
+                compared.append(four.float())
+        count, pairs = len(self.rows), len(self.pairs)
+        return (torch.cat(said)[self.back][:count], torch.cat(compared)[self.back][count : count + pairs]), layers
+
+
 def train(
-    model: nn.Module,
+    students: list[Student],
     data: Data,
     timelines: Timelines,
     *,
     seconds: float,
-    rate: float,
-    labels: float = 1.0,
-    told: tuple[np.ndarray, np.ndarray] | None = None,
     taught_by: nn.Module | None = None,
-    followed: Reader | None = None,
-    follow: list[int] | None = None,
     seed: int = 7,
-) -> nn.Module:
-    """Train for so long.
-
-    Args:
-        labels: The weight of the labels.
-        taught_by: A model whose answers are learned beside the right ones.
-        told: What an earlier reader says of every candidate and every pair, for a model that nobody teaches.
-        followed, follow: A reader whose layers the model's are to be like, and which of them.
-    """
-    model.to(DEVICE).train()
-    best = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
+) -> None:
+    """Train for so long, all on the same batches: what the teacher says of a batch is read once for all of them."""
     began, step, shown = time.time(), 0, []
-    for rows, owner, known, pairs, lists in ahead(data, timelines, seed):
+    for drawn in ahead(data, timelines, seed):
         done = (time.time() - began) / seconds
         if done >= 1:
             break
-        for group in best.param_groups:
-            group["lr"] = rate * min(done / 0.06 + 0.01, (1 - done) / 0.94 + 0.002)
-        asked, cands = data.question_of[rows], data.cands[rows]
-        # Every batch is made equally large: a new shape costs the GPU more than some rows that do not count.
-        fill = np.zeros(QUESTIONS * CANDIDATES - len(rows), np.int64)
-        first = np.concatenate([asked, data.pairs["train"][pairs, 0], asked[fill]])
-        second = np.concatenate([cands, data.pairs["train"][pairs, 1], cands[fill]])
-        groups = data.in_order(first, second, 3)
-        said, compared, aims, apart = [], [], [], 0.0
-        with torch.autocast(DEVICE, torch.bfloat16):
-            looked = step % len(groups)
-            for number, group in enumerate(groups):
-                batch = data.batch(first[group], second[group])
-                mine: list[Tensor] = []
-                one, four, *_ = model(*batch, states=mine) if followed is not None else model(*batch)
-                said.append(one.float().squeeze(-1))
-                compared.append(four.float())
-                if taught_by is not None:
-                    with torch.no_grad():
-                        aims.append([each.float() for each in taught_by(*batch)[:2]])
-                if followed is not None and follow is not None and number == looked:
-                    apart = _apart(mine, followed, batch, follow)
-        back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
-        logits = torch.cat(said)[back][: len(rows)]
-        relation = torch.cat(compared)[back][len(rows) : len(rows) + len(pairs)]
-        right = F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long(), reduction="none")
-        written = _tensor(data.pair_written[pairs])
-        loss = apart + 0.5 * (right * torch.where(written, 1.0, labels)).mean()
-        aim_said, aim_compared = None, None
-        if aims:
-            aim_said = torch.cat([each.squeeze(-1) for each, _ in aims])[back][: len(rows)]
-            aim_compared = torch.cat([each for _, each in aims])[back][len(rows) : len(rows) + len(pairs)]
-        elif told is not None:
-            aim_said, aim_compared = _tensor(told[0][rows]), _tensor(told[1][pairs])
-        loss = loss + _answer_loss(logits, rows, owner, known, data, labels, aim_said)
-        loss = loss + _choice_loss(model, lists, taught_by)
-        if aim_compared is not None:
-            aim = F.log_softmax(aim_compared, 1)
-            apart_by = F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="none").sum(1)
-            loss = loss + 0.5 * (apart_by * torch.where(written, WRITTEN, 1.0)).mean()
-        best.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        best.step()
-        shown.append(loss.detach())
+        batch = Batch(data, drawn, step, taught_by)
+        for student in students:
+            loss = _loss(student, batch)
+            student.learn(loss, done)
+            shown.append(loss.detach())
         step += 1
         if step % 500 == 0:
-            print(
-                f"  step {step} loss {torch.stack(shown[-200:]).mean().item():.3f} {time.time() - began:.0f}s",
-                flush=True,
-            )
-    print(f"  {step} steps, loss {torch.stack(shown[-200:]).mean().item():.3f}", flush=True)
-    return model.eval()
+            print(f"  step {step} loss {_recent(shown, students)} {time.time() - began:.0f}s", flush=True)
+    print(f"  {step} steps, loss {_recent(shown, students)}", flush=True)
+    for student in students:
+        student.model.eval()
 
 
-def _answer_loss(
-    logits: Tensor,
-    rows: np.ndarray,
-    owner: np.ndarray,
-    known: np.ndarray,
-    data: Data,
-    labels: float,
-    aim: Tensor | None,
-) -> Tensor:
+def _recent(shown: list[Tensor], students: list[Student]) -> str:
+    """The mean loss of the last steps, of each student."""
+    last = torch.stack(shown[-200 * len(students) :]).view(-1, len(students)).mean(0)
+    return " ".join(f"{each:.3f}" for each in last.tolist())
+
+
+def _loss(student: Student, batch: Batch) -> Tensor:
+    """How far a student is from the labels, and from its teacher."""
+    data, pairs = batch.data, batch.pairs
+    (logits, relation), layers = batch.read(student.model, states=student.followed is not None)
+    written = _tensor(data.pair_written[pairs])
+    right = F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long(), reduction="none")
+    loss = 0.5 * (right * torch.where(written, 1.0, student.labels)).mean()
+    if student.followed is not None and student.follow is not None:
+        loss = loss + _apart(layers, student.followed, batch.parts[batch.looked], student.follow)
+    aims = batch.aims
+    if aims is None and student.told is not None:
+        aims = _tensor(student.told[0][batch.rows]), _tensor(student.told[1][pairs])
+    loss = loss + _answer_loss(logits, batch, student.labels, None if aims is None else aims[0])
+    loss = loss + _choice_loss(student.model, batch)
+    if aims is not None:
+        aim = F.log_softmax(aims[1], 1)
+        apart_by = F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="none").sum(1)
+        loss = loss + 0.5 * (apart_by * torch.where(written, WRITTEN, 1.0)).mean()
+    return loss
+
+
+def _answer_loss(logits: Tensor, batch: Batch, labels: float, aim: Tensor | None) -> Tensor:
     """Each right candidate before all wrong ones, each probability right in itself, and both like the teacher's."""
+    data, rows, owner = batch.data, batch.rows, batch.owner
     place = np.arange(len(rows)) - np.searchsorted(owner, owner)
     where = _tensor(owner).long(), _tensor(place).long()
     empty = logits.new_full((QUESTIONS, CANDIDATES + 4), -1e4)
@@ -299,7 +333,7 @@ def _answer_loss(
     marks = torch.zeros_like(empty).index_put(where, label)
     wrong = torch.logsumexp(grid.masked_fill(marks > 0, -1e4), 1, keepdim=True)
     ranked = F.softplus(wrong - grid) * torch.zeros_like(empty).index_put(where, label * trust)
-    sure = _tensor(known.astype(np.float32))
+    sure = _tensor(batch.known.astype(np.float32))
     each = F.binary_cross_entropy_with_logits(logits, label, reduction="none") * trust
     loss = 0.6 * ranked.sum() / marks.sum().clamp(min=1) + 1.5 * (each * sure).sum() / sure.sum().clamp(min=1)
     if aim is not None:
@@ -313,26 +347,25 @@ def _answer_loss(
     return loss
 
 
-def choice(model: nn.Module, lists: dict[str, np.ndarray]) -> tuple[Tensor, Tensor]:
+def choice(model: nn.Module, lists: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
     """The log probability of each line of timelines, and first that of none; and whether each tells the matter."""
     with torch.autocast(DEVICE, torch.bfloat16):
-        *_, logits, tells = model(*(_tensor(lists[name]) for name in ("ids", "mask", "kinds", "marks")))
-    return torch.log_softmax(logits.float().masked_fill(~_tensor(lists["real"]), -1e4), 1), tells.float()
+        *_, logits, tells = model(*(lists[name] for name in ("ids", "mask", "kinds", "marks")))
+    return torch.log_softmax(logits.float().masked_fill(~lists["real"], -1e4), 1), tells.float()
 
 
-def _choice_loss(model: nn.Module, lists: dict[str, np.ndarray], taught_by: nn.Module | None) -> Tensor:
+def _choice_loss(model: nn.Module, batch: Batch) -> Tensor:
     """One of the right lines is chosen, all are as likely as the teacher says, and it is known which ones tell the
     matter: that is learned sooner, and needed for the choice."""
+    lists = batch.lists
     chosen, tells = choice(model, lists)
-    loss = -torch.logsumexp(chosen.masked_fill(~_tensor(lists["right"]), -1e4), 1).mean()
-    lines = _tensor(lists["real"]).clone()
+    loss = -torch.logsumexp(chosen.masked_fill(~lists["right"], -1e4), 1).mean()
+    lines = lists["real"].clone()
     lines[:, 0] = False
-    loss = loss + F.binary_cross_entropy_with_logits(tells[lines], _tensor(lists["tells"])[lines].float())
-    if taught_by is None:
+    loss = loss + F.binary_cross_entropy_with_logits(tells[lines], lists["tells"][lines].float())
+    if batch.aim_choice is None:
         return loss
-    with torch.no_grad():
-        aim, _ = choice(taught_by, lists)
-    return 0.5 * loss + F.kl_div(chosen, aim, log_target=True, reduction="batchmean")
+    return 0.5 * loss + F.kl_div(chosen, batch.aim_choice, log_target=True, reduction="batchmean")
 
 
 def measure_choice(model: nn.Module, timelines: Timelines) -> None:
@@ -344,7 +377,8 @@ def measure_choice(model: nn.Module, timelines: Timelines) -> None:
         for part in np.array_split(members, -(-len(members) // 64)):
             drawn = [(int(number), timelines.first(int(number))) for number in part]
             with torch.no_grad():
-                chosen = choice(model, timelines.batch(drawn))[0].cpu().numpy()
+                lists = {key: _tensor(array) for key, array in timelines.batch(drawn).items()}
+                chosen = choice(model, lists)[0].cpu().numpy()
             for (number, rows), row in zip(drawn, chosen, strict=True):
                 picked = rows[row[1 : len(rows) + 1].argmax()]
                 right.append(timelines.labels[picked])
@@ -455,7 +489,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "stage", help="teacher, large, small:3, small:4, small:6; rank:NAME or told:NAME of a saved one"
+        "stage",
+        help="teacher, large, small:3, small:4, small:6, several as large+small:6; rank:NAME, told:NAME",
     )
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=7)
@@ -476,36 +511,47 @@ def main() -> None:
     if stage == "told":
         write_told(load(out / f"{of}.pt").to(DEVICE), data, out / f"told_{of}.npz")
         return
-    name = stage + of
-    model = train_stage(name, data, timelines, options)
-    state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
-    torch.save({"shape": getattr(model, "shape", {}), "state": state}, out / f"{name}.pt")
-    if stage == "large":
-        write_told(model, data, out / f"told_{name}.npz")
-    measure(model, data)
-    measure_choice(model, timelines)
+    names = [each.replace(":", "") for each in options.stage.split("+")]
+    students = train_stage(names, data, timelines, options)
+    for name, student in zip(names, students, strict=True):
+        model = student.model
+        state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
+        torch.save({"shape": getattr(model, "shape", {}), "state": state}, out / f"{name}.pt")
+        if name == "large":
+            write_told(model, data, out / f"told_{name}.npz")
+        print(f"{name}:", flush=True)
+        measure(model, data)
+        measure_choice(model, timelines)
     print(f"{options.stage}: done after {time.time() - began:.0f}s", flush=True)
 
 
-def train_stage(name: str, data: Data, timelines: Timelines, options: argparse.Namespace) -> nn.Module:
-    """A stage trained, taught by what those before it left in the folder: what they say of questions and pairs, the
-    choices of the teacher, and for a reader that begins anew the layers of the large one."""
-    folder, out = options.folder, options.folder / "out"
-    settings: dict[str, Any] = {"seconds": options.seconds, "seed": options.seed}
+def train_stage(names: list[str], data: Data, timelines: Timelines, options: argparse.Namespace) -> list[Student]:
+    """The models of a stage trained, taught by what the stages before left in the folder: the teacher, or what an
+    earlier reader says of questions and pairs."""
+    out = options.folder / "out"
+    taught_by = None
+    if names != ["teacher"] and (out / "teacher.pt").exists():
+        taught_by = load_teacher(out / "teacher.pt", options.folder)
+    students = [begin(name, options.folder, is_taught=taught_by is not None) for name in names]
+    train(students, data, timelines, seconds=options.seconds, taught_by=taught_by, seed=options.seed)
+    return students
+
+
+def begin(name: str, folder: Path, *, is_taught: bool) -> Student:
+    """A model as it begins a stage. A small one that begins anew follows the layers of the large one."""
+    out, model = folder / "out", first_weights(name, folder)
     if name == "teacher":
-        return train(first_weights(name, folder), data, timelines, rate=RATE[name], **settings)
-    parts = [np.load(file) for file in sorted(out.glob("told_*.npz"))]
+        return Student(model, RATE[name])
+    begins = not (out / f"{name}.pt").exists()
+    student = Student(model, RATE[name] * (1.0 if begins else 0.7), labels=0.4 if is_taught else 1.0)
+    parts = [np.load(file) for file in sorted(out.glob("told_*.npz"))] if not is_taught else []
     if parts:
         mean = {key: sum(part[key] for part in parts) / len(parts) for key in ("said", "compared")}
-        settings |= {"told": (mean["said"], mean["compared"]), "labels": 0.4}
-    if (out / "teacher.pt").exists():
-        settings |= {"taught_by": load_teacher(out / "teacher.pt", folder), "labels": 0.4}
-    begins = not (out / f"{name}.pt").exists()
+        student.told, student.labels = (mean["said"], mean["compared"]), 0.4
     if name != "large" and begins:
-        large, follow = load(out / "large.pt").to(DEVICE).eval(), FOLLOW[int(name.removeprefix("small"))]
-        settings |= {"followed": large, "follow": follow, "labels": 0.3}
-    rate = RATE[name] * (1.0 if begins else 0.7)
-    return train(first_weights(name, folder), data, timelines, rate=rate, **settings)
+        student.followed = load(out / "large.pt").to(DEVICE).eval()
+        student.follow, student.labels = FOLLOW[int(name.removeprefix("small"))], 0.3
+    return student
 
 
 def write_told(model: nn.Module, data: Data, path: Path) -> None:

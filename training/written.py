@@ -1,4 +1,4 @@
-"""Worlds and talks that were written by hand: their questions with candidates, and pairs of statements.
+"""Worlds, talks and lives that were written by hand: their questions with candidates, and pairs of statements.
 
 A world is written once and read several times: with other names for its people, in other years. What is to be learned
 does not change by that, and a model that meets a world many times cannot know its answers by name and date.
@@ -144,6 +144,33 @@ def _pairs_for(
                 sides = {"earlier": side_of[earlier["id"]], "later": side_of[later["id"]]}
                 out.append({"q": asked["q"], **sides, "relation": relation})
     return out
+
+
+def read_lives() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Pairs of what one user told at different times; those of one life in ten measure and are not trained on."""
+    files = sorted((MATTERS.parent / "lives").glob("*.jsonl"))
+    lives = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    trained = [pair for number, life in enumerate(lives) if number % 10 != 4 for pair in _pairs_of_life(life)]
+    return trained, [pair for life in lives[4::10] for pair in _pairs_of_life(life)]
+
+
+def _pairs_of_life(life: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each message with each earlier one in the forms in which `remember` compares them: two facts, an earlier fact and
+    the message, two messages. A form that leaves open which of several facts is meant is left out."""
+    for place, later in enumerate(life["told"]):
+        message = {"t": later["said"], "s": "user", "p": f"assistant: {later['asked']}" if "asked" in later else ""}
+        for earlier in life["told"][:place]:
+            done = {each.get("fact", 0): each["how"] for each in later.get("on", ()) if each["id"] == earlier["id"]}
+            for number, fact in enumerate(earlier["facts"]):
+                relation = done.get(number, "none")
+                yield {"earlier": {"t": fact}, "later": message, "relation": relation}
+                if relation == "none" or len(later["facts"]) == 1:
+                    for new in later["facts"]:
+                        yield {"earlier": {"t": fact}, "later": {"t": new}, "relation": relation}
+            if len(earlier["facts"]) == 1 or not done:
+                before = f"assistant: {earlier['asked']}" if "asked" in earlier else ""
+                said = {"t": earlier["said"], "s": "user", "p": before}
+                yield {"earlier": said, "later": message, "relation": done.get(0, "none")}
 
 
 def shared_words(question: str, text: str) -> int:
