@@ -20,7 +20,7 @@ from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, Nod
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
-from remanence.read.recall_tables import Relations
+from remanence.read.show.recall_tables import RelationList
 from remanence.read.supersession import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory, Snapshot
 from remanence.state.predicates import parse_predicate
@@ -114,7 +114,7 @@ class GraphQueries(Facet):
 
     apath = in_thread(path)
 
-    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> Relations:
+    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> RelationList:
         """When a relation held, in the order of time, each with its evidence.
 
         Args:
@@ -139,10 +139,10 @@ class GraphQueries(Facet):
             node = _entity_node(graph, subject, "subject")
             found = graph.index.relations.timeline(node.number, name, graph.snapshot)
             if object is None:
-                return Relations(found)
+                return RelationList(found)
             other = set(graph.name_numbers(_entity_node(graph, object, "object")))
             number = graph.index.names.number
-            return Relations(r for r in found if number(r.object) in other or number(r.subject) in other)
+            return RelationList(r for r in found if number(r.object) in other or number(r.subject) in other)
 
     awhen = in_thread(when)
 

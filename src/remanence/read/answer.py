@@ -12,8 +12,8 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import truncate
-from remanence.read.recall_tables import hits_to_df
 from remanence.read.receipts import Receipt
+from remanence.read.show.recall_tables import hits_to_df
 from remanence.schema import UTC, Evidence, Hit, HitUsage, Memory, Window, format_moment
 from remanence.schema.display import html_table
 
@@ -154,7 +154,7 @@ class Recall(Sequence[Hit]):
 
     def show(self) -> NotebookPicture:
         """A picture for a notebook: a bar for each hit, in parts that show what each signal adds to its score."""
-        from remanence.read.bar_pictures import recall_picture
+        from remanence.read.show.bar_pictures import recall_picture
 
         return recall_picture(self)
 

@@ -16,7 +16,7 @@ from remanence.core.index import Index
 from remanence.language.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
-from remanence.read.supersession import current_mask, disagreeing_rows, is_isolated, replacement_row
+from remanence.read.supersession import disagreeing_rows, is_isolated, replacement_row, unsuperseded_mask
 from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
 
 _WORD = re.compile(r"\w+")
@@ -34,7 +34,7 @@ def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot, question: 
     factors = adjustments(index, fused.rows, snapshot.now).tolist()
     unexpired = index.catalog.current(fused.rows, snapshot.position, snapshot.now)
     connected = np.array([not is_isolated(index, row) for row in rows], np.bool_)
-    unexpired[connected] &= current_mask(index, fused.rows[connected], snapshot)
+    unexpired[connected] &= unsuperseded_mask(index, fused.rows[connected], snapshot)
     find_successor = [replacement_row if each else _later_version for each in connected.tolist()]
     successors = [find(index, row, snapshot) for row, find in zip(rows, find_successor, strict=True)]
     against = {row: disagreeing_rows(index, row, snapshot) for row in fused.rows[connected].tolist()}

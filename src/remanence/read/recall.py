@@ -30,8 +30,8 @@ from remanence.read.past import drop_repeated_versions, includes_history, may_as
 from remanence.read.query import build_query, embed_question, find_speakers, searchable_rows
 from remanence.read.question import ParsedQuestion, parse_question
 from remanence.read.rankings import rank_by_signals
-from remanence.read.reading import READ_HITS, read_hits, turns_before
 from remanence.read.receipts import RecallRequest
+from remanence.read.rerank import READ_HITS, read_hits, turns_before
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 from remanence.schema import Query, Snapshot
 

@@ -37,10 +37,10 @@ def is_verbatim(index: Index, row: int) -> bool:
 
 def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
     """Whether nothing superseded this row or ended what it claims."""
-    return bool(current_mask(index, np.array([row]), snapshot)[0])
+    return bool(unsuperseded_mask(index, np.array([row]), snapshot)[0])
 
 
-def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+def unsuperseded_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows nothing superseded, and whose claims nothing ended."""
     catalog = index.catalog
     out = catalog.active(rows, snapshot.position)

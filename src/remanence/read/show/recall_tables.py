@@ -44,7 +44,7 @@ class Memories(Iterator[Memory]):
         return data_frame(map(memory_record, self), MEMORY_COLUMNS, TIMES)
 
 
-class Relations(list[Relation]):
+class RelationList(list[Relation]):
     """A list of relations that a notebook shows as a table."""
 
     def to_df(self) -> pandas.DataFrame:

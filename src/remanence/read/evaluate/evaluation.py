@@ -17,7 +17,7 @@ from remanence.errors import InvalidInput
 from remanence.language.text import normalize_text, pluralize, truncate
 from remanence.ports import Progress
 from remanence.read.answer import Recall
-from remanence.read.measures import mean_scores, recall_at, reciprocal_rank
+from remanence.read.evaluate.ranking_metrics import mean_scores, recall_at, reciprocal_rank
 from remanence.schema import Memory
 from remanence.schema.display import Markup, data_frame, html_bar, html_table
 
@@ -137,7 +137,7 @@ class Evaluation(Sequence[SettingResult]):
 
     def show(self) -> NotebookPicture:
         """A picture for a notebook: a row for each setting, a bar for each measure, and its 95% interval."""
-        from remanence.read.bar_pictures import settings_picture
+        from remanence.read.show.bar_pictures import settings_picture
 
         return settings_picture(self._title(), self.results)
 
