@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from remanence.admin.overview import LISTED, MAX_PAGE_SIZE, GraphPage, Listed
-from remanence.api.facet import Facet, retry_if_erased
+from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
+from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, entity_map
