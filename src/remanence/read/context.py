@@ -18,7 +18,7 @@ class RecallContext:
     request: RecallRequest
     """The arguments of the caller."""
     parsed: ParsedQuestion
-    """What the text of the question says."""
+    """The question, parsed."""
     snapshot: Snapshot
     """The state of the space at the position and the moment of the request."""
     query: Query

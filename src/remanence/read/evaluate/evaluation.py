@@ -1,7 +1,7 @@
-"""`space.evaluate`: how often recall finds what a caller expects, under several settings.
+"""`space.evaluate`: how often recall finds the expected memories, under several settings.
 
-What is expected is given as memories, ids, keys, or a part of their text. Each expected value counts once, however many
-memories match it.
+A caller names the expected memories by id, by key, or by a part of their text. Each expected value counts once, however
+many memories match it.
 """
 
 from __future__ import annotations
@@ -34,19 +34,21 @@ _QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms")
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """A question, what is expected, as the caller gave it, the ids that match each, and options for `recall`."""
+    """A question with its expected memories, and options for `recall`."""
 
     question: str
     expected: tuple[str, ...]
+    """The values of the caller: ids, keys or parts of texts."""
     matches: tuple[frozenset[str], ...]
+    """For each value the ids of the memories that match it."""
     options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What one setting found for one question.
+    """The result of one setting for one question.
 
-    `ranks` has for each expected value the place of the first hit that matches (1 is first), or None. `first` is the
+    `ranks` has for each expected value the rank of the first hit that matches (1 is first), or None. `first` is the
     text of the first hit.
     """
 
@@ -58,13 +60,13 @@ class QuestionResult:
 
     @property
     def found(self) -> bool:
-        """Whether all that is expected is among the hits."""
+        """Whether a hit matches each expected value."""
         return None not in self.ranks
 
 
 @dataclass(frozen=True, slots=True)
 class SettingResult:
-    """What one setting found. `scores` has for each measure the mean and its 95% interval."""
+    """The results of one setting. `scores` has for each measure the mean and its 95% interval."""
 
     name: str
     options: Mapping[str, Any]
@@ -74,12 +76,12 @@ class SettingResult:
     @property
     def ms(self) -> float:
         """Milliseconds for a question, on average."""
-        return sum(each.ms for each in self.questions) / len(self.questions)
+        return sum(question.ms for question in self.questions) / len(self.questions)
 
     @property
     def misses(self) -> tuple[QuestionResult, ...]:
-        """The questions for which something expected was not found."""
-        return tuple(each for each in self.questions if not each.found)
+        """The questions with an expected value that no hit matches."""
+        return tuple(question for question in self.questions if not question.found)
 
     def to_df(self) -> pandas.DataFrame:
         """The questions as a data frame, a row for each. Needs pandas.
@@ -87,7 +89,7 @@ class SettingResult:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        records = [{name: getattr(each, name) for name in _QUESTION_COLUMNS} for each in self.questions]
+        records = [{name: getattr(question, name) for name in _QUESTION_COLUMNS} for question in self.questions]
         return data_frame(records, _QUESTION_COLUMNS)
 
 
@@ -122,9 +124,9 @@ class Evaluation(Sequence[SettingResult]):
 
     @property
     def best(self) -> SettingResult:
-        """The setting with the highest MRR; ties are broken by what was found, then by order."""
+        """The setting with the highest MRR; ties are broken by recall, then by order."""
         deepest = f"R@{self.limit}"
-        return max(self.results, key=lambda each: (each.scores["MRR"][0], each.scores[deepest][0]))
+        return max(self.results, key=lambda result: (result.scores["MRR"][0], result.scores[deepest][0]))
 
     def to_df(self) -> pandas.DataFrame:
         """The settings as a data frame, a row for each. Needs pandas.
@@ -180,7 +182,7 @@ class Evaluation(Sequence[SettingResult]):
         first = self.results[0]
         for result in self.results:
             ranks = [(a.ranks, b.ranks) for a, b in zip(result.questions, first.questions, strict=True)]
-            pairs = [(reciprocal_rank(own), reciprocal_rank(usual)) for own, usual in ranks]
+            pairs = [(reciprocal_rank(own), reciprocal_rank(other)) for own, other in ranks]
             better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
             means = [mean for mean, _, _ in result.scores.values()]
             yield [result.name, *means, result.ms, len(result.misses), better, worse]
@@ -193,25 +195,26 @@ def evaluate(
     limit: int,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Ask every question under every setting; `ask` makes the function that asks under one."""
+    """Ask every question under every setting. `ask` gives the function that asks under one setting."""
     results: list[SettingResult] = []
-    for options in settings.values():
+    for name, options in settings.items():
         ask_one = ask(options)
-        asked: list[QuestionResult] = []
-        for each in questions:
-            began = time.perf_counter()
-            recall = ask_one(each.question, each.options)
-            seconds = time.perf_counter() - began
-            asked.append(_result(each, recall, 1000 * seconds))
+        answered: list[QuestionResult] = []
+        for question in questions:
+            start = time.perf_counter()
+            recall = ask_one(question.question, question.options)
+            seconds = time.perf_counter() - start
+            answered.append(_result(question, recall, 1000 * seconds))
             if progress is not None:
-                progress(len(results) * len(questions) + len(asked), len(settings) * len(questions))
+                progress(len(results) * len(questions) + len(answered), len(settings) * len(questions))
         depths = sorted({depth for depth in (1, 5, 10, limit) if depth <= limit})
         scores = [
-            {f"R@{depth}": recall_at(depth, each.ranks) for depth in depths} | {"MRR": reciprocal_rank(each.ranks)}
-            for each in asked
+            {f"R@{depth}": recall_at(depth, result.ranks) for depth in depths} | {"MRR": reciprocal_rank(result.ranks)}
+            for result in answered
         ]
-        means = {name: tuple(mean_scores(scores)[name]) for name in scores[0]}
-        results.append(SettingResult(list(settings)[len(results)], dict(options), tuple(asked), means))
+        means = mean_scores(scores)
+        means_by_metric = {metric: tuple(means[metric]) for metric in scores[0]}
+        results.append(SettingResult(name, dict(options), tuple(answered), means_by_metric))
     return Evaluation(tuple(results), limit)
 
 
@@ -221,10 +224,10 @@ def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mappin
         raise InvalidInput(
             f"settings={inputs.shown(settings)} is not a dict such as {{'words': {{'signals': ['words']}}}}."
         )
-    for name, given in settings.items():
-        if not isinstance(name, str) or not isinstance(given, Mapping):
-            raise InvalidInput(f"settings has {name!r}: {inputs.shown(given)}. Give a name and a dict of options.")
-        for option in given:
+    for name, values in settings.items():
+        if not isinstance(name, str) or not isinstance(values, Mapping):
+            raise InvalidInput(f"settings has {name!r}: {inputs.shown(values)}. Give a name and a dict of options.")
+        for option in values:
             if option not in options or option == "limit":
                 raise InvalidInput(f"setting {name!r} has the option {option!r}. The options are {', '.join(options)}.")
     return dict(settings)
@@ -238,8 +241,8 @@ def expected_answers(
     Raises:
         InvalidInput: A question is not valid, or no memory matches what it expects: no setting could find it.
     """
-    given = questions.items() if isinstance(questions, Mapping) else questions
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    items = questions.items() if isinstance(questions, Mapping) else questions
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidInput(f"questions={inputs.shown(questions)} is not a list. Give [(question, expected), ...].")
     texts: dict[str, str] = {}
 
@@ -248,24 +251,24 @@ def expected_answers(
         if memory is not None:
             return frozenset([memory.id])
         if not texts:
-            texts.update((each.id, normalize_text(each.text)) for each in memories())
+            texts.update((memory.id, normalize_text(memory.text)) for memory in memories())
         part = normalize_text(value)
         return frozenset(id_ for id_, text in texts.items() if part and part in text)
 
-    out: list[ExpectedAnswer] = []
-    for row, item in enumerate(given):
+    answers: list[ExpectedAnswer] = []
+    for row, item in enumerate(items):
         question, values, options = _question(item, row)
-        found = tuple(map(matches, values))
-        for value, ids in zip(values, found, strict=True):
+        matching_ids = tuple(map(matches, values))
+        for value, ids in zip(values, matching_ids, strict=True):
             if not ids:
                 raise InvalidInput(
                     f"question {row} expects {truncate(value, 80)!r}, and no memory has that id, key or text. "
                     "Add the memory first, or correct what is expected."
                 )
-        out.append(ExpectedAnswer(question, values, found, options))
-    if not out:
+        answers.append(ExpectedAnswer(question, values, matching_ids, options))
+    if not answers:
         raise InvalidInput("there are no questions to evaluate. Give [(question, expected), ...].")
-    return out
+    return answers
 
 
 def _question(item: object, row: int) -> tuple[str, tuple[str, ...], dict[str, Any]]:
@@ -289,11 +292,13 @@ def _question(item: object, row: int) -> tuple[str, tuple[str, ...], dict[str, A
     return inputs.query_text(fields["question"]), tuple(dict.fromkeys(values)), options
 
 
-def _result(asked: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResult:
+def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResult:
     ids = [hit.memory.id for hit in recall]
-    ranks = tuple(next((at for at, id_ in enumerate(ids, 1) if id_ in some), None) for some in asked.matches)
+    ranks = tuple(
+        next((rank for rank, id_ in enumerate(ids, 1) if id_ in matches), None) for matches in question.matches
+    )
     first = recall[0].memory.text if recall else ""
-    return QuestionResult(asked.question, asked.expected, ranks, first, ms)
+    return QuestionResult(question.question, question.expected, ranks, first, ms)
 
 
 def _number(value: float) -> str:
@@ -305,11 +310,11 @@ def _misses_html(result: SettingResult) -> str:
         return ""
     rows = [
         (
-            each.question,
-            ", ".join(value for value, rank in zip(each.expected, each.ranks, strict=True) if rank is None),
-            truncate(each.first, 200) or Markup("<i>nothing</i>"),
+            miss.question,
+            ", ".join(value for value, rank in zip(miss.expected, miss.ranks, strict=True) if rank is None),
+            truncate(miss.first, 200) or Markup("<i>nothing</i>"),
         )
-        for each in result.misses
+        for miss in result.misses
     ]
     table = html_table("", ("question", "not found", "first hit"), rows)
     summary = escape(f"{result.name}: {pluralize(len(rows), 'miss', 'misses')}")

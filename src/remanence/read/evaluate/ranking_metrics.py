@@ -1,4 +1,4 @@
-"""How good a ranking is, given the items that answer; and means over questions."""
+"""Metrics of a ranking for which the relevant items are known, and their means over questions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BOOTSTRAP_SAMPLES = 1_000
 
 
 def recall_at(depth: int, ranks: Sequence[int | None]) -> float:
-    """The share of the relevant items that are among the first `depth`. `ranks` has the place of each (1 is first), or
-    None.
+    """The share of the relevant items that are among the first `depth`. `ranks` has the rank of each item (1 is
+    first), or None.
 
     >>> recall_at(5, [1, 7, None, 5])
     0.5
@@ -23,7 +23,7 @@ def recall_at(depth: int, ranks: Sequence[int | None]) -> float:
 
 
 def reciprocal_rank(ranks: Sequence[int | None]) -> float:
-    """One divided by the place of the first relevant item; 0 if there is none.
+    """One divided by the rank of the first relevant item; 0 if there is none.
 
     >>> reciprocal_rank([None, 4, 2])
     0.5
@@ -37,8 +37,8 @@ def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, 
     >>> score_ranking(["b", "a"], ["a"])["MRR"], score_ranking(["b", "a"], ["a", "c"])["R@5"]
     (0.5, 0.5)
     """
-    places = {item: place for place, item in enumerate(ranking, 1)}
-    ranks = [places.get(item) for item in set(evidence)]
+    rank_of = {item: rank for rank, item in enumerate(ranking, 1)}
+    ranks = [rank_of.get(item) for item in set(evidence)]
     gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank is not None and rank <= 10)
     ideal = sum(1 / math.log2(rank + 2) for rank in range(min(10, len(ranks))))
     return {

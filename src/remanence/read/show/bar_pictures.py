@@ -1,4 +1,4 @@
-"""Bars: what each signal adds to the scores of a recall, and how settings compare on the same questions."""
+"""Pictures with bars: the share of each signal in the scores of a recall, and several settings compared."""
 
 from __future__ import annotations
 
@@ -25,8 +25,15 @@ if TYPE_CHECKING:
 _SIGNALS = ("reader", "vectors", "words", "graph", "times")
 """The signals with a fixed color in every picture."""
 _LABEL_LENGTH = 52
-_LABEL, _BARS, _CELL, _GAP = 360.0, 380.0, 120.0, 64.0
-_HEAD, _ROW, _BAR = 82.0, 28.0, 14.0
+# Widths, in pixels.
+_LABEL = 360.0
+_BARS = 380.0
+_CELL = 120.0
+_GAP = 64.0
+# Heights, in pixels.
+_HEAD = 82.0
+_ROW = 28.0
+_BAR = 14.0
 
 
 def recall_picture(recall: Recall) -> NotebookPicture:
@@ -51,7 +58,7 @@ def _recall_svg(title: str, hits: Sequence[Hit], height: float) -> str:
         body.append(_label(top, hit.memory.text))
         body.append(_rect("track", left, top, _BARS))
         x = left
-        for evidence in sorted(_adding(hit), key=lambda each: list(colors).index(each.signal)):
+        for evidence in sorted(_adding(hit), key=lambda evidence: list(colors).index(evidence.signal)):
             width = evidence.share * _BARS
             note = tooltip(f"{evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.note}")
             body.append(_rect("bar", x, top, width, f' tabindex="0" fill="{colors[evidence.signal]}"', note))
@@ -64,23 +71,23 @@ def _recall_svg(title: str, hits: Sequence[Hit], height: float) -> str:
 
 def _settings_svg(title: str, results: Sequence[SettingResult], height: float) -> str:
     measures = list(results[0].scores)
-    longest = max(len(truncate(each.name, _LABEL_LENGTH)) for each in results)
+    longest = max(len(truncate(result.name, _LABEL_LENGTH)) for result in results)
     left = MARGIN + 24 + longest * LETTER_WIDTH
     body = [text_element(MARGIN, MARGIN, title, "called")]
     for column, measure in enumerate(measures):
         x, color = left + column * (_CELL + _GAP), COLORS[column % len(COLORS)]
         body.append(text_element(x, _HEAD - 14, measure, "faint"))
-        for row, each in enumerate(results):
-            top, (mean, low, high) = _HEAD + _ROW * row, each.scores[measure]
+        for row, result in enumerate(results):
+            top, (mean, low, high) = _HEAD + _ROW * row, result.scores[measure]
             note = tooltip(
-                f"{each.name}: {measure} {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"
+                f"{result.name}: {measure} {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"
             )
             body.append(_rect("track", x, top, _CELL))
             body.append(_rect("bar", x, top, mean * _CELL, f' tabindex="0" fill="{color}"', note))
             line = f"M{x + low * _CELL:.1f} {top + _BAR / 2:.1f}H{x + high * _CELL:.1f}"
             body.append(f'<path class="interval" d="{line}"/>')
             body.append(text_element(x + _CELL + 8, top + 11, f"{100 * mean:.0f}"))
-    body += [_label(_HEAD + _ROW * row, each.name) for row, each in enumerate(results)]
+    body += [_label(_HEAD + _ROW * row, result.name) for row, result in enumerate(results)]
     width = left + len(measures) * (_CELL + _GAP)
     return svg_document("bars", title, max(width, MARGIN * 2 + len(title) * LETTER_WIDTH), height, body)
 
@@ -89,11 +96,11 @@ def _signal_colors(hits: Sequence[Hit]) -> dict[str, str]:
     """A color for each signal in these hits; the colors of plug-in signals come after the fixed ones."""
     present = {evidence.signal for hit in hits for evidence in _adding(hit)}
     ordered = [*_SIGNALS, *sorted(present.difference(_SIGNALS))]
-    return {signal: COLORS[place % len(COLORS)] for place, signal in enumerate(ordered) if signal in present}
+    return {signal: COLORS[i % len(COLORS)] for i, signal in enumerate(ordered) if signal in present}
 
 
 def _adding(hit: Hit) -> list[Evidence]:
-    """The reasons that add to a score. Those that lower it, or only explain, are in `Recall.explain()`."""
+    """The reasons that add to a score. All reasons are in `Recall.explain()`."""
     return [evidence for evidence in hit.evidence if evidence.share > 0]
 
 

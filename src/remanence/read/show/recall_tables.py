@@ -1,4 +1,4 @@
-"""Memories, hits and relations as rows of a table: `to_df()` of what `recall`, `memories` and `graph.when` return."""
+"""Memories, hits and relations as rows of a table, for the `to_df()` of `recall`, `memories` and `graph.when`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEMORY_COLUMNS = (
 )
 USAGE_COLUMNS = ("decay", "uses", "last_used", "age_days")
 TIMES = frozenset(("valid_from", "valid_until", "told_at", "recorded_at", "expires_at", "last_used", "at"))
-"""The names of all columns that hold moments."""
+"""The names of all columns with moments."""
 _HIT_COLUMNS = ("rank", "score", "text", "current", "superseded_by", "because")
 _RELATION_COLUMNS = (
     *("subject", "predicate", "object", "valid_from", "valid_until", "recorded_at"),
@@ -27,7 +27,8 @@ _RELATION_COLUMNS = (
 
 
 class Memories(Iterator[Memory]):
-    """Memories, read a few hundred at a time while they are iterated over. `to_df()` reads those that are left."""
+    """Memories, read a few hundred at a time while they are iterated over. `to_df()` reads the
+    remaining ones."""
 
     def __init__(self, items: Iterator[Memory]) -> None:
         self._items = items
@@ -61,7 +62,7 @@ class RelationList(list[Relation]):
 
 
 def hits_to_df(hits: Sequence[Hit]) -> pandas.DataFrame:
-    """Hits, best first, with a column for the share of each signal, and those of their memories."""
+    """Hits, best first, with a column for the share of each signal, and the columns of their memories."""
     signals = list(dict.fromkeys(evidence.signal for hit in hits for evidence in hit.evidence))
     columns = dict.fromkeys((*_HIT_COLUMNS, *signals, *USAGE_COLUMNS, *MEMORY_COLUMNS))
     return data_frame(_hit_records(hits), tuple(columns), TIMES)
@@ -83,7 +84,7 @@ def memory_record(memory: Memory) -> dict[str, Any]:
 
 
 def usage_record(usage: HitUsage | None) -> dict[str, Any]:
-    """How a memory was used, by column; its strength then includes what uses have added."""
+    """The usage of a memory by column. Its strength includes the effect of its uses."""
     return {} if usage is None else {name: getattr(usage, name) for name in (*USAGE_COLUMNS, "strength")}
 
 
