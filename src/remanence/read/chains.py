@@ -17,6 +17,7 @@ from remanence.core.index import Index
 from remanence.language.rules.lexicon import is_common_word
 from remanence.language.text import normalize_name, split_words
 from remanence.ports import Reader
+from remanence.read.scored_hit import ScoredHit
 from remanence.schema import SELF, Hit
 
 CONVINCING_PROBABILITY = 0.95
@@ -76,17 +77,14 @@ def _distinctive_words(index: Index, row: int) -> set[str]:
 
 
 def score_chains(
-    question: str,
-    passages: Sequence[str],
-    probabilities: NDArray[np.float64],
-    scores: Sequence[float],
-    pairs: Sequence[HitPair],
-    reader: Reader,
+    question: str, scored_hits: Sequence[ScoredHit], pairs: Sequence[HitPair], reader: Reader
 ) -> list[Chain]:
-    """For each hit that answers better after another hit, the best such chain. `scores` are the scores by the
-    signals."""
+    """For each hit that answers better after another hit, the best such chain."""
+    probabilities = np.array([scored.probability for scored in scored_hits])
     if probabilities.max() >= CONVINCING_PROBABILITY:
         return []
+    passages = [scored.passage for scored in scored_hits]
+    signal_scores = [scored.hit.score for scored in scored_hits]
     lengths = [len(passage.split()) for passage in passages]
     candidates = [
         (first, last)
@@ -96,7 +94,7 @@ def score_chains(
     ]
     if not candidates:
         return []
-    candidates.sort(key=lambda pair: -(probabilities[pair[0]] + scores[pair[0]] + scores[pair[1]]))
+    candidates.sort(key=lambda pair: -(probabilities[pair[0]] + signal_scores[pair[0]] + signal_scores[pair[1]]))
     scored = candidates[:MAX_CHAINS]
     pair_probabilities = reader.read(question, [f"{passages[first]} {passages[last]}" for first, last in scored])
     log_odds = _log_odds(probabilities)

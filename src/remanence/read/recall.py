@@ -11,7 +11,8 @@ rerank        a reader scores the first hits; `chains` scores pairs of hits that
               puts the answer first that was valid at the time of the question
 answer        the `Recall` that is returned
 
-`context` has the value that the steps share. `evaluate` and `show` are no steps: they measure and present results.
+`context` has the value that the steps share. The other modules are no steps of a recall: `evaluate` measures results,
+`show` presents them, `profile` and `memories_used` have functions of their own.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ from remanence.read.chains import HitPair, find_pairs, score_chains
 from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking
 from remanence.read.question import ParsedQuestion, TimeFocus
-from remanence.read.time_choice import ScoredHit, TimeChoice, choose_by_time, read_timeline
+from remanence.read.scored_hit import ScoredHit
+from remanence.read.time_choice import TimeChoice, choose_by_time, read_timeline
 from remanence.schema import SELF, Evidence, Hit, Memory
 
 log = logging.getLogger(__name__)
@@ -116,14 +117,13 @@ def _score(candidates: Candidates, question: str, reader: Reader) -> list[Scored
         ScoredHit(hit, passage, p, _READER_SHARE * p + _SIGNAL_SHARE * hit.score, hit.memory.told_at, turn)
         for hit, passage, p, turn in zip(hits, passages, probabilities.tolist(), turns, strict=False)
     ]
-    signal_scores = [hit.score for hit in hits]
-    for chain in score_chains(question, passages, probabilities, signal_scores, candidates.pairs, reader):
+    for chain in score_chains(question, scored_hits, candidates.pairs, reader):
         scored_hits[chain.last] = _chained(scored_hits[chain.first], scored_hits[chain.last], chain.probability)
     return scored_hits
 
 
 def _chained(first: ScoredHit, last: ScoredHit, probability: float) -> ScoredHit:
-    """The last hit of a chain: it has the probability of the chain, and at least the score of the first hit."""
+    """The last hit of a chain, with the probability of the chain and the better signal score of its two hits."""
     score = _READER_SHARE * probability + _SIGNAL_SHARE * max(last.hit.score, first.hit.score)
     return replace(last, probability=probability, score=max(score, last.score), chained_to=first.memory.text)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,7 +23,8 @@ from remanence.language.text import tokens
 from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
 from remanence.read.question import ParsedQuestion, TimeFocus
-from remanence.schema import Hit, Memory
+from remanence.read.scored_hit import ScoredHit
+from remanence.schema import Memory
 
 _MIN_PROBABILITY = 0.2
 """The least probability of a hit that counts as an answer."""
@@ -61,32 +61,6 @@ _IDENTIFIER = re.compile(r"[\w-]*\d[\w-]*")
 _MIN_IDENTIFIER_LENGTH = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredHit:
-    """A hit with its scores by the reader."""
-
-    hit: Hit
-    passage: str
-    """The text that the reader was given."""
-    probability: float
-    """The probability that the hit answers the question."""
-    score: float
-    time: datetime
-    """When the hit was stated. A date in the text may belong to something else."""
-    previous_turn: str = ""
-    """The turn before it, if the hit is not understood without that turn."""
-    chained_to: str = ""
-    """The text of the hit that it answers together with, if it does not answer alone."""
-
-    @property
-    def id(self) -> str:
-        return self.hit.memory.id
-
-    @property
-    def memory(self) -> Memory:
-        return self.hit.memory
-
-
 class TimeChoice(NamedTuple):
     """The hit to put first, if any, and the reason as text."""
 
@@ -113,17 +87,21 @@ def read_timeline(
         if len(by_statement) == TIMELINE_LINES:
             break
         by_statement.setdefault(as_statement(scored), scored)
-    timeline = sorted(by_statement.items(), key=lambda item: item[1].time)
+    statements = sorted(by_statement.items(), key=lambda item: item[1].time)
     moment = _moment_asked_about(parsed, now)
-    stated_by_then = sum(scored.time <= moment for _, scored in timeline)
-    choice = reader.choose(parsed.reading_text, [statement for statement, _ in timeline], stated_by_then)
-    return {scored.id: probability for (_, scored), probability in zip(timeline, choice, strict=False)}
+    stated_by_then = sum(scored.time <= moment for _, scored in statements)
+    choice = reader.choose(parsed.reading_text, [statement for statement, _ in statements], stated_by_then)
+    return {scored.id: probability for (_, scored), probability in zip(statements, choice, strict=False)}
 
 
 def choose_by_time(
-    scored_hits: Sequence[ScoredHit], parsed: ParsedQuestion, now: datetime, reader: Reader, choice: Mapping[str, float]
+    scored_hits: Sequence[ScoredHit],
+    parsed: ParsedQuestion,
+    now: datetime,
+    reader: Reader,
+    timeline: Mapping[str, float],
 ) -> TimeChoice:
-    """Of the hits that answer, the one that was valid at the time asked about. `choice` is the result of
+    """Of the hits that answer, the one that was valid at the time asked about. `timeline` is the result of
     `read_timeline`."""
     candidates = _matching_identifiers(parsed, scored_hits)
     best = max(scored.probability for scored in candidates)
@@ -133,20 +111,20 @@ def choose_by_time(
         return TimeChoice()
     question, focus = parsed.reading_text, parsed.focus
     if focus in ("before", "previous"):
-        clear = next((scored for scored in candidates if choice.get(scored.id, 0.0) >= _CLEAR_CHOICE), None)
+        clear = next((scored for scored in candidates if timeline.get(scored.id, 0.0) >= _CLEAR_CHOICE), None)
         if clear is not None:
             return TimeChoice(clear, _CHOSEN)
     match focus:
         case "any":
-            factors = _choice_factors(candidates, choice, focus)
-            chosen = max(answers, key=lambda answer: answer.score * factors[answer.id]) if choice else None
-            return TimeChoice(_if_single(chosen, answers, choice), _CHOSEN)
+            factors = _choice_factors(candidates, timeline, focus)
+            chosen = max(answers, key=lambda answer: answer.score * factors[answer.id]) if timeline else None
+            return TimeChoice(_if_single(chosen, answers, timeline), _CHOSEN)
         case "now" | "at":
             moment = _moment_asked_about(parsed, now)
-            factors = _choice_factors(candidates, choice, focus)
+            factors = _choice_factors(candidates, timeline, focus)
             chosen = _valid_at(moment, answers, candidates, question, reader, factors)
             reason = "nothing told later replaces it" if focus == "now" else "valid at the time asked about"
-            return TimeChoice(_if_single(chosen, answers, choice), reason)
+            return TimeChoice(_if_single(chosen, answers, timeline), reason)
         case "first":
             return TimeChoice(_oldest_first(answers)[0], f"the first of {len(answers)} that answer")
         case "previous":
@@ -172,24 +150,26 @@ def _matching_identifiers(parsed: ParsedQuestion, scored_hits: Sequence[ScoredHi
 
 
 def _choice_factors(
-    scored_hits: Sequence[ScoredHit], choice: Mapping[str, float], focus: TimeFocus
+    scored_hits: Sequence[ScoredHit], timeline: Mapping[str, float], focus: TimeFocus
 ) -> dict[str, float]:
     """The factor for the score of each hit, by id: a power of its probability in the timeline. A hit that answers only
     together with another one is no answer in the timeline, so the probability of the pair counts too."""
-    if not choice:
+    if not timeline:
         return {scored.id: 1.0 for scored in scored_hits}
     weight, factors = _CHOICE_WEIGHT[focus], {}
     for scored in scored_hits:
-        probability = max(choice.get(scored.id, 0.0), scored.probability if scored.chained_to else 0.0)
+        probability = max(timeline.get(scored.id, 0.0), scored.probability if scored.chained_to else 0.0)
         factors[scored.id] = math.pow(probability + _MIN_CHOICE, weight)
     return factors
 
 
-def _if_single(chosen: ScoredHit | None, answers: Sequence[ScoredHit], choice: Mapping[str, float]) -> ScoredHit | None:
+def _if_single(
+    chosen: ScoredHit | None, answers: Sequence[ScoredHit], timeline: Mapping[str, float]
+) -> ScoredHit | None:
     """The chosen hit; None if the question probably has several valid answers and the timeline does not prefer it."""
-    if chosen is None or not choice or len(answers) <= _MAX_SINGLE_ANSWERS:
+    if chosen is None or not timeline or len(answers) <= _MAX_SINGLE_ANSWERS:
         return chosen
-    return chosen if choice.get(chosen.id, 0.0) >= _MIN_CHOICE_TO_LEAD else None
+    return chosen if timeline.get(chosen.id, 0.0) >= _MIN_CHOICE_TO_LEAD else None
 
 
 def _valid_at(
