@@ -7,9 +7,8 @@ before Lisbon, while she worked at Google, and where she used to live.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,11 +17,12 @@ import numpy as np
 from remanence.core.index import Index
 from remanence.language.text import normalize_name, tokens
 from remanence.read.context import RecallContext
+from remanence.read.dated_statements import DatedStatement, dated_statements
 from remanence.read.fusion import FusedRanking
 from remanence.read.question import ParsedQuestion, TimeRelation
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import DEMOTION_FACTOR, MAX_CLAIM_TEXT_LENGTH
-from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros
+from remanence.read.supersession import DEMOTION_FACTOR
+from remanence.schema import OPEN_END, OPEN_START, Evidence, Snapshot, Window, micros, window_to_micros
 
 _EXAMINED_ROWS = 64
 """How many rows are examined for statements that were valid then."""
@@ -62,7 +62,7 @@ def rank_by_validity(context: RecallContext, fused: FusedRanking) -> FusedRankin
     relation, times = context.parsed.time_relation, context.query.times
     if not times and not relation.order and not relation.relation:
         return fused
-    statements = list(_statements(context, fused))
+    statements = list(dated_statements(context, fused.rows[:_EXAMINED_ROWS].tolist()))
     if not statements:
         return fused
     topic = _topic(context)
@@ -117,86 +117,10 @@ def _topic(context: RecallContext) -> _Topic:
     return _Topic(words, required_words, frozenset(map(normalize_name, names)))
 
 
-# Statements and their times
+# Statements about the topic
 
 
-@dataclass(frozen=True, slots=True)
-class _DatedStatement:
-    """A claim or a version of a memory, and when it was valid."""
-
-    row: int
-    memory: Memory
-    windows: tuple[Window, ...]
-    names: frozenset[str]
-    words: frozenset[str]
-    """The words of the text and of the predicate."""
-    predicate_words: frozenset[str]
-
-    def is_about(self, names: frozenset[str]) -> bool:
-        return not names or not self.names.isdisjoint(names)
-
-    def mentions_half_of(self, words: frozenset[str]) -> bool:
-        return bool(words) and 2 * len(words & self.words) >= len(words)
-
-
-class _Period(NamedTuple):
-    """The times in which a row was valid, the names that it is about, and its predicate."""
-
-    windows: tuple[Window, ...]
-    names: tuple[str, ...]
-    predicate: str = ""
-
-
-def _statements(context: RecallContext, fused: FusedRanking) -> Iterator[_DatedStatement]:
-    """The statements of the first rows that have changed: by claims, or else by the versions of the memory."""
-    index = context.index
-    versions = cache(index.catalog.rows_of)
-    rows = fused.rows[:_EXAMINED_ROWS].tolist()
-    short = [row for row in rows if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH)]
-    for row, claimed in index.relations.valid_periods(short, context.snapshot).items():
-        periods = [
-            _Period(
-                period.windows, (period.claim.subject, period.claim.object), period.claim.predicate.replace("_", " ")
-            )
-            for period in claimed
-            if period.changed
-        ]
-        if not periods:
-            version_period = _version_period(index, row, versions(index.catalog.memory_of(row)), context.snapshot)
-            periods = [] if version_period is None else [version_period]
-        if not periods:
-            continue
-        memory = index.memories([row])[0]
-        text_words = frozenset(tokens(memory.text))
-        for windows, names, predicate in periods:
-            predicate_words = frozenset(tokens(predicate))
-            normalized = frozenset(map(normalize_name, names))
-            yield _DatedStatement(row, memory, windows, normalized, text_words | predicate_words, predicate_words)
-
-
-def _version_period(index: Index, row: int, versions: Sequence[int], snapshot: Snapshot) -> _Period | None:
-    """The time in which a version without a date was the text of its memory. None if the text never changed."""
-    if len(versions) < 2:
-        return None
-    version, number = index.memories([row])[0], versions.index(row)
-    start, end, has_changed = version.revised_at, None, False
-    for earlier in (index.memories([earlier_row])[0] for earlier_row in reversed(versions[:number])):
-        if has_changed := earlier.text != version.text:
-            break
-        start = earlier.revised_at
-    for later_row in versions[number + 1 :]:
-        if index.catalog.positions_of_rows([later_row])[0] > snapshot.position:
-            break
-        later = index.memories([later_row])[0]
-        if later.text != version.text:
-            end = later.revised_at
-            break
-    if version.valid.has_bound or (end is not None and end <= start) or not (has_changed or end):
-        return None
-    return _Period((Window(start, end),), tuple(mention.name for mention in version.mentions))
-
-
-def _answers(statements: Sequence[_DatedStatement], topic: _Topic) -> list[_DatedStatement]:
+def _answers(statements: Sequence[DatedStatement], topic: _Topic) -> list[DatedStatement]:
     """The statements about the topic. A text may have several: if the question has the words of a predicate, only the
     statements with that predicate."""
     answers = [
@@ -210,7 +134,7 @@ def _answers(statements: Sequence[_DatedStatement], topic: _Topic) -> list[_Date
 
 
 def _anchor_windows(
-    statements: Sequence[_DatedStatement], relation: TimeRelation, names: frozenset[str]
+    statements: Sequence[DatedStatement], relation: TimeRelation, names: frozenset[str]
 ) -> Sequence[Window]:
     """The times before, after or during the event that the question names, its anchor: "before Lisbon"."""
     words = relation.anchor_words
@@ -245,7 +169,7 @@ class _Match(NamedTuple):
 
 
 def _best_matches(
-    answers: Sequence[_DatedStatement],
+    answers: Sequence[DatedStatement],
     topic: _Topic,
     windows: Sequence[Window],
     relation: TimeRelation,

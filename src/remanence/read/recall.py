@@ -4,7 +4,7 @@ question      parse the text: times, names, whether it asks about the past or re
 query         the rows that may be returned, the names and words to search for, the vector
 rankings      ask the signals; each ranks rows or abstains
 fusion        one ranking of all signals, adjusted by recency, importance and trust
-past          for questions about another time: rows that were valid then are ranked first
+past          for questions about another time: rows that were valid then are ranked first (`dated_statements`)
 supersession  otherwise: superseded rows are replaced by the rows that superseded them
 hits          memories with their evidence
 rerank        a reader scores the first hits; `chains` scores pairs of hits that answer only together, and `time_choice`
