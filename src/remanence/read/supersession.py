@@ -138,7 +138,7 @@ def rank_by_supersession(
 
 
 class _Move(NamedTuple):
-    """The reason why a row was moved up, as text, and the other row of that reason."""
+    """The reason why a row was moved up, as text, and the row that caused it."""
 
     reason: str
     cause: int
@@ -178,8 +178,7 @@ class _RowScores:
                 self._moves[successor] = _Move("supersedes", row)
             self._scores[successor] = max(score, self._score(successor))
             self.current.add(successor)
-        is_asked_about = successor is not None and _claims_about(self._index, row, self._names)
-        if is_asked_about or is_verbatim(self._index, row):
+        if is_verbatim(self._index, row) or (successor is not None and _claims_about(self._index, row, self._names)):
             # A chat turn stays true as a quotation: it is only ranked below the newer statement.
             self._scores[row] = score * DEMOTION_FACTOR
         elif self._is_narrowed and successor is not None and not self._allowed[successor]:
