@@ -6,13 +6,11 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from string import ascii_lowercase, digits
-
-from remanence.language.function_words import function_words, function_words_of_other_scripts
 
 TOKENIZER_VERSION = "words-2"
 """Changes whenever `stems` would return something else, so that an old word index is rebuilt."""
@@ -61,6 +59,8 @@ POSSESSIVE = re.compile(r"['’]s?$")
 
 _STOP_WORD_FILE = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
 STOP_WORDS = frozenset(_STOP_WORD_FILE.partition("\n")[2].split())
+_FUNCTION_WORD_FILE = Path(__file__).with_name("function_words.txt")
+_OTHER_SCRIPTS = ("ru", "uk", "el", "ar", "fa", "he", "hi")
 
 
 def replace_unstorable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
@@ -152,6 +152,23 @@ def _stem_by_script(word: str, language: str) -> str:
         if letters.match(word) and not _UKRAINIAN_LETTER.search(word):
             return strip_accents(_stemmed(word, "persian" if language == "fa" else stemmer))
     return strip_accents(word)
+
+
+@lru_cache(1)
+def function_words() -> Mapping[str, frozenset[str]]:
+    """The function words of each language by its two-letter code; under "cjk" characters and pairs of characters.
+
+    >>> "und" in function_words()["de"], "dog" in function_words()["da"]
+    (True, False)
+    """
+    lines = [line for line in _FUNCTION_WORD_FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
+    return {name.strip("[]"): frozenset(words.split()) for name, words in zip(lines[::2], lines[1::2], strict=True)}
+
+
+@lru_cache(1)
+def function_words_of_other_scripts() -> frozenset[str]:
+    """Those of the languages that are not written in Latin letters."""
+    return frozenset[str]().union(*(function_words()[language] for language in _OTHER_SCRIPTS))
 
 
 _LATIN_END = "\u0250"

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from remanence.core.index import Index
-from remanence.language.languages import language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.supersession import current_mask, disagreeing_rows, is_isolated, replacement_row

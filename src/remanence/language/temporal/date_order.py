@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from remanence.language.languages import ENGLISH, language_of
+from remanence.language.lexicon.languages import ENGLISH, language_of
 
 _DATE = re.compile(r"(?<![\w./-])([0-9]{1,2})([/-])([0-9]{1,2})\2(?:[0-9]{4}|[0-9]{2})(?![\w/-])")
 _NUMBERS = re.compile("[0-9][/-][0-9]")

@@ -8,14 +8,14 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
 from remanence.language.temporal.date_order import is_day_first
-from remanence.language.temporal.dateparser_times import translate_in_any_language
-from remanence.language.temporal.other_languages import looks_english
 from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
+from remanence.language.temporal.time_translation import translate_in_any_language
+from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from remanence.language.rules.lexicon import FIRST_NAMES
+from remanence.language.lexicon.word_lists import FIRST_NAMES
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight, zone_offset
 from remanence.language.temporal.tense import PAST, Direction, TenseReader
