@@ -39,8 +39,8 @@ def evidence_words(message: str, count: int = 3) -> list[str]:
     ['my']
     """
     weights = _weights()
-    found = sorted(message_features(message), key=lambda feature: (-weights.get(feature, 0.0), feature))
-    return [feature for feature in found[:count] if weights.get(feature, 0.0) > 0 and "<" not in feature]
+    features = sorted(message_features(message), key=lambda feature: (-weights.get(feature, 0.0), feature))
+    return [feature for feature in features[:count] if weights.get(feature, 0.0) > 0 and "<" not in feature]
 
 
 def message_features(message: str) -> set[str]:

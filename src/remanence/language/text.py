@@ -50,7 +50,7 @@ _STEMMERS = dict(
     fr=french it=italian ro=romanian fi=finnish et=estonian hu=hungarian tr=turkish pl=polish cs=czech lt=lithuanian
     id=indonesian""".split()
 )
-"""The Snowball stemmers by the code of the language; those of other scripts apply by script."""
+"""The Snowball stemmers by the code of the language; stemmers of other scripts apply by script."""
 _ELIDING = frozenset(("fr", "it", "ca"))
 _SPACES = re.compile(r"\s+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -83,20 +83,20 @@ def tokens(text: str, language: str = "en") -> list[str]:
 
 def stems(words: Iterable[str], language: str = "en") -> list[str]:
     """These words, stemmed as in a language, without its stop words."""
-    known = _STEMS.setdefault(language, {})
-    found: list[str] = []
+    cached = _STEMS.setdefault(language, {})
+    result: list[str] = []
     for word in words:
-        stem = known.get(word)
+        stem = cached.get(word)
         if stem is None:
             if not word.isascii() and _IS_UNSPACED.match(word):
-                found.extend(_grams(word))
+                result.extend(_grams(word))
                 continue
             stem = _stem(word, language)
-            if len(known) < _MAX_STEMS:
-                known[word] = stem
+            if len(cached) < _MAX_STEMS:
+                cached[word] = stem
         if stem:
-            found.append(stem)
-    return found if language == "en" else " ".join(found).split()
+            result.append(stem)
+    return result if language == "en" else " ".join(result).split()
 
 
 _STEMS: dict[str, dict[str, str]] = {}
@@ -106,7 +106,7 @@ _MAX_STEMS = 400_000
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, case-folded; those of a script without spaces as they stand together."""
+    """The words of a text, case-folded; words of a script without spaces stay together."""
     if not text.isascii():
         return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     # The same as `_WORD` finds, several times faster.
@@ -167,7 +167,7 @@ def function_words() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(1)
 def function_words_of_other_scripts() -> frozenset[str]:
-    """Those of the languages that are not written in Latin letters."""
+    """The function words of the languages that are not written in Latin letters."""
     return frozenset[str]().union(*(function_words()[language] for language in _OTHER_SCRIPTS))
 
 
@@ -188,7 +188,7 @@ def _stemmed(word: str, algorithm: str) -> str:
 
 
 def _grams(run: str) -> list[str]:
-    """The Chinese characters and the pairs of characters of a run, in order, without those that are function words. In
+    """The Chinese characters and the pairs of characters of a run, in order, without function words. In
     the scripts of South East Asia, where a character is less than a syllable, the pairs of syllables."""
     if _IS_SOUTH_EAST_ASIAN.match(run):
         pieces = _SYLLABLE.findall(run)
@@ -214,7 +214,7 @@ _BREAK = re.compile(
     r"(?<![.!?…])([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|(?<!\s)\s*\n\s*"
 )
 _BREAK_MARK = re.compile(r"[.!?…。！？\n]")
-"""What every break has. Searching for it alone is many times as fast."""
+"""A character that every break has. Searching for it alone is many times as fast."""
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
@@ -230,13 +230,13 @@ def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterat
     if mark is None:
         return
     begin += len(text[begin : mark.start()].rstrip())  # spaces before the end of a line are part of the break
-    for found in _BREAK.finditer(text, begin, end):
-        stop = found.end(found.lastindex) if found.lastindex else found.start()
-        if found[1] == "." and "\n" not in found.group():
+    for match in _BREAK.finditer(text, begin, end):
+        stop = match.end(match.lastindex) if match.lastindex else match.start()
+        if match[1] == "." and "\n" not in match.group():
             word = _LAST_WORD.search(text, max(0, stop - 12), stop)
             if word and (word[1].lower() in ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper())):
                 continue
-        yield stop, found.end()
+        yield stop, match.end()
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -283,7 +283,7 @@ def normalize_name(name: str) -> str:
 
 
 def truncate(text: str, limit: int) -> str:
-    """The start of a text, at most `limit` characters; an ellipsis marks what is left out."""
+    """The start of a text, at most `limit` characters; an ellipsis marks the omitted rest."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 

@@ -21,6 +21,8 @@ from remanence.language.named_entities.name_spans import NameSpan
 
 NamesByStart = Mapping[int, NameSpan]
 """The names of a text by their start position."""
+UNNAMED_RELATIVE = re.compile(r"^my |['’]s ")
+"""Finds a person who is known only by a relation: "my sister", "Bob's wife"."""
 
 
 class ObjectPhrase(NamedTuple):
@@ -65,8 +67,8 @@ def name_at(text: str, start: int, names: NamesByStart) -> NameSpan | None:
 
 def plain_words_at(text: str, start: int, predicate: str = "") -> ObjectPhrase | None:
     """A few plain words up to the end of the clause, or to where an object of this predicate ends."""
-    found = _PLAIN_WORDS_OF.get(predicate, _PLAIN_WORDS).match(text, start)
-    return first_group(found) if found is not None and _is_object(found[1]) else None
+    match = _PLAIN_WORDS_OF.get(predicate, _PLAIN_WORDS).match(text, start)
+    return first_group(match) if match is not None and _is_object(match[1]) else None
 
 
 def date_at(text: str, start: int) -> ObjectPhrase | None:
@@ -179,18 +181,18 @@ def coordinated_subjects(text: str, subject: NameSpan, ends: Mapping[int, NameSp
     """
     if not text.endswith(" and ", 0, subject.start) or _SINGULAR_VERB.match(text, subject.end):
         return []
-    found: list[NameSpan] = []
+    others: list[NameSpan] = []
     comma = text.endswith(", and ", 0, subject.start)
     end = subject.start - 5 - comma
     while (name := ends.get(end)) is not None and name.kind in ("person", "thing"):
-        found.insert(0, name)
+        others.insert(0, name)
         end = name.start - 2
         if text[end : name.start] != ", ":
             break
-    if not found or (comma and len(found) == 1):
+    if not others or (comma and len(others) == 1):
         return []
-    first = found[0].start
-    return found if _BOTH.search(text, max(0, first - _BOTH_LENGTH), first) or opens_clause(text, first) else []
+    first = others[0].start
+    return others if _BOTH.search(text, max(0, first - _BOTH_LENGTH), first) or opens_clause(text, first) else []
 
 
 class Role(NamedTuple):
@@ -202,23 +204,23 @@ class Role(NamedTuple):
 
 
 def is_employer(text: str, kind: str, at: int) -> bool:
-    """Whether somebody who moves to a name of this kind, which ends at `at`, works there: it is a firm, or a role
-    follows ("moved to Acme as a buyer")."""
+    """Whether a person who moves to a name of this kind works there: it is a firm, or a role follows at `at`, the end
+    of the name ("moved to Acme as a buyer")."""
     return kind == "organization" or (kind not in ("person", "place") and role_at(text, at) is not None)
 
 
 def role_at(text: str, at: int) -> Role | None:
-    """The role told at a place of a text.
+    """The role that is stated at this position of a text.
 
     >>> role_at("moved to Acme as a product manager in May", 13)
     Role(name='product manager', phrase='a product manager', end=34)
     >>> role_at("moved to Acme as a family", 13), role_at("moved to Acme as planned", 13)
     (None, None)
     """
-    found = _AS_ROLE.match(text, at)
-    if found is None or found["role"].rpartition(" ")[2].lower() in _NO_ROLES:
+    match = _AS_ROLE.match(text, at)
+    if match is None or match["role"].rpartition(" ")[2].lower() in _NO_ROLES:
         return None
-    return Role(found["role"], f"{found['article'] or ''}{found['role']}", found.end())
+    return Role(match["role"], f"{match['article'] or ''}{match['role']}", match.end())
 
 
 _AS_ROLE = compile_pattern("as_role")

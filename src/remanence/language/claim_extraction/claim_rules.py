@@ -36,7 +36,7 @@ _NEGATED = compile_pattern("negated", re.IGNORECASE)
 _CLAUSE_JOINT = compile_pattern("clause_joint")
 _PERFECT = {"has_lived_in": ("lived_in", "lives_in"), "has_worked_at": ("worked_at", "works_at")}
 LEFT_FOR_THE_DAY = compile_pattern("left_for_the_day")
-"""What follows where somebody left a place, and will be back tomorrow."""
+"""The words after a place that a person left only until the next day."""
 _STILL = compile_pattern("still_true")
 _POSSESSIVE_PRONOUNS = frozenset(("my", "My", "our", "Our"))
 _MAX_CLAIMS = 3  # of one subject in one clause, joined by "and"
@@ -63,16 +63,16 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
         if text[name.end : name.end + 1] in (" ", "'", "’")
         and (may_open_claim(text, name.end) or text[name.start : name.end] in _POSSESSIVE_PRONOUNS)
     ]
-    found: dict[Triple, None] = {}
+    claim_set: dict[Triple, None] = {}
     if subjects:
-        _add_claims_of_names(found, text, names, subjects, speaker)
-    pairs = {(claim.subject, claim.object) for claim in found}
+        _add_claims_of_names(claim_set, text, names, subjects, speaker)
+    pairs = {(claim.subject, claim.object) for claim in claim_set}
     things = (claim for claim in find_nonperson_claims(text, names) if (claim.subject, claim.object) not in pairs)
-    return (*found, *things)
+    return (*claim_set, *things)
 
 
 def _add_claims_of_names(
-    found: dict[Triple, None], text: str, names: Sequence[NameSpan], subjects: Sequence[NameSpan], speaker: str
+    claim_set: dict[Triple, None], text: str, names: Sequence[NameSpan], subjects: Sequence[NameSpan], speaker: str
 ) -> None:
     by_start = {name.start: name for name in names}
     by_end = {name.end: name for name in names}
@@ -87,7 +87,7 @@ def _add_claims_of_names(
         if others:
             claims += relationships.shared_claims(text, subject, others, claims, speaker)
         if claims and (_is_statement(text, subject) or relationships.APPOSITION_PATTERN.match(text, subject.end)):
-            found.update(dict.fromkeys(claims))
+            claim_set.update(dict.fromkeys(claims))
 
 
 def _is_statement(text: str, subject: NameSpan) -> bool:
@@ -105,8 +105,10 @@ def _is_statement(text: str, subject: NameSpan) -> bool:
 
 
 def _with_kind_of_object(text: str, at: int, predicate: str, value: str, kinds: Mapping[str, str]) -> str:
-    """Somebody who moves to an employer joins it, and who joins a service only uses it. `kinds` are those of the
-    names in the text, and `at` is the end of the object."""
+    """The predicate for an object of this kind: to move to an employer is to join it, to join a service is to use it.
+
+    `kinds` has the kind of each name in the text, and `at` is the end of the object.
+    """
     if predicate not in ("moved_to", "joined"):
         return predicate
     kind = kinds.get(value, "thing")

@@ -82,7 +82,7 @@ _COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|
 _LABEL = re.compile(r"[^:.!?\n,]{2,40}: (?=\S)")
 _AGENTS = word_set("we i we've i've they they've we’ve i’ve we're we’re i'm i’m they're they’re")
 _PLACING_THINGS = word_set("host run store keep deploy serve publish track manage build ship")
-"""What "we" do all the time: "we host the docs on Netlify"."""
+"""Verbs of a lasting activity of "we": "we host the docs on Netlify"."""
 _HANDLING = load_words("handling_verbs") | CHANGING | RESCHEDULING | _PLACING_THINGS
 _CHOOSING = word_set("use used using choose chose chosen picked pick adopted selected")
 _CHOOSING_PHRASES = frozenset(("went with", "go with", "gone with", "settled on", "opted for", "standardised on"))
@@ -116,7 +116,7 @@ def find_nonperson_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
     launch —scheduled_for→ May
     """
     kinds = {name.text: name.kind for name in reversed(names)}
-    found: dict[Triple, None] = {}
+    claim_set: dict[Triple, None] = {}
     begin = 0
     for number, (end, start) in enumerate([*sentence_breaks(text), (len(text), len(text))]):
         if number >= _MAX_SENTENCES:
@@ -124,9 +124,9 @@ def find_nonperson_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
         if 8 < end - begin <= _MAX_SENTENCE_CHARS and _MAY_CLAIM.search(text, begin + 1, end):
             claims = list(_claims_of_sentence(text, begin, end, kinds, is_first=number == 0))
             if claims and not _DOUBT.search(text, begin, end):
-                found.update(dict.fromkeys(claims))
+                claim_set.update(dict.fromkeys(claims))
         begin = start
-    return [claim for claim in found if claim.subject != claim.object and not claim.subject.isdecimal()]
+    return [claim for claim in claim_set if claim.subject != claim.object and not claim.subject.isdecimal()]
 
 
 def _claims_of_sentence(
@@ -162,23 +162,23 @@ class _SentenceReader:
         self.statement, self.words, self.text = statement, statement.words, statement.text
         self.is_command, self.opens_text = is_command, opens_text
         self.subject: str | None = None
-        """The subject of the last clause: "its owner" is that of this one."""
+        """The subject of the last clause: "its owner" is the owner of this subject."""
         self.predicate = ""
         """The predicate of the last claim, if it is one of the last subject."""
         self.start = 0
         """Where the statement begins: after "don't forget that"."""
         self.object: str | None = None
-        """What the last claim leads to, if that has a name."""
+        """The object of the last claim, if it has a name."""
 
     def claims(self) -> Iterator[Triple]:
         at = 0
         for _ in range(_MAX_CLAUSES):
-            found, stop = self._clause(at)
-            yield from found
-            last = found[-1].object if found else ""
-            self.predicate = found[-1].predicate if found and found[-1].subject == self.subject else ""
+            claims, stop = self._clause(at)
+            yield from claims
+            last = claims[-1].object if claims else ""
+            self.predicate = claims[-1].predicate if claims and claims[-1].subject == self.subject else ""
             self.object = last if last in self.statement.kinds or is_identifier(last) else None
-            if not found and stop == at and not self._is_fronted(at):
+            if not claims and stop == at and not self._is_fronted(at):
                 return  # no verb: what follows the comma belongs to this, as in "Auburn, Alabama is"
             at = self._next_clause(max(stop, at))
             if at >= len(self.words):
@@ -213,8 +213,8 @@ class _SentenceReader:
             return self._gapped(at)
         if any(map(self._is_person, subject.names)) or (at > 0 and self._is_participle(subject.verb)):
             return [], subject.verb
-        found, stop = self._claims_of_subject(subject)
-        return ([] if found and self._is_negated(subject.verb) else found), stop
+        claims, stop = self._claims_of_subject(subject)
+        return ([] if claims and self._is_negated(subject.verb) else claims), stop
 
     def _is_participle(self, at: int) -> bool:
         """Whether what looks like a verb may belong to a noun: "and the Port Authority located at Ground Zero"."""
@@ -224,39 +224,39 @@ class _SentenceReader:
         return lower in PARTICIPLES and not is_other_form and following in PREPOSITIONS and following != "to"
 
     def _is_person(self, name: str) -> bool:
-        """Whether this is surely somebody; what only acts like a person may be a firm."""
+        """Whether this is surely a person. A firm may have the verbs of a person too."""
         first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
         return (first in FIRST_NAMES and not name.islower()) or (
             self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES
         )
 
     def _claims_of_subject(self, subject: Subject) -> tuple[list[Triple], int]:
-        found: list[Triple] = []
+        all_claims: list[Triple] = []
         names = tuple(_GENERIC_HEAD.sub(r"\1", name) for name in subject.names)
         if subject.insertion is not None:
-            names, found = self._read_insertion(subject)
+            names, all_claims = self._read_insertion(subject)
         self.subject = names[0]
-        place, is_plural = subject.verb, len(names) > 1 or names[0].endswith("s")
+        verb_index, is_plural = subject.verb, len(names) > 1 or names[0].endswith("s")
         is_passive = False
         while True:
-            claims, stop = claims_of_verb(self.statement, place, is_passive=is_passive)
-            claims = [claim for claim in claims if self._is_definite(subject, names[0], place, *claim)]
-            found += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
+            claims, stop = claims_of_verb(self.statement, verb_index, is_passive=is_passive)
+            claims = [claim for claim in claims if self._is_definite(subject, names[0], verb_index, *claim)]
+            all_claims += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
             joint = stop
             if not claims:
                 joint = self._next_clause(stop) - 1
-            was_passive = self.words[place].lower in ("is", "are", "was", "were", "has", "have")
+            was_passive = self.words[verb_index].lower in ("is", "are", "was", "were", "has", "have")
             while joint < len(self.words) and self.words[joint].lower in (",", "and", "but", ";", "then"):
                 joint += 1
             if joint == stop or not continues(self.words, joint, is_plural=is_plural) or self._is_negated(joint):
-                return found, stop
+                return all_claims, stop
             next_verb = skip_adverbs(self.words, joint)
             is_passive = was_passive or is_passive
             if participle_of(self.words[next_verb].lower) is None or self.words[next_verb].lower in PRESENT_FORMS:
                 is_passive = False
             elif not is_passive and next_verb + 1 < len(self.words) and self.words[next_verb + 1].lower == "by":
-                return found, stop  # "closed its series B, led by Ostara": of the object
-            place = joint
+                return all_claims, stop  # "closed its series B, led by Ostara": of the object
+            verb_index = joint
 
     def _is_definite(self, subject: Subject, name: str, verb: int, predicate: str, value: str) -> bool:
         """Whether both ends tell what is meant: "the chandelier adds a nice feel" is talk, not a relation, and "the
@@ -332,18 +332,18 @@ class _SentenceReader:
 
     def _done_to(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "we moved X to Y", "moved X to Y", and in the title of a change "move X to Y"."""
-        place, has_agent = self._after_agent(at), self.words[at].lower in _AGENTS
+        i, has_agent = self._after_agent(at), self.words[at].lower in _AGENTS
         if not has_agent and at > 0 and not self.is_command:
             return None
-        lower = self.words[place].lower if place < len(self.words) else ""
+        lower = self.words[i].lower if i < len(self.words) else ""
         verb = PAST_FORMS.get(lower)
         if lower in BASE_FORMS and (self.is_command or (has_agent and lower in _PLACING_THINGS)):
             verb = lower
         elif has_agent and GERUNDS.get(lower) in _PLACING_THINGS:
             verb = GERUNDS[lower]
-        if verb not in _HANDLING or self._is_negated(place):
+        if verb not in _HANDLING or self._is_negated(i):
             return None
-        thing = phrase_at(self.words, place + 1, self.text)
+        thing = phrase_at(self.words, i + 1, self.text)
         if thing is None:
             return None
         name, stop = thing.text, thing.next
@@ -358,19 +358,19 @@ class _SentenceReader:
         """The index of the verb after "we", "we have" or "we are"; the same one if there is no such word."""
         if self.words[at].lower not in _AGENTS:
             return at
-        place = skip_adverbs(self.words, at + 1)
-        if place < len(self.words) and self.words[place].lower in ("have", "had", "are", "were", "am"):
-            place = skip_adverbs(self.words, place + 1)
-        return place
+        i = skip_adverbs(self.words, at + 1)
+        if i < len(self.words) and self.words[i].lower in ("have", "had", "are", "were", "am"):
+            i = skip_adverbs(self.words, i + 1)
+        return i
 
     def _used_for(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "we use X for Y" and "we went with X for Y": Y uses X."""
-        place = self._after_agent(at)
-        verb = " ".join(word.lower for word in self.words[place : place + 2])
+        i = self._after_agent(at)
+        verb = " ".join(word.lower for word in self.words[i : i + 2])
         size = 2 if verb in _CHOOSING_PHRASES else 1
-        if place == at or not (size == 2 or verb.partition(" ")[0] in _CHOOSING) or self._is_negated(place):
+        if i == at or not (size == 2 or verb.partition(" ")[0] in _CHOOSING) or self._is_negated(i):
             return None
-        tool = phrase_at(self.words, place + size, self.text)
+        tool = phrase_at(self.words, i + size, self.text)
         if tool is None or not names_something(tool.text) or self._is_person(tool.text):
             return None
         if tool.next + 1 >= len(self.words) or self.words[tool.next].lower not in ("for", "as"):
@@ -396,8 +396,8 @@ class _SentenceReader:
         text, _, owner = things.text.partition(" of ")
         stop = things.next
         if not owner and stop + 1 < len(self.words) and self.words[stop].lower in ("in", "on", "at", "behind"):
-            place = phrase_at(self.words, stop + 1, self.text)
-            owner, stop = ("", stop) if place is None else (place.text, place.next)
+            location = phrase_at(self.words, stop + 1, self.text)
+            owner, stop = ("", stop) if location is None else (location.text, location.next)
         owner = owner.removeprefix("the ").removeprefix("our ")
         is_known = owner in self.statement.kinds or is_identifier(owner) or owner != owner.lower()
         return ([Triple(owner, "has", text)], stop) if is_known and names_something(text) else None
@@ -423,7 +423,7 @@ class _SentenceReader:
         return [Triple(self.subject, snake_case(value["attribute"]), value["value"])], end
 
     def _gapped(self, at: int) -> tuple[list[Triple], int]:
-        """The claim of "…, ledger-ui in TypeScript" after "ledger-core is written in Rust": the verb is left out."""
+        """The claim of "…, ledger-ui in TypeScript" after "ledger-core is written in Rust": the verb is omitted."""
         subject = phrase_at(self.words, at, self.text)
         preposition = self.predicate.rpartition("_")[2]
         if subject is None or subject.next >= len(self.words) or self.words[subject.next].lower != preposition:
@@ -470,16 +470,16 @@ class _SentenceReader:
 
     def _after_report(self, at: int) -> int:
         """The index after "the wiki says that"."""
-        for place in range(at + 1, min(at + 5, len(self.words) - 1)):
-            if self.words[place].lower in _REPORTED and self.words[at].lower in ("the", "our"):
-                return place + 1 + (self.words[place + 1].lower == "that")
+        for i in range(at + 1, min(at + 5, len(self.words) - 1)):
+            if self.words[i].lower in _REPORTED and self.words[at].lower in ("the", "our"):
+                return i + 1 + (self.words[i + 1].lower == "that")
         return at
 
     def _after_openers(self, at: int) -> int:
         """The index after "Since March", "Although", "then" and the like."""
-        for place in range(at + 1, min(at + 6, len(self.words) - 1)):
-            if self.words[place].lower == "that" and self.words[place - 1].lower in _KNOWING:
-                self.start = at = place + 1  # just learned that, don't forget that
+        for i in range(at + 1, min(at + 6, len(self.words) - 1)):
+            if self.words[i].lower == "that" and self.words[i - 1].lower in _KNOWING:
+                self.start = at = i + 1  # just learned that, don't forget that
         lowers = [word.lower for word in self.words[at : at + 2]]
         if lowers == ["turns", "out"] or (lowers and lowers[0].startswith("@")):
             at += len(lowers) if lowers[0] == "turns" else 1

@@ -54,7 +54,8 @@ _NUMBERS = word_set(
 )
 _PRONOUN_CONTRACTION = re.compile(r"(?:i|you|he|she|it|we|they|that|there|what|who|here|let)['’`](?:s|m|re|ve|ll|d)\b")
 _PLURAL_NOUNS = load_words("plural_nouns_like_verbs")
-_MAX_SUBJECT_WORDS, _MAX_OBJECT_WORDS = 8, 7
+_MAX_SUBJECT_WORDS = 8
+_MAX_OBJECT_WORDS = 7
 _WORD = re.compile(r"`[^`\n]+`|[^\s,;:()\"“”…—–!?\[\]{}]+(?:[:,]\d+)*|[,;:()\"“”…—–!?\[\]{}]")
 _IDENTIFIER = re.compile(
     r"`[^`]+`|(?=[\w./:@-]*[a-z])(?:[A-Za-z0-9]+[-_./:@])+[A-Za-z0-9]+|[a-z]+\d\w*|[a-z]+[A-Z]\w*|#[\w-]+"
@@ -95,9 +96,9 @@ class Subject(NamedTuple):
 def split_words(text: str, start: int, end: int) -> list[Word]:
     """The words of a part of the text; an ending full stop is not part of the last one."""
     words = []
-    for found in _WORD.finditer(text, start, end):
-        begin, stop = found.span()
-        word = found.group()
+    for match in _WORD.finditer(text, start, end):
+        begin, stop = match.span()
+        word = match.group()
         if word[-1] == "." and (stop >= end - 1 or len(word) > 4):
             word, stop = word[:-1], stop - 1
         if word:
@@ -138,23 +139,23 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
     if begin >= len(words) or words[begin].lower in NO_SUBJECT or words[begin].text in PUNCTUATION:
         return None
     joints: list[int] = []
-    for place in range(begin, min(begin + _MAX_SUBJECT_WORDS, len(words))):
-        lower = words[place].lower
-        if place > begin and is_verb(words, place, is_plural=bool(joints)):
-            return _subject(words, begin, place, joints, text, is_definite=begin > at)
-        if place > begin and lower == ",":
-            return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
+    for i in range(begin, min(begin + _MAX_SUBJECT_WORDS, len(words))):
+        lower = words[i].lower
+        if i > begin and is_verb(words, i, is_plural=bool(joints)):
+            return _subject(words, begin, i, joints, text, is_definite=begin > at)
+        if i > begin and lower == ",":
+            return _subject_with_insertion(words, begin, i, text, is_definite=begin > at)
         if lower == "and":
-            joints.append(place)
+            joints.append(i)
         elif (
-            place > begin
+            i > begin
             and lower == "("
-            and (words[place - 1].text.islower() or (place + 1 < len(words) and words[place + 1].text.islower()))
+            and (words[i - 1].text.islower() or (i + 1 < len(words) and words[i + 1].text.islower()))
         ):
-            return _subject_with_insertion(words, begin, place, text, is_definite=begin > at)
-        elif lower in _MODALS or words[place].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
+            return _subject_with_insertion(words, begin, i, text, is_definite=begin > at)
+        elif lower in _MODALS or words[i].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
-        elif place > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(lower)):
+        elif i > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(lower)):
             continue
         elif lower in NO_SUBJECT or lower in PREPOSITIONS:
             return None
@@ -170,8 +171,8 @@ def _subject_with_insertion(
         if words[close].text == closing:
             verb = skip_adverbs(words, close + 1)
             if verb < len(words) and is_verb(words, verb, before=words[comma - 1].lower):
-                found = _subject(words, begin, comma, [], text, is_definite=is_definite)
-                return None if found is None else found._replace(verb=verb, insertion=(comma + 1, close))
+                subject = _subject(words, begin, comma, [], text, is_definite=is_definite)
+                return None if subject is None else subject._replace(verb=verb, insertion=(comma + 1, close))
             return None
         if words[close].text in PUNCTUATION and closing == ",":
             return None
@@ -257,12 +258,12 @@ def time_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
     """The time that begins at a word: "12 May", "next Friday", "the end of June", "3 pm", "Q3"."""
     if at >= len(words):
         return None
-    found = _TIME.match(text, words[at].start)
-    if found is None:
+    match = _TIME.match(text, words[at].start)
+    if match is None:
         return None
-    end = found.end() - (text[found.end() - 1] == ".")
+    end = match.end() - (text[match.end() - 1] == ".")
     following = next((index for index in range(at, len(words)) if words[index].start >= end), len(words))
-    return None if words[following - 1].end > end else Phrase(text[found.start() : end].strip(), following)
+    return None if words[following - 1].end > end else Phrase(text[match.start() : end].strip(), following)
 
 
 def phrase_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
@@ -295,9 +296,9 @@ def _is_label(word: str) -> bool:
 def _own_name(words: Sequence[Word], begin: int, stop: int, *, is_described: bool) -> int:
     """Where the name begins in a phrase that first tells what it is: "the bucket tf-state", "the startup Geolith", "a
     bucket called tf-state". An abbreviation at the end is a kind of thing: "the partner API"."""
-    for place in range(begin + 1, stop - 1):
-        if words[place].lower in _NAMING:
-            return place + 1
+    for i in range(begin + 1, stop - 1):
+        if words[i].lower in _NAMING:
+            return i + 1
     if stop - begin < 2 or not words[begin].text.islower():
         return begin
     if _is_label(words[stop - 1].text):

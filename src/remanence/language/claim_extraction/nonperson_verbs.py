@@ -112,28 +112,28 @@ def claims_of_verb(statement: Statement, at: int, *, is_passive: bool = False) -
     verb = _after_be(words, at) if is_passive else _verb_at(words, at)
     if verb is None:
         return [], at
-    claims, place = _direct_claims(statement, verb)
-    compound = _compound_claim(statement, verb, claims, place)
+    claims, i = _direct_claims(statement, verb)
+    compound = _compound_claim(statement, verb, claims, i)
     if compound is not None:
         return compound
     has_object = bool(claims)
     if not has_object:
-        place = _skip_particle(words, place)
-    more, place = _claims_after_prepositions(statement, verb, place, has_object=has_object)
+        i = _skip_particle(words, i)
+    more, i = _claims_after_prepositions(statement, verb, i, has_object=has_object)
     claims += more
-    if claims and place < len(words) and words[place].lower in GERUNDS:  # a VM sitting on pve-03
-        gerund = VerbPhrase(GERUNDS[words[place].lower], PRESENT_OF[GERUNDS[words[place].lower]], place + 1)
-        more, stop = _prepositional_claims(statement, gerund, place + 1, has_object=False, has_claims=False)
-        claims, place = claims + more, max(place, stop)
-    if _has_second_verb(words, place):
-        return [], place
-    return list(dict.fromkeys(claims)), place
+    if claims and i < len(words) and words[i].lower in GERUNDS:  # a VM sitting on pve-03
+        gerund = VerbPhrase(GERUNDS[words[i].lower], PRESENT_OF[GERUNDS[words[i].lower]], i + 1)
+        more, stop = _prepositional_claims(statement, gerund, i + 1, has_object=False, has_claims=False)
+        claims, i = claims + more, max(i, stop)
+    if _has_second_verb(words, i):
+        return [], i
+    return list(dict.fromkeys(claims)), i
 
 
 def _compound_claim(
     statement: Statement, verb: VerbPhrase, claims: Sequence[_Claim], at: int
 ) -> tuple[list[_Claim], int] | None:
-    """A claim about what follows plain words: "opened a second site in Tampere", "reaches end of life on 1 May"."""
+    """A claim with an object after plain words: "opened a second site in Tampere", "reaches end of life on 1 May"."""
     if len(claims) != 1 or verb.verb == "be" or not _PLAIN_OBJECT.fullmatch(claims[0][1]):
         return None
     preposition, after = _preposition_at(statement.words, at)
@@ -148,7 +148,7 @@ def _compound_claim(
 
 
 def passive_claims(statement: Statement, verb: str, participle: str, at: int) -> list[_Claim]:
-    """The claims about what somebody did something to: "moved X *to pve-05*"."""
+    """The claims about the object of an action: "moved X *to pve-05*"."""
     phrase = VerbPhrase(verb, participle, at, is_passive=True)
     return _claims_after_prepositions(statement, phrase, _skip_particle(statement.words, at), has_object=False)[0]
 
@@ -214,7 +214,7 @@ def _verb_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
 
 
 def _future_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
-    """What follows "will" if it is when or where an event is: announced, so that it counts."""
+    """The claims after "will" about the time or place of an event. An announced event counts as a fact."""
     lower = words[at].lower if at < len(words) else ""
     if lower == "be":
         return _after_be(words, at + 1) or VerbPhrase("be", "is", at + 1)
@@ -224,7 +224,7 @@ def _future_at(words: Sequence[Word], at: int) -> VerbPhrase | None:
 
 
 def _after_be(words: Sequence[Word], at: int) -> VerbPhrase | None:
-    """What follows a form of "be": a participle ("owned"), a lasting activity ("using"), an adjective ("due")."""
+    """The claims after a form of "be": a participle ("owned"), a lasting activity ("using"), an adjective ("due")."""
     at = skip_adverbs(words, at)
     lower = words[at].lower if at < len(words) else ""
     if lower in _RELATING_ADJECTIVES:
@@ -243,23 +243,21 @@ def _after_be(words: Sequence[Word], at: int) -> VerbPhrase | None:
 
 def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim], int]:
     """The claims with the objects that follow the verb without a preposition."""
-    words, place = statement.words, skip_adverbs(statement.words, verb.next)
-    if verb.predicate == "due" and (time := time_at(words, place, statement.text)) is not None:
+    words, i = statement.words, skip_adverbs(statement.words, verb.next)
+    if verb.predicate == "due" and (time := time_at(words, i, statement.text)) is not None:
         return [("due_on", time.text)], time.next
     if (verb.is_passive and verb.predicate not in _NAMING) or verb.verb in _INTRANSITIVE:
         return [], verb.next
-    time = time_at(words, place, statement.text)
+    time = time_at(words, i, statement.text)
     if time is not None:
         if verb.verb == "be":  # what was on a day is not a plan
             return ([("scheduled_for", time.text)] if verb.predicate == "is" else []), time.next
         is_date = _REPEATED.match(time.text) or verb.verb in ("renew", "reopen")
         return ([(verb.predicate, time.text)], time.next) if is_date else ([], verb.next)
-    if _is_part_of(words, place):
-        verb, place = verb._replace(verb="be", predicate="part_of"), place + 2
-    phrases = phrases_at(statement, place)
-    if not phrases or (
-        verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, place, phrases)
-    ):
+    if _is_part_of(words, i):
+        verb, i = verb._replace(verb="be", predicate="part_of"), i + 2
+    phrases = phrases_at(statement, i)
+    if not phrases or (verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, i, phrases)):
         return [], verb.next
     if verb.predicate == "was":
         verb = verb._replace(predicate="is")
@@ -343,12 +341,12 @@ def _preposition_at(words: Sequence[Word], at: int) -> tuple[str, int]:
 
 
 def phrases_at(statement: Statement, at: int) -> list[Phrase]:
-    """The noun phrase at a word, or those of a list: "Redis, Kafka and S3"."""
+    """The noun phrase at a word, or all noun phrases of a list: "Redis, Kafka and S3"."""
     words, text = statement.words, statement.text
     first = phrase_at(words, at, text)
     if first is None:
         return []
-    found, last = [first], first.next
+    phrases, last = [first], first.next
     while last < len(words) and words[last].lower in (",", "and", "or"):
         joint = last
         while joint < len(words) and words[joint].lower in (",", "and", "or"):
@@ -357,11 +355,11 @@ def phrases_at(statement: Statement, at: int) -> list[Phrase]:
         following = None if continues(words, joint) else phrase_at(words, joint, text)
         if following is None or subject_at(words, joint, text) is not None or time_at(words, joint, text) is not None:
             break
-        found.append(following)
+        phrases.append(following)
         last = following.next
         if is_last:
-            return found
-    return found[:1]
+            return phrases
+    return phrases[:1]
 
 
 def continues(words: Sequence[Word], at: int, *, is_plural: bool = False) -> bool:

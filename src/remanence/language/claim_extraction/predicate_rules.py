@@ -43,7 +43,7 @@ EVENT_PREDICATES = load_words("event_predicates")
 """Predicates of single events: such a claim stays true."""
 
 STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
-"""The state that follows an event: after moving to Porto, somebody lives there."""
+"""The state that follows an event: after moving to Porto, a person lives there."""
 
 _UNMARRIED = tuple("girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split())
 STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
@@ -54,7 +54,7 @@ STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "married_to": (*_UNMARRIED, "engaged_to"),
     "engaged_to": ("girlfriend_of", "boyfriend_of"),
 }
-"""The states that an event ends: after leaving Google, somebody no longer works there."""
+"""The states that an event ends: after leaving Google, a person no longer works there."""
 
 MUTUAL_PREDICATES = word_set("married_to engaged_to broke_up_with")
 """Predicates that hold in both directions."""
@@ -70,7 +70,7 @@ STATUS_ENDED_BY: Mapping[str, Sequence[str]] = {
     "engaged_to": ("single", "divorced", "widowed", "separated"),
     "dating": ("single",),
 }
-"""The values of `relationship_status` that nobody has who is in such a relationship."""
+"""The values of `relationship_status` that exclude such a relationship."""
 
 KIN_PREDICATES = frozenset(
     f"{noun}_of"
@@ -141,7 +141,7 @@ def _is_single_role(predicate: str) -> bool:
 
 
 def exclude_each_other(one: str, other: str) -> bool:
-    """Whether nobody is both to the same person, so that two people have one name.
+    """Whether no person has both relations to the same person, so that two people have one name.
 
     >>> exclude_each_other("brother_of", "friend_of"), exclude_each_other("friend_of", "boss_of")
     (True, False)

@@ -54,7 +54,7 @@ def possessive_claims(text: str, at: int, owner: str, names: NamesByStart) -> It
 
 
 def _home_at(text: str, at: int, owner: str, names: NamesByStart) -> Iterator[Triple]:
-    """The last name of an address is where somebody lives."""
+    """The claim of an address: the person lives at its last name."""
     end = _END_OF_ADDRESS.search(text, at)
     last = [name for start, name in names.items() if at <= start < (end.start() if end else len(text))]
     if last and "," in text[at : last[-1].start]:
@@ -152,14 +152,14 @@ def _value_at(text: str, start: int, names: NamesByStart) -> str | None:
 
 def _list_of_people(text: str, at: int, names: NamesByStart) -> list[str]:
     """Anna, Ben and Carol, whatever follows."""
-    found: list[str] = []
+    people: list[str] = []
     while (name := names.get(at)) is not None and name.kind in ("person", "thing"):
-        found.append(name.text)
+        people.append(name.text)
         joint = _LIST_JOINT.match(text, name.end)
         if joint is None:
             break
         at = joint.end()
-    return found
+    return people
 
 
 def _role_predicate(noun: str) -> str:

@@ -55,11 +55,11 @@ def find_single_sentence_claim(text: str, names: Sequence[NameSpan] = ()) -> Tri
         definition = _definition(sentence)
         if definition is not None:
             return definition
-    found = _VERB.search(sentence)
-    verb = verb_at(sentence, found.start()) if found else None
-    if found is None or verb is None:
+    match = _VERB.search(sentence)
+    verb = verb_at(sentence, match.start()) if match else None
+    if match is None or verb is None:
         return None
-    end = found.start()
+    end = match.start()
     subject, value = sentence[:end], sentence[verb.end :]
     is_name = bool(names) and (names[0].start, names[0].end) == (0, end)
     if is_name:
@@ -75,25 +75,25 @@ def find_single_sentence_claim(text: str, names: Sequence[NameSpan] = ()) -> Tri
 
 def _definition(sentence: str) -> Triple | None:
     """The capital of Portugal is Lisbon; the company that produced iPhone 4 is Apple."""
-    found = _DEFINITION.match(sentence)
-    if found is None:
+    match = _DEFINITION.match(sentence)
+    if match is None:
         return None
-    value = found["value"]
-    if found["role"] is not None:
-        role, organization = found["role"].lower(), found["organization"]
+    value = match["value"]
+    if match["role"] is not None:
+        role, organization = match["role"].lower(), match["organization"]
         if organization.endswith(" government"):
             role, organization = f"{role} of government", organization.removesuffix(" government")
         if not (_is_name(organization) or _is_name_with_noun(organization)) or not _is_name(value):
             return None
-        if found["joint"] == "for" and role.rpartition(" ")[2] not in SINGLE_ROLES:
+        if match["joint"] == "for" and role.rpartition(" ")[2] not in SINGLE_ROLES:
             return None  # "The reason for Brexit is Farage" names no office
         return Triple(value, f"{role.replace(' ', '_').replace('-', '_')}_of", organization)
-    if found["verb"] is not None:
-        subject, predicate = found["product"], f"{_PARTICIPLES.get(found['verb'], found['verb'])}_by"
-    elif found["noun"] is not None:
-        subject, predicate = found["actor"], found["noun"].replace(" ", "_")
+    if match["verb"] is not None:
+        subject, predicate = match["product"], f"{_PARTICIPLES.get(match['verb'], match['verb'])}_by"
+    elif match["noun"] is not None:
+        subject, predicate = match["actor"], match["noun"].replace(" ", "_")
     else:
-        subject, predicate = found["person"], f"{found['participle']}_at"
+        subject, predicate = match["person"], f"{match['participle']}_at"
     return Triple(subject, predicate, value) if _is_name(subject) and (_is_name(value) or _is_noun(value)) else None
 
 

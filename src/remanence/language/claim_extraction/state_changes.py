@@ -9,7 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from remanence.language.claim_extraction.claim_phrases import NamesByStart, coordinated_subjects, is_employer, role_at
+from remanence.language.claim_extraction.claim_phrases import (
+    UNNAMED_RELATIVE,
+    NamesByStart,
+    coordinated_subjects,
+    is_employer,
+    role_at,
+)
 from remanence.language.claim_extraction.claim_rules import LEFT_FOR_THE_DAY, find_claims
 from remanence.language.claim_extraction.predicate_rules import (
     MUTUAL_PREDICATES,
@@ -83,7 +89,7 @@ def claims_opposed_to(claims: Iterable[Triple]) -> tuple[Triple, ...]:
 
 
 def find_denial(text: str, names: Sequence[NameSpan], speaker: str, claims: Sequence[Triple] = ()) -> Denial | None:
-    """The claims that the text denies. They are those that it would make without its negation.
+    """The claims that the text denies. Without its negation the text would make these claims.
 
     >>> from remanence.language.named_entities.name_rules import find_names
     >>> text = "Alice no longer lives in Porto."
@@ -91,10 +97,10 @@ def find_denial(text: str, names: Sequence[NameSpan], speaker: str, claims: Sequ
     ['Alice —lives_in→ Porto']
     """
     for pattern, no_longer in _NEGATIONS:
-        found = pattern.search(text)
-        if found is None:
+        match = pattern.search(text)
+        if match is None:
             continue
-        start, end, verb = found.start(), found.end(), found["verb"]
+        start, end, verb = match.start(), match.end(), match["verb"]
         positive = conjugate(verb) if pattern in _WITH_BASE_FORM else _FROM_GERUND.get(verb, verb)
         affirmed = _ANY_MORE.sub("", text[:start] + positive + text[end:])
         shift = len(positive) - (end - start)
@@ -112,53 +118,53 @@ def find_denial(text: str, names: Sequence[NameSpan], speaker: str, claims: Sequ
 def _find_breakup(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Broke up with Tom, or with an unnamed girlfriend; was left by an unnamed wife."""
     deserted = _deserted_by(text, subject, names)
-    found = _BROKE_UP.match(text, subject.end)
-    if deserted is not None or found is None:
+    match = _BROKE_UP.match(text, subject.end)
+    if deserted is not None or match is None:
         return deserted
-    other = names.get(found.end())
+    other = names.get(match.end())
     if other is not None and other.kind not in ("person", "thing"):
-        return StateChange((), _jobs_of(subject)) if found["with"] and other.kind == "organization" else None
-    if other is None or other.text == subject.text or _IS_RELATIVE.search(other.text):
-        partner = _PARTNER.match(text, found.end() if other is None else other.end)
+        return StateChange((), _jobs_of(subject)) if match["with"] and other.kind == "organization" else None
+    if other is None or other.text == subject.text or UNNAMED_RELATIVE.search(other.text):
+        partner = _PARTNER.match(text, match.end() if other is None else other.end)
         return StateChange((), _partners_of(subject)) if partner or other is not None else None
-    events = () if found["with"] else (Triple(subject.text, "broke_up_with", other.text),)
+    events = () if match["with"] else (Triple(subject.text, "broke_up_with", other.text),)
     return StateChange(events, _couple_claims(subject, other))
 
 
 def _deserted_by(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """ "Alice's wife left Alice" ends the relationships of Alice."""
-    found = _DESERTED.match(text, subject.end)
-    other = names.get(found.end()) if found else None
-    if found is None or other is None or other.kind != "person" or not _CLAUSE_END.match(text, other.end):
+    match = _DESERTED.match(text, subject.end)
+    other = names.get(match.end()) if match else None
+    if match is None or other is None or other.kind != "person" or not _CLAUSE_END.match(text, other.end):
         return None
     if _ENDS_WITH_PARTNER.search(subject.text):
         return StateChange((), _partners_of(other))
-    is_person = found["left"] and not _IS_RELATIVE.search(subject.text)
+    is_person = match["left"] and not UNNAMED_RELATIVE.search(subject.text)
     return StateChange((), _couple_claims(other, subject)) if is_person else None
 
 
 def _find_unspecified_ending(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Got divorced; quit their job: the partner and the employer are not named."""
-    found = _ENDED.match(text, subject.end)
-    if found is None:
+    match = _ENDED.match(text, subject.end)
+    if match is None:
         return None
     others = coordinated_subjects(text, subject, {name.end: name for name in names.values()})
-    if not found["couple"]:
+    if not match["couple"]:
         return StateChange((), tuple(claim for person in (*others, subject) for claim in _jobs_of(person)))
-    if len(others) == 1 and not _IS_RELATIVE.search(others[0].text):
+    if len(others) == 1 and not UNNAMED_RELATIVE.search(others[0].text):
         return StateChange((), _couple_claims(subject, others[0]))
     return StateChange((), _partners_of(subject))
 
 
 def _find_discontinued(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Sold their bike; cancelled their Netflix subscription; stopped playing chess."""
-    found = _DISCONTINUED.match(text, subject.end)
-    if found is None:
+    match = _DISCONTINUED.match(text, subject.end)
+    if match is None:
         return None
-    if found["thing"]:
-        return StateChange((), _claims_with(subject, ("has", "owns", "drives"), found["thing"]))
-    if found["service"]:
-        return StateChange((), _claims_with(subject, ("uses", "has"), found["service"]))
+    if match["thing"]:
+        return StateChange((), _claims_with(subject, ("has", "owns", "drives"), match["thing"]))
+    if match["service"]:
+        return StateChange((), _claims_with(subject, ("uses", "has"), match["service"]))
     denial = find_denial(text, sorted(names.values(), key=lambda name: name.start), subject.text)
     return StateChange((), denial.claims if denial else ())
 
@@ -174,7 +180,7 @@ def _couple_claims(one: NameSpan, other: NameSpan) -> tuple[Triple, ...]:
 
 
 def _partners_of(person: NameSpan) -> tuple[Triple, ...]:
-    """Every claim that somebody is part of a couple, in both directions."""
+    """Every claim that this person is part of a couple, in both directions."""
     directions = ((person.text, ""), ("", person.text))
     return tuple(Triple(one, predicate, other) for predicate in _COUPLE_PREDICATES for one, other in directions)
 
@@ -202,7 +208,6 @@ _PARTNER_NOUN = load_pattern("partner_nouns")
 _BROKE_UP = compile_pattern("broke_up")
 _DESERTED = re.compile(rf"{_ADVERBS} (?:(?P<left>left)|dumped|divorced|broke up with|separated from) ")
 _CLAUSE_END = re.compile(rf"[.,;!]|$| (?:{load_pattern('words_after_ending')}|and|any)\b")
-_IS_RELATIVE = re.compile(r"^my |['’]s ")
 _PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_NOUN})\b")
 _ENDS_WITH_PARTNER = re.compile(rf" (?:{_PARTNER_NOUN})$")
 _COUPLE_PREDICATES = tuple(
@@ -309,10 +314,10 @@ def _move(text: str, subject: NameSpan, home: str, old: NameSpan | None) -> Stat
 
 def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Switched from VS Code to Neovim; or, which is a change of job, from a bank to a startup."""
-    found = _SWITCHED.match(text, subject.end)
-    if found is None:
+    match = _SWITCHED.match(text, subject.end)
+    if match is None:
         return None
-    old, new = found["old"] or found["older"], found["new"].strip()
+    old, new = match["old"] or match["older"], match["new"].strip()
     uses = Triple(subject.text, "uses", new)
     if not old:
         event = Triple(subject.text, "switched_to", new)
@@ -320,7 +325,7 @@ def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
     if new.rsplit(" ", 1)[-1].lower() in _WORKPLACES and _WORKPLACES.intersection(old.lower().split()):
         return _job_change(text, subject, new, len(text))
     change = _preference(text, subject, old, new)
-    if "food" in tags_of(f"{old}, {new}"):  # nobody "uses" tea
+    if "food" in tags_of(f"{old}, {new}"):  # "uses tea" is no English
         state = _state(text, subject, f"prefers {new} to {old}")
         return replace(change, state_text=state, state_claims=change.state_claims[1:])
     return change
@@ -328,18 +333,18 @@ def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
 
 def _find_replacement(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Replaced their old Honda with a Tesla, which is a possession; replaced Slack with Zulip, which is used."""
-    found = _REPLACED.match(text, subject.end)
-    if found is None:
+    match = _REPLACED.match(text, subject.end)
+    if match is None:
         return None
-    old, new = found["old"], found["new"].strip()
+    old, new = match["old"], match["new"].strip()
     change = _preference(text, subject, old, new)
-    if found["own"] is None:
+    if match["own"] is None:
         return change
     possessed = tuple(Triple(subject.text, predicate, old) for predicate in ("has", "owns", "drives"))
     return StateChange(
         change.event_claims,
         (*possessed, *change.ended_claims),
-        _state(text, subject, f"has {(found['article'] or '').replace('new ', '')}{new}"),
+        _state(text, subject, f"has {(match['article'] or '').replace('new ', '')}{new}"),
         (Triple(subject.text, "has", new),),
     )
 
@@ -353,17 +358,17 @@ def _preference(text: str, subject: NameSpan, old: str, new: str) -> StateChange
 
 def _find_rename(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Changed their name, email, phone number, address or job title."""
-    found = _RENAMED.match(text, subject.end)
-    if found is None:
+    match = _RENAMED.match(text, subject.end)
+    if match is None:
         return None
-    attribute, new = found["attribute"], found["new"]
+    attribute, new = match["attribute"], match["new"]
     claim = Triple(subject.text, attribute.replace(" ", "_"), new)
     return StateChange((), (), f"{_at_sentence_start(text, subject)}'s {attribute} is {new}", (claim,))
 
 
 def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
-    found = _JOINED.match(text, subject.end)
-    new = names.get(found.end()) if found else None
+    match = _JOINED.match(text, subject.end)
+    new = names.get(match.end()) if match else None
     if (
         new is None
         or new.kind in ("person", "place", "title", "product")
@@ -400,8 +405,8 @@ def _job_change(text: str, subject: NameSpan, employer: str, end: int) -> StateC
 
 
 def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
-    found = _MARRIED.match(text, subject.end)
-    other = names.get(found.end()) if found else None
+    match = _MARRIED.match(text, subject.end)
+    other = names.get(match.end()) if match else None
     if other is None:
         return None
     married = Triple(subject.text, "married_to", other.text)
@@ -410,10 +415,10 @@ def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateCh
 
 def _find_count(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Got a third cat: there are three now, and no longer two."""
-    found = _COUNTED.match(text, subject.end)
-    if found is None:
+    match = _COUNTED.match(text, subject.end)
+    if match is None:
         return None
-    noun, before = found["noun"], _ORDINALS.index(found["ordinal"])
+    noun, before = match["noun"], _ORDINALS.index(match["ordinal"])
     plural = next((many for many, one in PLURAL_RELATIONSHIP_NOUNS.items() if one == noun), f"{noun}s")
     number, fewer = _NUMBERS[before + 1], _NUMBERS[before]
     ended = tuple(
@@ -424,10 +429,10 @@ def _find_count(text: str, subject: NameSpan, names: NamesByStart) -> StateChang
 
 
 def _find_promotion(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
-    found = _PROMOTED.match(text, subject.end)
-    if found is None:
+    match = _PROMOTED.match(text, subject.end)
+    if match is None:
         return None
-    job = found["job"]
+    job = match["job"]
     article = "an" if job[0] in "aeiou" else "a"
     works_as = Triple(subject.text, "works_as", job)
     return StateChange((), (), _state(text, subject, f"works as {article} {job}"), (works_as,))

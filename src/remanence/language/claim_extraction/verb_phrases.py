@@ -119,7 +119,6 @@ _OPENING_WORDS = frozenset(_TABLE) | _ADVERBS | word_set("is are was were am bec
 
 _LIST_PREDICATES = word_set("likes loves hates dislikes allergic_to plays visited")
 _YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?((?:{load_pattern('dates')})|\d{{4}})(?![\w-])")
-_AS = re.compile(r" as (?:an?|the) ")
 _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the second claim
     "born_on": (re.compile(r",? in (?:the )?"), "born_in"),
     "died_on": (re.compile(r",? in (?:the )?"), "died_in"),
@@ -147,7 +146,7 @@ _EMPTY_ACTIVITIES = load_words("empty_activities")
 
 
 def object_at(text: str, verb: VerbMatch, subject: NameSpan, names: NamesByStart) -> ObjectPhrase | None:
-    """What follows the verb, if it has the type that the verb takes.
+    """The object after the verb, if it has the type that the verb takes.
 
     >>> text = "Bob likes hiking, long walks and chess."
     >>> object_at(text, VerbMatch("likes", "plain_words", 10), NameSpan("Bob", "person", 0, 3), {}).values

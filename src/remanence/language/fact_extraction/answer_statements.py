@@ -15,7 +15,7 @@ from remanence.language.lexicon.verb_forms import base_form, conjugate, past_ten
 from remanence.language.lexicon.word_lists import compile_pattern, is_common_word, load_pattern, word_set
 
 
-class Answer(NamedTuple):
+class ParsedAnswer(NamedTuple):
     """An answer in parts: whether it says yes or no, that something has ended, and what else it says."""
 
     is_yes: bool | None
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 def to_first_person(phrase: str) -> str:
     """The phrase in the words of the person who answers: "you" is "I", "your sister" is "my sister"."""
-    return _YOU.sub(lambda found: _FIRST_PERSON[found.group().lower()], phrase)
+    return _YOU.sub(lambda match: _FIRST_PERSON[match.group().lower()], phrase)
 
 
 def agree(verb: str, subject: str) -> str:
@@ -70,19 +70,19 @@ PLURAL = re.compile(r"(?<!s)(?:s|children|people)$")
 PREPOSITION = re.compile(r"(?:in|at|on|with|from|for|near|by|to|outside|around|next|as)\b", re.IGNORECASE)
 
 
-def wh_statement(asked: str, answer: Answer) -> str | None:
+def wh_statement(asked: str, answer: ParsedAnswer) -> str | None:
     """The statement of an answer to a question with a question word: "" if it settles nothing, None if this is another
     question. Only "how many" and "how often" are answered by "no"."""
     for pattern, build in _WH_FORMS:
-        found = pattern.fullmatch(asked)
-        if found:
+        match = pattern.fullmatch(asked)
+        if match:
             settles = answer.rest or (answer.is_yes is False and build in (_how_many, _how_often))
-            return build(found, answer) if settles else ""
+            return build(match, answer) if settles else ""
     return None
 
 
-def _occupation(found: re.Match[str], answer: Answer) -> str:
-    subject = to_first_person(found["subject"])
+def _occupation(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject = to_first_person(match["subject"])
     subject = "I" if subject == "my" else subject
     if OWN_SENTENCE.match(answer.rest):
         return answer.rest
@@ -94,44 +94,44 @@ def _occupation(found: re.Match[str], answer: Answer) -> str:
     return f"{subject} {'am' if subject == 'I' else 'is'} {job}"
 
 
-def _attribute(found: re.Match[str], answer: Answer) -> str:
+def _attribute(match: re.Match[str], answer: ParsedAnswer) -> str:
     if OWN_SENTENCE.match(answer.rest):
         return ""
-    noun, called, _ = to_first_person(found["noun"].removesuffix(" like")).partition(" called")
+    noun, called, _ = to_first_person(match["noun"].removesuffix(" like")).partition(" called")
     return f"{noun} is{called} {answer.rest}"
 
 
-def _own_attribute(found: re.Match[str], answer: Answer) -> str:
-    return "" if OWN_SENTENCE.match(answer.rest) else f"my {found['noun'].lower()} is {answer.rest}"
+def _own_attribute(match: re.Match[str], answer: ParsedAnswer) -> str:
+    return "" if OWN_SENTENCE.match(answer.rest) else f"my {match['noun'].lower()} is {answer.rest}"
 
 
-def _place(found: re.Match[str], answer: Answer) -> str:
-    subject, verb = to_first_person(found["subject"]), found["verb"]
+def _place(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject, verb = to_first_person(match["subject"]), match["verb"]
     preposition = "" if PREPOSITION.match(answer.rest) else "at " if verb == "work" else "in "
     if answer.rest.lower().startswith(_HERE):
         preposition = ""
-    more = (found["more"] or "").strip()
-    if found["did"]:
+    more = (match["more"] or "").strip()
+    if match["did"]:
         return f"{subject} {past_tense(verb)} {more} {preposition}{answer.rest}".replace("  ", " ")
     return f"{subject} {agree(verb, subject)} {more} {preposition}{answer.rest}".replace("  ", " ")
 
 
-def _origin(found: re.Match[str], answer: Answer) -> str:
-    subject = to_first_person(found["subject"])
+def _origin(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject = to_first_person(match["subject"])
     be = "am" if subject == "I" else "is"
-    joint = "" if PREPOSITION.match(answer.rest) else f"{found['last'] or 'in'} "
+    joint = "" if PREPOSITION.match(answer.rest) else f"{match['last'] or 'in'} "
     return f"{subject} {be} {joint}{answer.rest}"
 
 
-def _age(found: re.Match[str], answer: Answer) -> str:
-    subject = to_first_person(found["subject"])
+def _age(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject = to_first_person(match["subject"])
     if not NUMBER_ONLY.fullmatch(answer.rest.removesuffix(" years old")):
         return ""
     return f"{subject} {'am' if subject == 'I' else 'is'} {answer.rest.removesuffix(' years old')} years old"
 
 
-def _how_many(found: re.Match[str], answer: Answer) -> str:
-    subject, verb, noun = to_first_person(found["subject"]), found["verb"], found["noun"]
+def _how_many(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject, verb, noun = to_first_person(match["subject"]), match["verb"], match["noun"]
     if answer.is_yes is False or answer.rest.lower() in ("none", "zero"):
         return f"{subject} {agree(verb, subject)} no {noun}"
     if not COUNTED.match(answer.rest) and not NUMBER_ONLY.fullmatch(answer.rest):
@@ -140,59 +140,59 @@ def _how_many(found: re.Match[str], answer: Answer) -> str:
     return f"{subject} {agree(verb, subject)} {named[:1].lower()}{named[1:]}"
 
 
-def _how_many_do(found: re.Match[str], answer: Answer) -> str:
+def _how_many_do(match: re.Match[str], answer: ParsedAnswer) -> str:
     """How many people work in your team; how many are you."""
     if not _NUMBER_FIRST.match(answer.rest):
         return ""
     number, _, more = answer.rest.partition(" ")
-    return f"{number} {found['noun']} {to_first_person(found['rest'])} {more}".strip()
+    return f"{number} {match['noun']} {to_first_person(match['rest'])} {more}".strip()
 
 
-def _called(found: re.Match[str], answer: Answer) -> str:
+def _called(match: re.Match[str], answer: ParsedAnswer) -> str:
     return f"I am called {answer.rest}"
 
 
-def _how_often(found: re.Match[str], answer: Answer) -> str:
-    subject, more = to_first_person(found["subject"]), to_first_person(found["more"] or "").strip()
-    verb = agree(found["verb"], subject)
+def _how_often(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject, more = to_first_person(match["subject"]), to_first_person(match["more"] or "").strip()
+    verb = agree(match["verb"], subject)
     if answer.is_yes is False:
         return f"{subject} never {verb} {more}"
     return f"{subject} {verb} {more} {answer.rest}".replace("  ", " ")
 
 
-def _how_long(found: re.Match[str], answer: Answer) -> str:
-    subject = to_first_person(found["subject"])
-    have = "have" if subject == "I" else found["have"]
+def _how_long(match: re.Match[str], answer: ParsedAnswer) -> str:
+    subject = to_first_person(match["subject"])
+    have = "have" if subject == "I" else match["have"]
     joint = "" if re.match(r"(?:since|for|about|over|almost|nearly|only|all|ever)\b", answer.rest, re.I) else "for "
     joint = "for " if re.match(r"(?:about|over|almost|nearly|only)\b", answer.rest, re.I) else joint
-    return f"{subject} {have} {to_first_person(found['rest'])} {joint}{answer.rest}"
+    return f"{subject} {have} {to_first_person(match['rest'])} {joint}{answer.rest}"
 
 
-def _object(found: re.Match[str], answer: Answer) -> str:
+def _object(match: re.Match[str], answer: ParsedAnswer) -> str:
     """What do you drink; which bank does your wife use; what did you study; who do you live with."""
     if OWN_SENTENCE.match(answer.rest):
         return ""
-    subject, words = to_first_person(found["subject"]), found["rest"].split()
-    verb = past_tense(words[0]) if found["helper"].lower() == "did" else agree(words[0], subject)
-    joint = ["at"] if found.group().lower().startswith("what time") and not PREPOSITION.match(answer.rest) else []
+    subject, words = to_first_person(match["subject"]), match["rest"].split()
+    verb = past_tense(words[0]) if match["helper"].lower() == "did" else agree(words[0], subject)
+    joint = ["at"] if match.group().lower().startswith("what time") and not PREPOSITION.match(answer.rest) else []
     return " ".join([subject, verb, *words[1:], *joint, answer.rest])
 
 
-def _ongoing(found: re.Match[str], answer: Answer) -> str:
+def _ongoing(match: re.Match[str], answer: ParsedAnswer) -> str:
     """What are you allergic to; what are you reading."""
     if OWN_SENTENCE.match(answer.rest):
         return ""
-    subject = to_first_person(found["subject"])
-    return f"{subject} {'am' if subject == 'I' else found['be']} {found['rest']} {answer.rest}"
+    subject = to_first_person(match["subject"])
+    return f"{subject} {'am' if subject == 'I' else match['be']} {match['rest']} {answer.rest}"
 
 
-def _who(found: re.Match[str], answer: Answer) -> str:
+def _who(match: re.Match[str], answer: ParsedAnswer) -> str:
     still = _STILL_FIRST.match(answer.rest)
     name = answer.rest[still.end() :] if still else answer.rest
     if OWN_SENTENCE.match(name):
         return ""
     name = "I" if name.lower() in ("me", "i am", "i do") else name
-    verb, rest, adverb = found["verb"].strip(), to_first_person(found["rest"]), "still " if still else ""
+    verb, rest, adverb = match["verb"].strip(), to_first_person(match["rest"]), "still " if still else ""
     if verb not in ("is", "'s", "’s"):
         return f"{name} {adverb}{base_form(verb) if name == 'I' else verb} {rest}"
     if rest.startswith("my "):
@@ -200,22 +200,22 @@ def _who(found: re.Match[str], answer: Answer) -> str:
     return f"{name} {'am' if name == 'I' else 'is'} {adverb}{rest}"
 
 
-def _when(found: re.Match[str], answer: Answer) -> str:
+def _when(match: re.Match[str], answer: ParsedAnswer) -> str:
     if OWN_SENTENCE.match(answer.rest):
         return ""
-    subject, words = to_first_person(found["subject"]), found["rest"].split()
-    verb = past_tense(words[0]) if found["helper"].lower() == "did" else agree(words[0], subject)
+    subject, words = to_first_person(match["subject"]), match["rest"].split()
+    verb = past_tense(words[0]) if match["helper"].lower() == "did" else agree(words[0], subject)
     return " ".join([subject, verb, *words[1:], _DAY_FIRST.sub("on ", answer.rest)])
 
 
-def _next_place(found: re.Match[str], answer: Answer) -> str:
+def _next_place(match: re.Match[str], answer: ParsedAnswer) -> str:
     return f"I am going to {re.sub(r'^(?:to|in|at) ', '', answer.rest)}"
 
 
-def _when_is(found: re.Match[str], answer: Answer) -> str:
+def _when_is(match: re.Match[str], answer: ParsedAnswer) -> str:
     if OWN_SENTENCE.match(answer.rest):
         return ""
-    return f"{to_first_person(found['subject'])} {found['be'] or 'is'} {_DAY_FIRST.sub('on ', answer.rest)}"
+    return f"{to_first_person(match['subject'])} {match['be'] or 'is'} {_DAY_FIRST.sub('on ', answer.rest)}"
 
 
 _OF_SUBJECT = r"(?P<subject>your(?: [\w-]+(?=['’]s))?)(?:['’]s)?"
@@ -226,7 +226,7 @@ _DAY_FIRST = re.compile(
 )
 _HERE = ("here", "there", "abroad", "home", "nowhere", "everywhere")
 _HELPER = r"(?P<helper>[Dd]o|[Dd]oes|[Dd]id)"
-_Builder = Callable[[re.Match[str], Answer], str]
+_Builder = Callable[[re.Match[str], ParsedAnswer], str]
 _WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     (re.compile(rf"[Ww]hat (?:do|does) {SUBJECT} do(?: for (?:a living|work))?"), _occupation),
     (re.compile(rf"(?:[Ww]hat(?: is|['’]s)|[Aa]nd) {_OF_SUBJECT} (?:job|profession|occupation)"), _occupation),
@@ -301,14 +301,18 @@ class PolarQuestion(NamedTuple):
         return f"{self.subject} {helper} not {self.base} {self.complement}".rstrip()
 
 
-def polar_statements(asked: PolarQuestion, answer: Answer) -> list[str]:
+def polar_statements(asked: PolarQuestion, answer: ParsedAnswer) -> list[str]:
     rest = answer.rest
     if asked.is_past and not _LASTING_PAST.match(asked.base):
         return []
     alternatives = _CHOICE.fullmatch(asked.complement)
     if answer.is_yes is False:
         if alternatives:
-            denied = [f"{asked.says('not ' + each)}" for each in alternatives.groups()] if asked.auxiliary else []
+            denied = (
+                [f"{asked.says('not ' + alternative)}" for alternative in alternatives.groups()]
+                if asked.auxiliary
+                else []
+            )
         else:
             denied = [asked.denies(no_longer=asked.is_still or answer.no_longer, never=answer.never)]
         if not rest:
@@ -349,10 +353,10 @@ def _named_alternative(alternatives: re.Match[str], rest: str) -> str | None:
     first, second = alternatives.groups()
     if first.endswith("-"):  # left- or right-handed
         first += second.rpartition("-")[2]
-    by_words = [set(_WORDS.findall(each.lower())) for each in (first, second)]
+    by_words = [set(_WORDS.findall(phrase.lower())) for phrase in (first, second)]
     hits = [
-        each
-        for each, own, other in ((first, by_words[0], by_words[1]), (second, by_words[1], by_words[0]))
+        phrase
+        for phrase, own, other in ((first, by_words[0], by_words[1]), (second, by_words[1], by_words[0]))
         if words & (own - other)
     ]
     return hits[0] if len(hits) == 1 and len(words) <= 2 and " " in hits[0].replace("-", " ") else None
@@ -380,7 +384,7 @@ def _replaced(asked: PolarQuestion, rest: str) -> str:
         return asked.says(complement[: open_part.start()] + rest + complement[open_part.end() :])
     if asked.auxiliary in ("am", "is", "are", "was", "were") and not PREPOSITION.match(complement):
         if _IS_STATE_WITH_PREPOSITION.match(complement):
-            return asked.says(_LAST_PHRASE.sub(lambda found: f"{found[1]} {rest}", complement))
+            return asked.says(_LAST_PHRASE.sub(lambda match: f"{match[1]} {rest}", complement))
         return asked.says(rest)
     return _chosen(asked, rest)
 
@@ -391,8 +395,8 @@ def _chosen(asked: PolarQuestion, rest: str) -> str:
         kept = _FIRST_PREPOSITION.split(asked.complement, maxsplit=1)[0].removesuffix("alone")
         return asked.says(f"{kept} {rest}".strip())
     first = asked.complement.split(" or ")[0]
-    found = _LAST_PHRASE.fullmatch(first)
-    return asked.says(f"{found[1]} {rest}" if found else rest)
+    match = _LAST_PHRASE.fullmatch(first)
+    return asked.says(f"{match[1]} {rest}" if match else rest)
 
 
 def _with_object(sentence: str, asked: PolarQuestion) -> str:

@@ -40,7 +40,7 @@ def split_clauses(text: str, speaker: str, *, is_certain: bool) -> list[ParsedSe
 def main_clauses(text: str, speaker: str) -> list[ParsedSentence]:
     """The clauses of a sentence that is not a fact as a whole, each with its own subject.
 
-    What depends on a condition is not among them.
+    Clauses that depend on a condition are excluded.
     """
     if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
         return []
@@ -73,12 +73,12 @@ def _with_shared_subject(sentence: ParsedSentence, speaker: str, splits: int) ->
         return [sentence]
     if not any(name.kind == "person" and name.end == subject.end() for name in sentence.names):
         return [sentence]  # "Backups of the database are encrypted and shipped": these words are not a subject
-    label, known = speaker_label(speaker), set(_stated_claims(sentence))
+    label, stated = speaker_label(speaker), set(_stated_claims(sentence))
     for joint in _SHARED_JOINT.finditer(text, subject.end()):
         verb = conjugate(joint["verb"]) if joint["now"] and joint["verb"] in _BASE_FORMS else joint["verb"]
         left = parse_sentence(text[: joint.start()], speaker)
         right = parse_sentence(f"{subject.group()} {verb}{text[joint.end() :]}", speaker)
-        if known.issuperset(_all_claims(right)) or not _all_claims(left):
+        if stated.issuperset(_all_claims(right)) or not _all_claims(left):
             continue
         if classify_fact(left, label) and classify_fact(right, label):
             return [left, *_with_shared_subject(right, speaker, splits - 1)]
@@ -102,7 +102,7 @@ def _stated_claims(clause: ParsedSentence) -> tuple[Triple, ...]:
 
 
 def _all_claims(clause: ParsedSentence) -> tuple[Triple, ...]:
-    """Its claims, and those that it denies."""
+    """The claims of a clause, and the claims that it denies."""
     return (*_stated_claims(clause), *(clause.denial.claims if clause.denial else ()))
 
 

@@ -35,11 +35,11 @@ def without_introduction(sentence: str) -> Announced:
     >>> without_introduction("I should add that Bob is vegan.").text
     'Bob is vegan.'
     """
-    found = _HEAD.match(sentence)
+    match = _HEAD.match(sentence)
     remember = False
-    if found and _is_introduction(found["head"]):
-        remember = _TO_KEEP.search(found["head"]) is not None
-        sentence = sentence[found.end() :]
+    if match and _is_introduction(match["head"]):
+        remember = _TO_KEEP.search(match["head"]) is not None
+        sentence = sentence[match.end() :]
     frame = _FRAME.match(sentence)
     if frame:
         sentence = sentence[frame.end() :]
@@ -73,14 +73,14 @@ _FRAME = compile_pattern("telling_frame", re.IGNORECASE)
 
 
 class Presupposition(NamedTuple):
-    """A person, or what the speaker is, and a sentence about that which a text takes for granted."""
+    """A statement that a text takes for granted, with the name of the person or the role of the speaker."""
 
     name: str
     statement: str
 
 
 def find_presuppositions(text: str) -> Iterator[Presupposition]:
-    """Who the people of a text are to the speaker, and what it adds about them.
+    """The relations of the speaker to the people in a text, and the clauses about them.
 
     >>> [one.statement for one in find_presuppositions("Where could my partner Anselm, who uses a wheelchair, park?")]
     ['Anselm is my partner', 'Anselm uses a wheelchair']
@@ -93,12 +93,12 @@ def find_presuppositions(text: str) -> Iterator[Presupposition]:
     if own:
         yield Presupposition(own["role"], f"I am {own['role']}")
     for pattern in (_RELATIVE_NAMED, _NAMED_RELATIVE):
-        for found in pattern.finditer(text):
-            if found["name"].lower() not in CALENDAR_WORDS:
-                yield Presupposition(found["name"], f"{found['name']} is {found['role'].lower()}")
-    for found in _WHO.finditer(text):
-        verb = "is" if found["verb"] in ("'s", "’s") else found["verb"].strip()
-        yield Presupposition(found["name"], f"{found['name']} {verb} {found['rest']}")
+        for match in pattern.finditer(text):
+            if match["name"].lower() not in CALENDAR_WORDS:
+                yield Presupposition(match["name"], f"{match['name']} is {match['role'].lower()}")
+    for match in _WHO.finditer(text):
+        verb = "is" if match["verb"] in ("'s", "’s") else match["verb"].strip()
+        yield Presupposition(match["name"], f"{match['name']} {verb} {match['rest']}")
 
 
 _ROLE_OF_SPEAKER = compile_pattern("role_of_speaker")

@@ -33,13 +33,13 @@ def times_in_clause(text: str, stated: Sequence[TimePhrase]) -> list[TimePhrase]
     >>> [(time.start, str(time.window)) for time in times_in_clause("Ann will fly to Rome on Friday.", stated)]
     [(24, '2026-05-22 to 2026-05-23')]
     """
-    found, at = [], 0
+    phrases, at = [], 0
     for phrase in stated:
         start = text.find(phrase.text, at)
         if start >= 0:
             at = start + len(phrase.text)
-            found.append(replace(phrase, start=start, end=at))
-    return found
+            phrases.append(replace(phrase, start=start, end=at))
+    return phrases
 
 
 def add_dates(text: str, phrases: list[TimePhrase]) -> str:
@@ -112,10 +112,10 @@ def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> tuple[Fact
     >>> apply_correction("Friday.", [Fact("Ann lives in Porto.")]) is None
     True
     """
-    found = _CORRECTION.fullmatch(sentence) if earlier_facts else None
-    if found is None:
+    match = _CORRECTION.fullmatch(sentence) if earlier_facts else None
+    if match is None:
         return None
-    new, old = found["new"], found["old"]
+    new, old = match["new"], match["old"]
     kind = _time_kind(new)
     latest_turns = earlier_facts[-1].source_turns
     for fact in reversed(earlier_facts):

@@ -65,7 +65,7 @@ def classify_fact(
 
 
 def has_lasting_result(sentence: ParsedSentence) -> bool:
-    """Whether what happened goes on: somebody got married, took up or gave up something."""
+    """Whether an event has a lasting result: a marriage, a hobby taken up or given up."""
     if _LASTING_RESULT.search(sentence.text):
         return True
     return any(claim.predicate in ("married_to", "engaged_to") for claim in sentence.claims)
@@ -102,7 +102,7 @@ def _classify_by_subject(
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
     if plural:  # the verb tables have singular forms
-        rest = _PLURAL_VERB.sub(lambda found: f"{found[1]} {_SINGULAR.get(found[2]) or conjugate(found[2])}", rest)
+        rest = _PLURAL_VERB.sub(lambda match: f"{match[1]} {_SINGULAR.get(match[2]) or conjugate(match[2])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
         return None
@@ -200,9 +200,9 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
 
 
 def _without_insertion(rest: str) -> str:
-    """What follows a subject, without an apposition: ", our old beagle, sleeps a lot" is " sleeps a lot"."""
-    found = _BETWEEN.match(rest)
-    return rest[found.end() :] if found else rest
+    """The words after a subject, without an apposition: ", our old beagle, sleeps a lot" is " sleeps a lot"."""
+    match = _BETWEEN.match(rest)
+    return rest[match.end() :] if match else rest
 
 
 def _subject(sentence: ParsedSentence) -> NameSpan | None:

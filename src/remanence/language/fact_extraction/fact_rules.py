@@ -1,6 +1,6 @@
-"""The facts of a conversation, by rule: each informative sentence, in words that need no context.
+"""Rule-based facts of a conversation: each informative sentence, in words that need no context.
 
-1. A turn is split into sentences; questions, requests and small talk are left out (sentences.py).
+1. A turn is split into sentences; questions, requests and small talk are excluded (sentences.py).
 2. The first person becomes the third (third_person.py).
 3. Names, claims, state changes and denials are found (sentence_reading.py).
 4. The fact gets its kind, time, tags and importance (fact_filter.py, fact_attributes.py).
@@ -66,7 +66,7 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     episode Alice moved from Porto to Lisbon last week (2026-05-11 to 2026-05-17). []
     semantic Alice lives in Lisbon. ['Alice —lives_in→ Porto']
     """
-    found: dict[str, Fact] = {}
+    facts_by_text: dict[str, Fact] = {}
     recent: dict[str, list[Fact]] = {}
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
         at = utterance.at or now
@@ -74,17 +74,17 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
         asked = utterances[number - 1].text if number and speakers[number - 1] != speaker else ""
         facts = _facts_of_turn(turn, utterance.text, asked, recent.get(speaker, []))
         for fact in turn.withdrawn:
-            found.pop(normalize_text(fact.text), None)
+            facts_by_text.pop(normalize_text(fact.text), None)
         for fact in facts:
-            found.setdefault(normalize_text(fact.text), fact)
+            facts_by_text.setdefault(normalize_text(fact.text), fact)
         recent[speaker] = [*recent.get(speaker, ()), *facts][-_MAX_RECENT:]
-    return list(found.values())
+    return list(facts_by_text.values())
 
 
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
     """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
-    told: str | None = None
+    stated_text: str | None = None
     for named in _MY_RELATIVE.finditer(text):
         turn.relatives.setdefault(normalize_name(named[1]), f"{speaker_label(turn.speaker)}'s {named[1]}")
     relative = _asked_relative(asked)
@@ -97,8 +97,8 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
         if sentence.presupposed_of:  # these come last
-            told = told if told is not None else " ".join(fact.text for fact in facts)
-            if sentence.presupposed_of in told:
+            stated_text = stated_text if stated_text is not None else " ".join(fact.text for fact in facts)
+            if sentence.presupposed_of in stated_text:
                 continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
         if corrected:
@@ -112,8 +112,8 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
         turn.last = None
         is_certain = sentence.remember_requested or sentence.is_answer
         clauses = split_clauses(resolved, turn.speaker, is_certain=is_certain)
-        found = _facts_of_clauses(clauses, sentence, turn)
-        facts += found or _facts_of_clauses(main_clauses(resolved, turn.speaker), sentence, turn)
+        clause_facts = _facts_of_clauses(clauses, sentence, turn)
+        facts += clause_facts or _facts_of_clauses(main_clauses(resolved, turn.speaker), sentence, turn)
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
@@ -141,15 +141,15 @@ def _spell_out_note(text: str) -> str:
     if heading is None:
         return text
     topic = heading["topic"]
-    notes = _NOTE_FIELD.sub(lambda found: f"{topic}'s {found[1].lower()} is ", text[heading.end() :])
+    notes = _NOTE_FIELD.sub(lambda match: f"{topic}'s {match[1].lower()} is ", text[heading.end() :])
     notes = _NOTE_DUE.sub(f"{topic} is due ", notes)
-    return heading.group() + _NOTE_NOUN.sub(lambda found: f"{topic}'s {found[1].lower()}", notes)
+    return heading.group() + _NOTE_NOUN.sub(lambda match: f"{topic}'s {match[1].lower()}", notes)
 
 
 def _asked_relative(asked: str) -> str | None:
     """Whom of the next speaker's relatives a question is about: "How's your mum?" is about one "she"."""
-    found = {match[1] for match in _YOUR_RELATIVE.finditer(asked)} if "?" in asked else set()
-    return found.pop() if len(found) == 1 else None
+    relatives = {match[1] for match in _YOUR_RELATIVE.finditer(asked)} if "?" in asked else set()
+    return relatives.pop() if len(relatives) == 1 else None
 
 
 def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
@@ -311,8 +311,8 @@ def _drop_repeated_speaker(text: str, speaker: str, others: Sequence[str]) -> st
     for name in dict.fromkeys((speaker, speaker.lower())):
         text = re.sub(rf"(?<!,) and {re.escape(name)} (?=[a-z]+\b)", " and ", text)
         possessive = re.compile(rf" {re.escape(name)}['’]s (?={_RELATIVE})")
-        while (found := possessive.search(text)) and not any(other in text[: found.start()] for other in others):
-            text = f"{text[: found.start()]} their {text[found.end() :]}"
+        while (match := possessive.search(text)) and not any(other in text[: match.start()] for other in others):
+            text = f"{text[: match.start()]} their {text[match.end() :]}"
     return text
 
 
@@ -348,10 +348,10 @@ def _other_people(text: str, speaker: str) -> list[NameSpan]:
 
 
 def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
-    found: dict[str, Mention] = {}
+    mentions: dict[str, Mention] = {}
     for name in find_sentence_names(text, speaker):
-        found.setdefault(normalize_name(name.text), Mention(name.text, name.kind))
-    return tuple(found.values())
+        mentions.setdefault(normalize_name(name.text), Mention(name.text, name.kind))
+    return tuple(mentions.values())
 
 
 _HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")

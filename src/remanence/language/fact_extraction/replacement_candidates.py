@@ -1,7 +1,7 @@
-"""Whether a later statement may replace an earlier one in other words: what the rules know before a reader is asked.
+"""Whether a later statement may replace an earlier one in other words: the check before a reader compares them.
 
 A reader takes statements on one topic for replacements. So it is asked only where both are about the same person or
-thing, the later one speaks of a change or of what holds now, and it is not about something temporary. Where both make
+thing, the later one names a change or a present state, and it is not about something temporary. Where both make
 claims, the claims have been compared already (verdict_rules.py).
 """
 
@@ -107,7 +107,8 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
 
 
 def remainder(new: Memory, old: Memory) -> str | None:
-    """What still holds of `old` where `new` changes only a part of it: one name of a list, or where something is.
+    """The text of `old` without the part that `new` changes: one name of a list, or a place. None if there is no such
+    part.
 
     >>> old = Memory("1", "main", "Alice shares a flat with Bojan and Terese in Leeds.")
     >>> remainder(Memory("2", "main", "Terese moved out in January."), old)
@@ -197,18 +198,18 @@ def _subjects(memory: Memory) -> set[str]:
     if not people or people[0].start > _SUBJECT_CHARS // 2:  # a statement about a thing is attributed to the speaker
         things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
         return {*things, normalize_name(speaker)}
-    found = {normalize_name(people[0].text)}
+    subjects = {normalize_name(people[0].text)}
     if _DONE_TO.match(memory.text) and len(people) > 1:  # the boss fired Alice
-        found.add(normalize_name(people[1].text))
+        subjects.add(normalize_name(people[1].text))
     for last, name in pairwise(name for name in names if name.kind in ("person", "thing")):
         between = memory.text[last.end : name.start]
         if between == " " or re.fullmatch(r"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
-            found = {normalize_name(name.text)}
+            subjects = {normalize_name(name.text)}
         elif between in (" and ", ", "):
-            found.add(normalize_name(name.text))
+            subjects.add(normalize_name(name.text))
         else:
             break
-    return found
+    return subjects
 
 
 def _all_names(memory: Memory) -> set[str]:

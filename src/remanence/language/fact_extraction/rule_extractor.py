@@ -1,4 +1,4 @@
-"""Names, claims and times by rule: no model, the same answer every time."""
+"""Rule-based extraction of names, claims and times: no model, the same answer every time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from remanence import schema
+from remanence.language.claim_extraction.claim_phrases import UNNAMED_RELATIVE
 from remanence.language.claim_extraction.claim_rules import find_claims
 from remanence.language.claim_extraction.nonperson_phrases import is_identifier
 from remanence.language.named_entities.name_rules import find_names
@@ -32,7 +33,6 @@ _MAX_EVENT_CHARS = 2_000  # a longer text is a document, which has no single tim
 _MAX_HEADING_CHARS = 100
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 _USER = re.compile(r"(?:^|[.!?]\s+|\n)((?:The u|U)ser)(?=['’]s |\s+[a-z])")
-_RELATIVE = re.compile(r"^my |['’]s ")
 _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
 
 
@@ -101,7 +101,7 @@ class RuleExtractor:
         return ExtractionResult(tuple(find_facts(utterances, speakers, now)), by=self.name)
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """What each new memory means for the older ones in its list, where that is certain by rule."""
+        """The effect of each new memory on the older ones in its list, where a rule makes it certain."""
         from remanence.language.fact_extraction.verdict_rules import find_verdicts
 
         return find_verdicts(new, old)
@@ -133,16 +133,18 @@ def _start(name: NameSpan) -> int:
 
 def _mentions(speaker: str | None, names: list[NameSpan]) -> tuple[Mention, ...]:
     """Each name once, in its first spelling, in order, with its first kind other than "thing"."""
-    found: dict[str, Mention] = {normalize_name(speaker): schema.cached_mention(speaker, "person")} if speaker else {}
+    mentions: dict[str, Mention] = (
+        {normalize_name(speaker): schema.cached_mention(speaker, "person")} if speaker else {}
+    )
     for name in names:
         key = normalize_name(name.text)
-        mention = found.get(key)
+        mention = mentions.get(key)
         if mention is None:
-            if len(found) < MAX_MENTIONS:
-                found[key] = schema.cached_mention(name.text, name.kind)
+            if len(mentions) < MAX_MENTIONS:
+                mentions[key] = schema.cached_mention(name.text, name.kind)
         elif mention.kind == "thing" != name.kind:
-            found[key] = schema.cached_mention(mention.name, name.kind)
-    return tuple(found.values())
+            mentions[key] = schema.cached_mention(mention.name, name.kind)
+    return tuple(mentions.values())
 
 
 def with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
@@ -150,12 +152,14 @@ def with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> t
 
     A relative such as "my sister" is not an entity of its own.
     """
-    ends = [triple.subject for triple in triples] + [each.object for each in triples if is_identifier(each.object)]
-    known = {normalize_name(mention.name) for mention in mentions} if ends else set()
+    ends = [triple.subject for triple in triples] + [
+        triple.object for triple in triples if is_identifier(triple.object)
+    ]
+    existing = {normalize_name(mention.name) for mention in mentions} if ends else set()
     more: dict[str, Mention] = {}
     for name in ends:
         key = normalize_name(name)
-        if key not in known and name != SELF and not _RELATIVE.search(name):
+        if key not in existing and name != SELF and not UNNAMED_RELATIVE.search(name):
             more.setdefault(key, schema.cached_mention(name, "thing"))
     return (*mentions, *more.values())[:MAX_MENTIONS] if more else mentions
 
@@ -174,12 +178,12 @@ def _heading(text: str) -> str | None:
 
 def _stated_times(text: str, now: datetime) -> list[Window]:
     """The times outside questions, each once, in order."""
-    found: dict[Window, None] = {}
+    windows: dict[Window, None] = {}
     ends = SENTENCE_END.finditer(text)  # once over the text: it may have many times and no end of a sentence
     end = next(ends, None)
     for phrase in find_stated_times(text, now):
         while end is not None and end.start() < phrase.end:
             end = next(ends, None)
         if end is None or end.group() != "?":
-            found[phrase.window] = None
-    return list(found)
+            windows[phrase.window] = None
+    return list(windows)

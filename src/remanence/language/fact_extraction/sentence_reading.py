@@ -18,7 +18,7 @@ from remanence.schema import SELF, Triple
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """What the rules find in a sentence."""
+    """A sentence with its names, claims, state change and denial."""
 
     text: str
     names: tuple[NameSpan, ...] = ()
@@ -43,11 +43,11 @@ def parse_sentence(text: str, speaker: str) -> ParsedSentence:
 
 
 def _replaced_claims(text: str, claims: Sequence[Triple]) -> tuple[Triple, ...]:
-    found = _INSTEAD_OF.search(text)
-    if found is None:
+    match = _INSTEAD_OF.search(text)
+    if match is None:
         return ()
-    before = text[: found.start()]
-    return tuple(replace(claim, object=found[1]) for claim in claims if before.endswith(claim.object))
+    before = text[: match.start()]
+    return tuple(replace(claim, object=match[1]) for claim in claims if before.endswith(claim.object))
 
 
 _INSTEAD_OF = compile_pattern("instead_of")
@@ -57,7 +57,7 @@ _INSTEAD_OF = compile_pattern("instead_of")
 def find_sentence_names(text: str, speaker: str) -> tuple[NameSpan, ...]:
     """The names of a sentence in the third person, with the speaker and relatives such as "Alice's sister"."""
     named = find_names(text)
-    spans = [found.span() for found in _speaker_pattern(speaker_label(speaker)).finditer(text)]
+    spans = [match.span() for match in _speaker_pattern(speaker_label(speaker)).finditer(text)]
     own = [
         NameSpan(speaker, "person", start, end)
         for start, end in spans

@@ -33,7 +33,7 @@ MAX_SENTENCE_CHARS = 600  # a longer sentence is a table or a text without full 
 _MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
 
 STATUS_PATTERN = load_pattern("status")
-"""What somebody is, in one word."""
+"""A property of a person, in one word."""
 
 TIME_PHRASE_PATTERN = load_pattern("time_phrases")
 """Words for a time that is, or may be, in the future."""
@@ -53,7 +53,7 @@ class Sentence(NamedTuple):
 
 
 def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
-    """The sentences of a turn that state something; questions, requests and small talk are left out.
+    """The sentences of a turn that state something; questions, requests and small talk are excluded.
 
     In a turn addressed `to_assistant` a lasting wish counts too: "Always answer in French".
 
@@ -90,7 +90,7 @@ def _spell_contractions(sentence: str) -> str:
     """
     if _BARE_CONTRACTION.search(sentence):
         sentence = _BARE_CONTRACTION.sub(
-            lambda found: _CONTRACTIONS.get(found[0].lower(), f"{found[0][:-1]}'t"), sentence
+            lambda match: _CONTRACTIONS.get(match[0].lower(), f"{match[0][:-1]}'t"), sentence
         )
     return _SMALL_I.sub("I", sentence)
 

@@ -11,7 +11,7 @@ import re
 from remanence.language.fact_extraction.answer_statements import (
     OWN_SENTENCE,
     POLAR,
-    Answer,
+    ParsedAnswer,
     PolarQuestion,
     lower_first,
     polar_statements,
@@ -26,7 +26,7 @@ MAX_ANSWER_WORDS = 10
 
 
 def answer_statements(question: str, answer: str) -> list[str]:
-    """What a short answer says together with its question, in the first person; [] if it settles nothing.
+    """The statements of a short answer together with its question, in the first person; [] if it settles nothing.
 
     >>> answer_statements("Are you allergic to anything?", "Yes, peanuts.")
     ['I am allergic to peanuts']
@@ -52,7 +52,7 @@ def answer_statements(question: str, answer: str) -> list[str]:
     return [upper_first(statement) for statement in polar_statements(PolarQuestion.of(form), parsed)]
 
 
-def _in_own_words(asked: str, answer: str, parsed: Answer) -> list[str]:
+def _in_own_words(asked: str, answer: str, parsed: ParsedAnswer) -> list[str]:
     """Question and answer as they are, where the form of a personal question is unknown and the answer names
     something.
 
@@ -69,23 +69,25 @@ def answers_itself(answer: str) -> bool:
     return OWN_SENTENCE.match(answer) is not None and not _REFERS_BACK.search(answer)
 
 
-def _parse_answer(answer: str) -> Answer:
+def _parse_answer(answer: str) -> ParsedAnswer:
     text = _INTERJECTION.sub("", " ".join(answer.split()).strip(_EDGES))
     is_yes: bool | None = None
     no_longer = never = False
     for _ in range(3):
         yes, no = _YES.match(text), _NO.match(text)
-        found = yes or no
-        if found is None:
+        answer_word = yes or no
+        if answer_word is None:
             break
         is_yes = yes is not None if is_yes is None else is_yes
         no_longer = no_longer or (no is not None and no["longer"] is not None)
         never = never or (no is not None and no["never"] is not None)
-        text = text[found.end() :].lstrip(" ,.;:-–—!")
-    rest = _DURATION.sub(lambda found: f"for {found[1].lower()}", _AND.sub("", _POLITE.sub("", text).strip(_EDGES)))
+        text = text[answer_word.end() :].lstrip(" ,.;:-–—!")
+    rest = _DURATION.sub(
+        lambda answer_word: f"for {answer_word[1].lower()}", _AND.sub("", _POLITE.sub("", text).strip(_EDGES))
+    )
     if is_yes is None and _NO_NOUN.match(rest):
         is_yes = False
-    return Answer(is_yes, no_longer, never, lower_first(rest))
+    return ParsedAnswer(is_yes, no_longer, never, lower_first(rest))
 
 
 def _last_question(text: str) -> str | None:
@@ -104,9 +106,9 @@ def _last_question(text: str) -> str | None:
             else f"Do you {declared['still'] or ''}{verb} {declared['more']}"
         )
     for pattern, completed in _ELLIPSES:
-        found = pattern.fullmatch(asked)
-        if found:
-            return completed.format(found[1][:1].lower() + found[1][1:])
+        match = pattern.fullmatch(asked)
+        if match:
+            return completed.format(match[1][:1].lower() + match[1][1:])
     return asked
 
 

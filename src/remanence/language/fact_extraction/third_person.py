@@ -10,12 +10,12 @@ from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
 from remanence.schema import ASSISTANT, SELF
 
 USER_LABEL = "The user"
-"""What a text calls the person who says "I" and has no other name."""
+"""The label of the person who says "I" and has no other name."""
 ASSISTANT_LABEL = "The assistant"
 
 
 def speaker_label(speaker: str | None) -> str:
-    """What a text in the third person calls this speaker.
+    """The label of this speaker in a text in the third person.
 
     >>> speaker_label("Alice"), speaker_label(SELF), speaker_label(None)
     ('Alice', 'The user', 'The user')
@@ -33,7 +33,7 @@ def to_third_person(sentence: str, speaker: str) -> str:
     >>> to_third_person("My sister told me that we don't listen to my mom.", "Alice")
     "Alice's sister told Alice that Alice and others don't listen to Alice's mom."
     """
-    sentence = _OWN_RELATIVE.sub(lambda found: f"My {found[1].lower()}", sentence)
+    sentence = _OWN_RELATIVE.sub(lambda match: f"My {match[1].lower()}", sentence)
     spelled_out = _CONTRACTED_HAS.sub(" has ", _CONTRACTED_IS.sub(" is ", _RELATIVE_IS.sub(r"\1 \2 is ", sentence)))
     pieces = _QUOTED.split(_PREDICATE_OF_I.sub(_conjugate_further_verbs, spelled_out))
     replacer = _PronounReplacer(speaker)
@@ -45,7 +45,8 @@ def to_third_person(sentence: str, speaker: str) -> str:
 
 
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
-_CONTRACTED_IS, _CONTRACTED_HAS = compile_pattern("contracted_is"), compile_pattern("contracted_has")
+_CONTRACTED_IS = compile_pattern("contracted_is")
+_CONTRACTED_HAS = compile_pattern("contracted_has")
 _RELATIVE_IS = compile_pattern("relative_is")  # my husband's deaf
 _OWN_RELATIVE = compile_pattern(
     "own_relative_first", re.IGNORECASE
@@ -71,35 +72,35 @@ class _PronounReplacer:
     def replace(self, text: str) -> str:
         output = ""
         at = 0
-        for found in _FIRST_PERSON.finditer(text):
-            output += text[at : found.start()]
-            output += self._third_person(found, output)
-            at = found.end()
+        for match in _FIRST_PERSON.finditer(text):
+            output += text[at : match.start()]
+            output += self._third_person(match, output)
+            at = match.end()
         return output + text[at:]
 
-    def _third_person(self, found: re.Match[str], before: str) -> str:
+    def _third_person(self, match: re.Match[str], before: str) -> str:
         name = _name_after(before, self.speaker)
-        if found["me"] or found["mine"]:
-            return _inside_sentence(self.speaker) + ("'s" if found["mine"] else "")
-        if found["us"]:
+        if match["me"] or match["mine"]:
+            return _inside_sentence(self.speaker) + ("'s" if match["mine"] else "")
+        if match["us"]:
             return f"{_inside_sentence(self.speaker)} and others"
-        if found["self"]:
+        if match["self"]:
             return "themselves"
         was_named, self.is_named = self.is_named, True
-        if found["my"]:
-            noun = found["noun"] or ""
+        if match["my"]:
+            noun = match["noun"] or ""
             return f"their{noun}" if was_named and not noun else f"{name}'s{noun}"
-        if found["we"]:
-            return f"{name} and others{_PLURAL[found['are'][1:]] if found['are'] else ''}"
-        if found["our"]:
+        if match["we"]:
+            return f"{name} and others{_PLURAL[match['are'][1:]] if match['are'] else ''}"
+        if match["our"]:
             return "their" if was_named else f"{name}'s"
         was_subject, self.is_subject = self.is_subject, True
-        joined = found.group().startswith("and ")  # "and I" is one person only after an earlier "I" or clause
+        joined = match.group().startswith("and ")  # "and I" is one person only after an earlier "I" or clause
         singular = not _AUXILIARY_BEFORE.search(before)
         if joined:
             name = f"and {_inside_sentence(self.speaker)}"
             singular = was_subject or _CLAUSE.search(before) is not None or before.rstrip().endswith(",")
-        be, adverbs, verb = found["be"], found["adverbs"] or "", found["verb"] or ""
+        be, adverbs, verb = match["be"], match["adverbs"] or "", match["verb"] or ""
         if be:
             return f"{name} {_CONTRACTED[be[1:]]}{adverbs} {verb}".rstrip()
         return f"{name}{adverbs} {conjugate(verb) if singular and verb else verb}".rstrip()
@@ -110,7 +111,7 @@ def _conjugate_further_verbs(predicate: re.Match[str]) -> str:
     text = predicate.group()
     if _NOT_FINITE.search(text):
         return text
-    return _FURTHER_VERB.sub(lambda found: f"{found['joint']}{conjugate(found['verb'])}", text)
+    return _FURTHER_VERB.sub(lambda match: f"{match['joint']}{conjugate(match['verb'])}", text)
 
 
 def _name_after(before: str, speaker: str) -> str:

@@ -1,4 +1,4 @@
-"""What a new memory means for an older one, where that is certain by rule.
+"""The effect of a new memory on an older one, where a rule makes it certain.
 
 Four cases are decided: another value of a single-valued predicate, a claim that the new text ends, the same claim
 in more detail, and a claim denied by another observer. In all other cases both memories stay as they are.
@@ -86,7 +86,7 @@ _Claims = tuple[Triple, ...]
 
 @lru_cache(1024)  # an older memory is compared with every later one that is similar
 def _read(text: str, observer: str) -> tuple[_Claims, _Claims, _Claims, _Claims]:
-    """What a text states, which states follow its events, and what it ends and denies."""
+    """The claims that a text states, the states that follow its events, and the claims that it ends and denies."""
     stated: list[Triple] = []
     states: list[Triple] = []
     ended: list[Triple] = []
@@ -128,18 +128,18 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
 
 
 def _are_namesakes(new: _Statement, old: _Statement) -> bool:
-    """Whether one name is that of two people: nobody's brother is their cousin, their friend or their boss."""
-    known = {(claim.subject, claim.object): claim.predicate for claim in old.claims}
+    """Whether two people have this name: a brother is not also a cousin, a friend or a boss."""
+    predicates = {(claim.subject, claim.object): claim.predicate for claim in old.claims}
     return any(
-        predicate_rules.exclude_each_other(claim.predicate, known.get((claim.subject, claim.object), ""))
+        predicate_rules.exclude_each_other(claim.predicate, predicates.get((claim.subject, claim.object), ""))
         for claim in new.claims
     )
 
 
 def _counted(claim: Triple) -> tuple[str, str] | None:
-    """What somebody has so many of, and how many: "cats" and "two"."""
-    found = _COUNTED.fullmatch(claim.object) if claim.predicate == "has" else None
-    return (f"{normalize_name(claim.subject)} {found[2]}", found[1]) if found else None
+    """A counted noun and its number: "cats" and "two"."""
+    match = _COUNTED.fullmatch(claim.object) if claim.predicate == "has" else None
+    return (f"{normalize_name(claim.subject)} {match[2]}", match[1]) if match else None
 
 
 def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
@@ -186,7 +186,7 @@ def _decide_ended(
 
 
 def remaining_text(new: Memory, old: Memory) -> str | None:
-    """What still holds of `old` once `new` does, where that is a part of its text.
+    """The part of the text of `old` that is still valid after `new`; None if there is no such part.
 
     >>> old = Memory("1", "main", "Alice works at Acme as a buyer.")
     >>> remaining_text(Memory("2", "main", "Alice works at Bosch."), old)
@@ -251,7 +251,7 @@ def _observers_differ(new: Memory, old: Memory) -> bool:
 
 
 def _matching(claims: Iterable[Triple], among: Sequence[Triple]) -> Iterator[Triple]:
-    """Those of `among` that one of the claims matches."""
+    """The claims in `among` that match one of the claims."""
     for claim in claims:
         yield from (other for other in among if _matches(claim, other))
 

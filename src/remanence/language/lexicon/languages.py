@@ -39,26 +39,27 @@ _KANA = re.compile("[\u3040-\u30ff]")
 _UKRAINIAN = re.compile("[іїєґ]")
 _VIETNAMESE = re.compile("[\u1ea0-\u1ef9ơư]")
 _PERSIAN = re.compile("[پچژگکی]")
-# Words of chats that look like those of another language: "im" is German.
+# Words of chats that look like words of another language: "im" is German.
 _ENGLISH_CHAT = frozenset(
     """im ive id ill dont cant wont didnt isnt thats its lets u ur ya yo ok okay yes yeah yep nah no hi hey hello haha
     lol omg gonna wanna thanks thx pls wow oh ah sup bye mom dad vs re etc""".split()
 )
-# Parts of names; they are evidence for a language only beside other words of it: "Vincent van Gogh", "de la Cruz".
+# Parts of names; they are evidence for a language only next to other words of it: "Vincent van Gogh", "de la Cruz".
 _NAME_PARTICLES = frozenset(
     """la le les el los las il lo gli de del della dei di da do dos das du des der den dem van von zu zum ter ten te en
     et y e o a i al san un une una mi ma mon ton son sa si se ne na no per con sur tu au ja man ta to su die am ist sin
     sen kim lui mina mia leo dan jo ana ali lea ada amb""".split()
 )
-_SURE = frozenset({"und"})  # counted among the common words of English, which it is not
+_CERTAIN_WORDS = frozenset({"und"})  # counted among the common words of English, which it is not
 _LONGEST = 400
 """How many words are examined: enough to know the language of a longer text."""
-_FEWEST_TRIPLES, _MOST_TRIPLES = 8, 60
+_MIN_TRIPLES = 8
+_MAX_TRIPLES = 60
 _UNKNOWN_TRIPLE = 26
 """The value of a triple that is not in the file, where the rarest have about 30: half as frequent as those."""
 _VOTE = 20.0
-"""What one more function word is worth in values of triples."""
-_LEAST_LEAD = 1.0
+"""The value of one more function word, in values of triples."""
+_MIN_LEAD = 1.0
 """How far the letters of another language have to lead, in value per triple, for a text without function words."""
 _SHORTEST = 4
 """The least length of a word that is evidence without being a function word."""
@@ -73,7 +74,7 @@ class _Words(NamedTuple):
     languages: Mapping[str, tuple[str, ...]]
     """The languages of each function word that is not a function word of English."""
     sure: frozenset[str]
-    """Those among them that are neither English words nor parts of names."""
+    """The function words that are neither English words nor parts of names."""
     english: frozenset[str]
     """Function words that are English and nothing else."""
 
@@ -103,8 +104,8 @@ def language_of(text: str) -> str:
 
 def count_function_words(words: Iterable[str], language: str) -> int:
     """How many of these words are function words of this language for sure."""
-    known = _known_words()
-    return sum(language in known.languages.get(word, ()) and word in known.sure for word in words)
+    word_index = _known_words()
+    return sum(language in word_index.languages.get(word, ()) and word in word_index.sure for word in words)
 
 
 def _language_of_words(words: Sequence[str], text: str) -> str:
@@ -117,18 +118,18 @@ def _language_of_words(words: Sequence[str], text: str) -> str:
         words = latin
         if _VIETNAMESE.search(text) and _known_words().english.isdisjoint(words):
             return "vi"
-    known = _known_words()
-    if known.sure.isdisjoint(words):
+    word_index = _known_words()
+    if word_index.sure.isdisjoint(words):
         # Most texts are done here: English words, and none of another language.
-        return ENGLISH if not known.english.isdisjoint(words) else _language_of_letters(words, text)
-    if len(known.english.intersection(words)) >= 2 * len(known.sure.intersection(words)):
+        return ENGLISH if not word_index.english.isdisjoint(words) else _language_of_letters(words, text)
+    if len(word_index.english.intersection(words)) >= 2 * len(word_index.sure.intersection(words)):
         return ENGLISH
     return _language_of_function_words(words, text)
 
 
 def _language_of_script(text: str) -> str:
-    found = _SCRIPT.search(text)
-    language = found.lastgroup if found is not None else None
+    match = _SCRIPT.search(text)
+    language = match.lastgroup if match is not None else None
     if language == "zh" and _KANA.search(text):
         return "ja"
     if language == "ru" and _UKRAINIAN.search(text.lower()):
@@ -141,23 +142,23 @@ def _language_of_script(text: str) -> str:
 def _language_of_function_words(words: Sequence[str], text: str) -> str:
     """The language with the most function words, if they outnumber the English words. What is written in capitals is
     likely a name: "Hun Sen", "NAS"."""
-    known = _known_words()
+    word_index = _known_words()
     small = {word.lower() for word in _LETTERS.findall(text) if word[0].islower()}
     large = {word.lower() for word in _SENTENCE_START.findall(text) if not word.isupper() or len(word) == 1} - small
     votes: dict[str, float] = {}
     for word in (*small, *large):
-        for language in known.languages.get(word, ()):
-            votes[language] = votes.get(language, 0.0) + (1.0 if word in known.sure and word in small else 0.5)
+        for language in word_index.languages.get(word, ()):
+            votes[language] = votes.get(language, 0.0) + (1.0 if word in word_index.sure and word in small else 0.5)
     if not votes:
         return ENGLISH
     most = max(votes.values())
     best = [language for language in votes if votes[language] > most - 1]
     language = best[0] if len(best) == 1 else _best_by_letters(words, best, votes)
     others = {*words} - function_words()[language]
-    english = sum(1.0 if word in known.english else 0.5 * is_common_word(word) for word in others)
+    english = sum(1.0 if word in word_index.english else 0.5 * is_common_word(word) for word in others)
     if votes[language] > english:
         return language
-    return ENGLISH if not known.english.isdisjoint(words) else _language_of_letters(words, text)
+    return ENGLISH if not word_index.english.isdisjoint(words) else _language_of_letters(words, text)
 
 
 def _best_by_letters(words: Sequence[str], languages: Iterable[str], votes: Mapping[str, float]) -> str:
@@ -168,28 +169,28 @@ def _best_by_letters(words: Sequence[str], languages: Iterable[str], votes: Mapp
 
 def _language_of_letters(words: Sequence[str], text: str) -> str:
     """The language of a text without function words, by its letters. A list of names is not text."""
-    known = _known_words()
+    word_index = _known_words()
     long = [word for word in _LETTERS.findall(text) if len(word) >= _SHORTEST]
     small = [word for word in long if word[0].islower()]
     if not small:
         return ENGLISH
     if all(map(str.isascii, small)):
-        if any(word in known.english or is_common_word(word) for word in map(str.lower, long)):
+        if any(word in word_index.english or is_common_word(word) for word in map(str.lower, long)):
             return ENGLISH
-    elif 2 * sum(word not in known.languages and is_common_word(word) for word in small) > len(small):
+    elif 2 * sum(word not in word_index.languages and is_common_word(word) for word in small) > len(small):
         return ENGLISH
     triples = _triples(words)
-    if len(triples) < _FEWEST_TRIPLES:
+    if len(triples) < _MIN_TRIPLES:
         return ENGLISH
     values = _values_of_letters(triples)
     best = max(values, key=values.__getitem__)
-    return best if values[best] - values[ENGLISH] > _LEAST_LEAD * len(triples) else ENGLISH
+    return best if values[best] - values[ENGLISH] > _MIN_LEAD * len(triples) else ENGLISH
 
 
 def _triples(words: Sequence[str]) -> list[str]:
     edged = (f"_{word}_" for word in words if word.isalpha())
     triples = chain.from_iterable((word[i : i + 3] for i in range(len(word) - 2)) for word in edged)
-    return list(islice(triples, _MOST_TRIPLES))
+    return list(islice(triples, _MAX_TRIPLES))
 
 
 def _values_of_letters(triples: Sequence[str]) -> Mapping[str, float]:
@@ -218,14 +219,14 @@ def _letter_values() -> _LetterValues:
 
     lines = [line for line in _LETTERS_FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
     languages, packed = zip(*(line.split(" ", 1) for line in lines), strict=True)
-    known = [{line[i : i + 3]: int(line[i + 3 : i + 5]) for i in range(0, len(line), 5)} for line in packed]
-    alphabets = [frozenset("".join(values)).union(ascii_lowercase) for values in known]
+    triple_values = [{line[i : i + 3]: int(line[i + 3 : i + 5]) for i in range(0, len(line), 5)} for line in packed]
+    alphabets = [frozenset("".join(values)).union(ascii_lowercase) for values in triple_values]
     letters = sorted(frozenset[str]().union(*alphabets) - frozenset(ascii_lowercase))
-    triples = sorted(frozenset[str]().union(*known))
+    triples = sorted(frozenset[str]().union(*triple_values))
     rows = {row: number for number, row in enumerate(["", *letters, *triples])}
     values = np.full((len(rows), len(languages)), _UNKNOWN_TRIPLE, np.int32)
     accented = [row for row in rows if not row.isascii()]
-    for column, (own, alphabet) in enumerate(zip(known, alphabets, strict=True)):
+    for column, (own, alphabet) in enumerate(zip(triple_values, alphabets, strict=True)):
         values[[rows[row] for row in accented if not alphabet.issuperset(row)], column] = 0
         values[[rows[triple] for triple in own], column] = list(own.values())
     return _LetterValues(languages, rows, values)
@@ -240,5 +241,5 @@ def _known_words() -> _Words:
             if word < _LATIN_END and word not in english:
                 languages[word] = (*languages.get(word, ()), language)
     doubtful = _NAME_PARTICLES | FIRST_NAMES
-    sure = {word for word in languages if word not in doubtful and not is_common_word(word)} | _SURE
+    sure = {word for word in languages if word not in doubtful and not is_common_word(word)} | _CERTAIN_WORDS
     return _Words(languages, frozenset(sure), english - frozenset[str]().union(*function_words().values()))

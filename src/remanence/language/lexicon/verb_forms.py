@@ -81,9 +81,9 @@ def participle_of(word: str) -> str | None:
     >>> participle_of("written"), participle_of("shipped"), participle_of("painted"), participle_of("red")
     ('write', 'ship', 'painted', None)
     """
-    found = "do" if word == "done" else PARTICIPLES.get(word)
-    if found is not None:
-        return found
+    verb = "do" if word == "done" else PARTICIPLES.get(word)
+    if verb is not None:
+        return verb
     return word if len(word) > 5 and word.endswith("ed") and is_common_word(word) else None
 
 

@@ -33,31 +33,31 @@ def find_aliases(text: str) -> list[AliasPair]:
     """
     if len(text) > MAX_CHARS:
         return []
-    found: dict[tuple[str, str], AliasPair] = {}
+    pairs: dict[tuple[str, str], AliasPair] = {}
     for pattern in _TOLD:
         for match in pattern.finditer(text):
-            _add(found, _group(match, "name"), _group(match, "alias"), match.group())
+            _add(pairs, _group(match, "name"), _group(match, "alias"), match.group())
     for match in _IN_QUOTES.finditer(text):
-        _add(found, f"{match['first']} {match['last']}", match["alias"], match.group())
-        _add(found, f"{match['first']} {match['last']}", match.group(), match.group())
+        _add(pairs, f"{match['first']} {match['last']}", match["alias"], match.group())
+        _add(pairs, f"{match['first']} {match['last']}", match.group(), match.group())
     for match in _TO_OTHERS.finditer(text):
         for alias in _ALIAS_TO.findall(match["rest"]):
-            _add(found, match["name"], alias, match.group())
-    _add_of_only_person(found, text)
+            _add(pairs, match["name"], alias, match.group())
+    _add_of_only_person(pairs, text)
     for sentence in split_sentences(text):
         if _NAMING.search(sentence):
-            _add_resembling(found, sentence)
-    for pair in list(found.values()):  # Kasia, short for Katarzyna Wójcik, is also Kasia Wójcik
+            _add_resembling(pairs, sentence)
+    for pair in list(pairs.values()):  # Kasia, short for Katarzyna Wójcik, is also Kasia Wójcik
         first, _, surname = pair.name.rpartition(" ")
         if first and " " not in pair.alias and pair.alias not in pair.name.split():
-            _add(found, pair.name, f"{pair.alias} {surname}", pair.why)
+            _add(pairs, pair.name, f"{pair.alias} {surname}", pair.why)
     for match in _FORMER.finditer(text):
         name, former = _group(match, "name"), _group(match, "alias")
         first = name.partition(" ")[0]
-        _add(found, name, former if " " in former or first == name else f"{first} {former}", match.group())
+        _add(pairs, name, former if " " in former or first == name else f"{first} {former}", match.group())
     for match in _ACRONYM.finditer(text):
-        _add(found, match["name"], match["alias"], match.group())
-    return list(found.values())
+        _add(pairs, match["name"], match["alias"], match.group())
+    return list(pairs.values())
 
 
 def are_nicknames(one: str, other: str) -> bool:
@@ -103,26 +103,28 @@ def _resembles(short: str, name: str) -> bool:
     return one[:2] == other[:2] or any(one[at : at + 3] in other for at in range(len(one) - 2))
 
 
-def _add_resembling(found: dict[tuple[str, str], AliasPair], sentence: str) -> None:
+def _add_resembling(pairs: dict[tuple[str, str], AliasPair], sentence: str) -> None:
     """The only two names of a sentence about names, where one can be made of the other, or they are the names of one
     person before and after a wedding."""
     spans = [name for name in find_names(sentence) if name.kind in ("person", "thing")]
     names = list(dict.fromkeys(_TITLE.sub("", name.text) for name in spans))
-    names += [name for name in dict.fromkeys(_CAPITALIZED.findall(sentence)) if not any(name in each for each in names)]
+    names += [
+        name for name in dict.fromkeys(_CAPITALIZED.findall(sentence)) if not any(name in other for other in names)
+    ]
     names = [name for name in names if not is_common_word(name.lower())]
-    if len(names) != 2 or any(name in pair for pair in found for name in names):
+    if len(names) != 2 or any(name in pair for pair in pairs for name in names):
         return  # or a pattern has told already which of them is the fuller one
     full, short = sorted(names, key=lambda name: (-len(name.split()), -len(name)))
     if len(short.split()) == 1 and any(_resembles(short.lower(), word.lower()) for word in full.split()[:1]):
-        _add(found, full, short, sentence)
+        _add(pairs, full, short, sentence)
     elif len(short.split()) == len(full.split()) == 2 and full.split()[0] == short.split()[0]:
         first, second = sorted(names, key=sentence.find)
         renamed = _RENAMED.search(sentence[sentence.find(first) + len(first) : sentence.find(second)])
         if renamed:
-            _add(found, *((second, first) if renamed["new"] else (first, second)), sentence)
+            _add(pairs, *((second, first) if renamed["new"] else (first, second)), sentence)
 
 
-def _add_of_only_person(found: dict[tuple[str, str], AliasPair], text: str) -> None:
+def _add_of_only_person(pairs: dict[tuple[str, str], AliasPair], text: str) -> None:
     """ "Our neighbour is Giuseppe Riva. He says call me Beppe": the only one whose name has two words."""
     called = _CALL_THEM.search(text)
     if called is None or normalize_name(_group(called, "alias")) in _NO_ALIASES:
@@ -130,17 +132,17 @@ def _add_of_only_person(found: dict[tuple[str, str], AliasPair], text: str) -> N
     names = {name.text for name in find_names(text[: called.start()]) if name.kind in ("person", "thing")}
     full = [name for name in names if " " in name] or list(names)
     if len(full) == 1:
-        _add(found, full[0], _group(called, "alias"), called.group())
+        _add(pairs, full[0], _group(called, "alias"), called.group())
 
 
 def _group(match: re.Match[str], role: str) -> str:
-    """What a pattern found for a role; its alternatives number their groups "name", "name_", "name__"."""
+    """The text of a match for a role; its alternatives number their groups "name", "name_", "name__"."""
     return next(value for group, value in match.groupdict().items() if value and group.rstrip("_") == role).strip()
 
 
-def _add(found: dict[tuple[str, str], AliasPair], name: str, alias: str, why: str) -> None:
+def _add(pairs: dict[tuple[str, str], AliasPair], name: str, alias: str, why: str) -> None:
     if name.lower() != alias.lower() and alias.lower() not in _NO_ALIASES:
-        found.setdefault((name, alias), AliasPair(name, alias, " ".join(why.split())))
+        pairs.setdefault((name, alias), AliasPair(name, alias, " ".join(why.split())))
 
 
 _NAMING = compile_pattern("about_names")

@@ -56,14 +56,14 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
     if not any(_is_name(text, word) for word in unusual):  # the most frequent case
         return []
     words = [word for word in _WORD.finditer(text) if word.group() not in _BETWEEN]
-    found = {word.start(): word for word in words if _is_name(text, word)}
-    pairs = list(pairwise(words)) if found else []
-    for first, second in (*pairs, *reversed(pairs)):  # a list of names and of words that nobody knows
-        if (first.start() in found) != (second.start() in found):
-            other = second if first.start() in found else first
+    name_words = {word.start(): word for word in words if _is_name(text, word)}
+    pairs = list(pairwise(words)) if name_words else []
+    for first, second in (*pairs, *reversed(pairs)):  # a list of names and of unknown words
+        if (first.start() in name_words) != (second.start() in name_words):
+            other = second if first.start() in name_words else first
             if _LIST_JOINT.fullmatch(text, first.end(), second.start()) and _may_be_unknown(text, other):
-                found[other.start()] = other
-    return [NameSpan(w.group().title(), "person", *w.span()) for _, w in sorted(found.items())]
+                name_words[other.start()] = other
+    return [NameSpan(w.group().title(), "person", *w.span()) for _, w in sorted(name_words.items())]
 
 
 @lru_cache(1 << 14)
@@ -79,15 +79,15 @@ def _is_name(text: str, word: re.Match[str]) -> bool:
         return False
     before = text[max(0, word.start() - 40) : word.start()]
     last = before.rstrip(" ,.").rpartition(" ")[2]
-    known = lower in FIRST_NAMES
+    is_first_name = lower in FIRST_NAMES
     common = lower in _ALSO_WORDS or lower in CALENDAR_WORDS or is_common_word(lower)
     if last in _TITLES or (last in _RELATIVES and _RELATIVE_BEFORE.search(before)):
         return True
-    if last in _DEAR and not common and (known or _AFTER_LISTED.match(text, word.end())):
+    if last in _DEAR and not common and (is_first_name or _AFTER_LISTED.match(text, word.end())):
         return True
     if last in _ARTICLES:
         return False
-    if known and (not common or _MET_BEFORE.search(before) or _does_something(text, word)):
+    if is_first_name and (not common or _MET_BEFORE.search(before) or _does_something(text, word)):
         return True
     if not common and _TOLD_BEFORE.search(before) and _AFTER_TOLD.match(text, word.end()):
         return True

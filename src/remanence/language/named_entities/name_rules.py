@@ -34,9 +34,9 @@ def find_question_names(text: str) -> tuple[str, ...]:
     >>> find_question_names("When did I last see Bob at the University of Porto?")
     ('me', 'Bob', 'University of Porto')
     """
-    found = [*find_names(text, is_question=True), *name_spans.find_first_person_singular(text)]
+    names = [*find_names(text, is_question=True), *name_spans.find_first_person_singular(text)]
     spellings: dict[str, str] = {}
-    for name in sorted(found, key=lambda name: name.start):
+    for name in sorted(names, key=lambda name: name.start):
         spellings.setdefault(normalize_name(name.text), name.text)
     return tuple(spellings.values())
 
@@ -56,8 +56,8 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
         marked = [name for name in marked if name.kind != name_spans.CODE_KIND]
     if not tokens:
         return marked if is_question or not _is_lowercase(text) else [*marked, *find_lowercase_names(text)]
-    found = _NameFinder(text, tokens, is_question).names()
-    return sorted([*marked, *found], key=lambda name: name.start) if marked else found
+    names = _NameFinder(text, tokens, is_question).names()
+    return sorted([*marked, *names], key=lambda name: name.start) if marked else names
 
 
 def _is_lowercase(text: str) -> bool:
@@ -100,7 +100,7 @@ class _NameFinder:
         )
 
     def names(self) -> list[NameSpan]:
-        found = []
+        names = []
         for run in self._runs():
             first = run[0].lowercase
             if len(run) > _MAX_RUN:
@@ -109,8 +109,8 @@ class _NameFinder:
                 continue  # an ordinary first word of a sentence: the most frequent case
             name = self._name(run)
             if name is not None:
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
     def _runs(self) -> Iterator[list[CapitalizedWord]]:
         """Tokens that may be one name: neighbours, or joined by a word such as "of" or "van"."""

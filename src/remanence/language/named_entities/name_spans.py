@@ -31,20 +31,20 @@ def find_marked_names(text: str) -> list[NameSpan]:
     >>> [(name.text, name.kind) for name in find_marked_names('ask @bob for "The Hobbit"')]
     [('@bob', 'handle'), ('The Hobbit', 'title')]
     """
-    found: list[NameSpan] = []
+    names: list[NameSpan] = []
     # Most texts have none of these marks, and to search for one takes less time than a pattern.
     if "`" in text:
-        found += _matches(_CODE, CODE_KIND, text)
+        names += _matches(_CODE, CODE_KIND, text)
     if "://" in text or "www." in text:
-        found += _without_overlaps(_matches(_URL, "url", text), found)
+        names += _without_overlaps(_matches(_URL, "url", text), names)
     if "@" in text:
-        found += _without_overlaps(_matches(_EMAIL, "email", text), found)
-        found += _without_overlaps(_matches(_HANDLE, "handle", text), found)
+        names += _without_overlaps(_matches(_EMAIL, "email", text), names)
+        names += _without_overlaps(_matches(_HANDLE, "handle", text), names)
     if '"' in text or "“" in text:
-        found += _without_overlaps(_titles(text, _matches(_QUOTED, "title", text)), found)
+        names += _without_overlaps(_titles(text, _matches(_QUOTED, "title", text)), names)
     if "'" in text or "‘" in text:
-        found += _without_overlaps(_titles(text, _matches(_SINGLE_QUOTED, "title", text)), found)
-    return sorted(found, key=lambda name: name.start) if found else found
+        names += _without_overlaps(_titles(text, _matches(_SINGLE_QUOTED, "title", text)), names)
+    return sorted(names, key=lambda name: name.start) if names else names
 
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -57,13 +57,13 @@ _TITLE_CUE = re.compile(rf"\b(?:{word_lists.load_pattern('titled_works')})s?,? (
 
 
 def _matches(pattern: re.Pattern[str], kind: str, text: str) -> list[NameSpan]:
-    """What a pattern finds: its group if it has one, else all of it."""
+    """The text of a match: its group if it has one, else all of it."""
     spans = (match.span(pattern.groups) for match in pattern.finditer(text))
     return [NameSpan(text[start:end], kind, start, end) for start, end in spans]
 
 
 def _titles(text: str, quoted: list[NameSpan]) -> list[NameSpan]:
-    """Those of the quoted texts that are titles, without a comma or full stop at the end."""
+    """The quoted texts that are titles, without a comma or full stop at the end."""
     titles = []
     for _, kind, start, end in quoted:
         end -= text[end - 1] in ",."

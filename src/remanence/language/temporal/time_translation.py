@@ -1,8 +1,8 @@
 """Times in running text of the languages of dateparser, as English words: "w zeszłym tygodniu" is "last week".
 
 dateparser knows the names of months, weekdays and units, and words such as "yesterday", in some two hundred languages.
-`dateparser_languages.txt` adds number words, "since" and "until", and how the past looks, in those that are spoken
-most. Nothing of dateparser is loaded before a text has one of the words in `time_words.txt`.
+`dateparser_languages.txt` adds number words, "since" and "until", and how the past looks, in the languages with the
+most speakers. Nothing of dateparser is loaded before a text has one of the words in `time_words.txt`.
 """
 
 from __future__ import annotations
@@ -58,14 +58,17 @@ _TOKEN = re.compile(r"[0-9]+|[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u064b-\u0652\u09
 _UNWRITTEN = re.compile("[\u0307\u064b-\u0652]")
 """The dot that a Turkish capital loses, and the vowels that Arabic leaves out."""
 _GAP = re.compile(r"[\s,\-–/'’]{0,3}|\.\s?")
-_SHORTEST, _SHORTEST_ALONE, _SHORTEST_INFLECTED = 3, 4, 5
-_LONGEST_PHRASE, _LONGEST_TIME = 4, 7
+_MIN_CHARS = 3
+_MIN_CHARS_ALONE = 4
+_MIN_CHARS_INFLECTED = 5
+_MAX_PHRASE_WORDS = 4
+_MAX_TIME_TOKENS = 7
 _MAX_TOKENS = 4_000
 """A longer text names so many times that none says when it is from."""
 
 
 class _Meaning(NamedTuple):
-    """What a word is in a time: its kind, and its English word."""
+    """The meaning of a word in a time: its kind, and its English word."""
 
     kind: str
     english: str
@@ -80,7 +83,7 @@ class _Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Language:
+class _DateparserLanguage:
     """The words for times of a language."""
 
     code: str
@@ -108,11 +111,11 @@ def translate_in_any_language(text: str) -> list[TranslatedTime]:
     words = plain_words(text)
     if _evidence_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
         # As nearly all texts in English.
-        found = translate_times(text, words, may_have_anchor=False)
-        if found or SHARED_ANCHORS.isdisjoint(words) or not _DOTTED_DAY.search(text):
-            return found
-    elif found := translate_times(text, words):
-        return found
+        times = translate_times(text, words, may_have_anchor=False)
+        if times or SHARED_ANCHORS.isdisjoint(words) or not _DOTTED_DAY.search(text):
+            return times
+    elif times := translate_times(text, words):
+        return times
     code = _language_with_times(text)
     language = None if code is None else _language(code)
     return [] if language is None else list(_find(text, language))
@@ -121,44 +124,44 @@ def translate_in_any_language(text: str) -> list[TranslatedTime]:
 def _language_with_times(text: str) -> str | None:
     """The language of a text that may name a time, as dateparser calls it; None if it is English."""
     words = split_words(text.replace("'", " ").replace("’", " "))
-    told = language_of(text)
-    if told in _BY_SCRIPT:
-        return told
+    language = language_of(text)
+    if language in _BY_SCRIPT:
+        return language
     counts: dict[str, int] = {}
     for word in words:
         for code in _time_words().get(word, ()):
             counts[code] = counts.get(code, 0) + 1
-    if told == "ru" and "ru" not in counts:
-        told = "uk"  # or another language in the same letters: it is told by its words for times
-    if told in LANGUAGES_WITH_PATTERNS and told not in counts:
-        # One function word may be that of another language, if that has a word for a time in the text.
+    if language == "ru" and "ru" not in counts:
+        language = "uk"  # or another language in the same letters: it is told by its words for times
+    if language in LANGUAGES_WITH_PATTERNS and language not in counts:
+        # One function word may belong to another language, if the text has a word for a time in that language.
         likely = [code for code in counts if code in _supplements()]
-        is_weak = count_function_words(words, told) <= 1
+        is_weak = count_function_words(words, language) <= 1
         return max(likely, key=counts.__getitem__) if likely and is_weak else None
-    if told in LANGUAGES_WITH_PATTERNS or (told == ENGLISH and looks_english(text)):
+    if language in LANGUAGES_WITH_PATTERNS or (language == ENGLISH and looks_english(text)):
         return None
-    told = _DATEPARSER_CODES.get(told, told)
-    if told in counts:
-        return told
-    near = next((group for group in _NEAR_LANGUAGES if told in group), (told,))
-    is_sure = told != ENGLISH and count_function_words(words, language_of(text)) > 0
+    language = _DATEPARSER_CODES.get(language, language)
+    if language in counts:
+        return language
+    near = next((group for group in _NEAR_LANGUAGES if language in group), (language,))
+    is_sure = language != ENGLISH and count_function_words(words, language_of(text)) > 0
     likely = [code for code in counts if not is_sure or code in near]
-    best = max(likely, key=counts.__getitem__, default=told)  # of several, the one with the most speakers
+    best = max(likely, key=counts.__getitem__, default=language)  # of several, the one with the most speakers
     return None if best in LANGUAGES_WITH_PATTERNS or best not in _codes() else best
 
 
-def _find(text: str, language: _Language) -> Iterator[TranslatedTime]:
-    found = list(_tokens(text, language))[:_MAX_TOKENS]
+def _find(text: str, language: _DateparserLanguage) -> Iterator[TranslatedTime]:
+    time_tokens = list(_tokens(text, language))[:_MAX_TOKENS]
     i = 0
-    while i < len(found):
-        if found[i].meaning is None:
+    while i < len(time_tokens):
+        if time_tokens[i].meaning is None:
             i += 1
             continue
-        end = _end_of_run(text, found, i)
-        for j in range(min(end, i + _LONGEST_TIME), i, -1):
-            before = text[found[i - 1].start : found[i - 1].end].casefold() if i else ""
-            if english := _in_english([token.meaning for token in found[i:j] if token.meaning], language, before):
-                yield _translated(text, language, found, i, j, english)
+        end = _end_of_run(text, time_tokens, i)
+        for j in range(min(end, i + _MAX_TIME_TOKENS), i, -1):
+            before = text[time_tokens[i - 1].start : time_tokens[i - 1].end].casefold() if i else ""
+            if english := _in_english([token.meaning for token in time_tokens[i:j] if token.meaning], language, before):
+                yield _translated(text, language, time_tokens, i, j, english)
                 i = j
                 break
         else:
@@ -166,10 +169,10 @@ def _find(text: str, language: _Language) -> Iterator[TranslatedTime]:
 
 
 def _translated(
-    text: str, language: _Language, found: Sequence[_Token], i: int, j: int, english: str
+    text: str, language: _DateparserLanguage, time_tokens: Sequence[_Token], i: int, j: int, english: str
 ) -> TranslatedTime:
-    start, end = found[i].start, found[j - 1].end
-    first = found[max(0, i - 2)].start
+    start, end = time_tokens[i].start, time_tokens[j - 1].end
+    first = time_tokens[max(0, i - 2)].start
     for words, opener in language.openers.items():
         if match := re.search(rf"(?:^|(?<=\W)){re.escape(words)}\s*$", text[first:start].lower()):
             start, english = first + match.start(), f"{opener} {english}"
@@ -181,7 +184,7 @@ def _translated(
     return TranslatedTime(start, end, english, False if is_ahead else None)
 
 
-def _in_english(parts: Sequence[_Meaning], language: _Language, before: str) -> str | None:
+def _in_english(parts: Sequence[_Meaning], language: _DateparserLanguage, before: str) -> str | None:
     """The English words of a time with these parts, in whatever order the language has them."""
     parts = [part for part in parts if part.kind != "skip"]
     by_kind: dict[str, list[str]] = {}
@@ -230,7 +233,7 @@ def _month(month: str, numbers: Sequence[str], step: Sequence[str] | None, annou
     return " ".join([*days, month, *years]) if numbers or announced else None
 
 
-def _numbered(numbers: Mapping[str, str], language: _Language) -> str | None:
+def _numbered(numbers: Mapping[str, str], language: _DateparserLanguage) -> str | None:
     """A date by numbers and units, as in Chinese, Korean and Vietnamese: "5月3日" is 3 May."""
     month, day, year = (numbers.get(unit, "") for unit in ("month", "day", "year"))
     if language.code not in (*_BY_SCRIPT, "vi") or not (month or _is_year(year)) or (day and not month):
@@ -242,15 +245,19 @@ def _numbered(numbers: Mapping[str, str], language: _Language) -> str | None:
     return f"{day} {vocab.MONTH_NAMES[int(month) - 1].capitalize()} {year}".strip()
 
 
-def _end_of_run(text: str, found: Sequence[_Token], i: int) -> int:
+def _end_of_run(text: str, time_tokens: Sequence[_Token], i: int) -> int:
     """Where the adjacent words of a time that begin at `i` end."""
     j = i + 1
-    while j < len(found) and found[j].meaning is not None and _GAP.fullmatch(text, found[j - 1].end, found[j].start):
+    while (
+        j < len(time_tokens)
+        and time_tokens[j].meaning is not None
+        and _GAP.fullmatch(text, time_tokens[j - 1].end, time_tokens[j].start)
+    ):
         j += 1
     return j
 
 
-def _tokens(text: str, language: _Language) -> Iterator[_Token]:
+def _tokens(text: str, language: _DateparserLanguage) -> Iterator[_Token]:
     if language.joined is not None:
         for match in language.joined.finditer(text):
             yield _Token(*match.span(), _number(match[0]) or language.meanings.get(match[0].lower()))
@@ -258,7 +265,7 @@ def _tokens(text: str, language: _Language) -> Iterator[_Token]:
     words = list(_TOKEN.finditer(text))  # the signs for vowels of Arabic are parts of words
     i = 0
     while i < len(words):
-        for size in range(min(_LONGEST_PHRASE, len(words) - i), 0, -1):
+        for size in range(min(_MAX_PHRASE_WORDS, len(words) - i), 0, -1):
             start, end = words[i].start(), words[i + size - 1].end()
             form = " ".join(_plain(word[0].casefold()) for word in words[i : i + size])
             meaning = language.meanings.get(form) or (_meaning_of_word(form, language) if size == 1 else None)
@@ -272,10 +279,10 @@ def _plain(form: str) -> str:
     return _UNWRITTEN.sub("", form)
 
 
-def _meaning_of_word(word: str, language: _Language) -> _Meaning | None:
+def _meaning_of_word(word: str, language: _DateparserLanguage) -> _Meaning | None:
     if word.isdecimal():
         return _number(word)
-    if len(word) < _SHORTEST_INFLECTED:
+    if len(word) < _MIN_CHARS_INFLECTED:
         return None
     stems = tokens(word, language.code)
     return language.inflected.get(stems[0]) if stems else None
@@ -286,7 +293,7 @@ def _number(digits: str) -> _Meaning | None:
 
 
 @lru_cache
-def _language(code: str) -> _Language | None:
+def _language(code: str) -> _DateparserLanguage | None:
     """The words of a language from dateparser's data, and what the file adds to them."""
     from dateparser.languages.loader import default_loader  # imported when needed: it takes half a second
 
@@ -315,9 +322,9 @@ def _language(code: str) -> _Language | None:
         add("number", str(number), forms.split("/"))
     is_short = code in ("zh", "ko")  # a name may have two characters
     for month in vocab.MONTH_NAMES:
-        add("month", month.capitalize(), info.get(month, ()), 2 if is_short else _SHORTEST)
+        add("month", month.capitalize(), info.get(month, ()), 2 if is_short else _MIN_CHARS)
     for day in vocab.DAY_NAMES:
-        add("weekday", day, info.get(day, ()), 2 if is_short else _SHORTEST_ALONE)
+        add("weekday", day, info.get(day, ()), 2 if is_short else _MIN_CHARS_ALONE)
     add("ago", "ago", info.get("ago", ()))
     add("ahead", "in", info.get("in", ()))
     for unit in (*_UNITS, "hour", "minute"):
@@ -325,7 +332,7 @@ def _language(code: str) -> _Language | None:
     add("skip", "", (word for word in (*info.get("skip", ()), *more.get("skip", ())) if word.isalpha()))
     names = {form: meaning for form, meaning in meanings.items() if meaning.kind in ("month", "weekday")}
     forms = sorted((re.escape(form) for form in meanings), key=len, reverse=True)
-    return _Language(
+    return _DateparserLanguage(
         code=code,
         meanings=meanings,
         inflected=_by_stem(names, code),
@@ -339,15 +346,15 @@ def _language(code: str) -> _Language | None:
 
 def _by_stem(names: Mapping[str, _Meaning], code: str) -> dict[str, _Meaning]:
     """The names by their stems, where no two share one."""
-    found: dict[str, set[_Meaning]] = {}
+    meanings_by_stem: dict[str, set[_Meaning]] = {}
     for form, meaning in names.items():
-        if len(form) >= _SHORTEST_INFLECTED and (stems := tokens(form, code)) and len(stems[0]) >= _SHORTEST_ALONE:
-            found.setdefault(stems[0], set()).add(meaning)
-    return {stem: next(iter(meanings)) for stem, meanings in found.items() if len(meanings) == 1}
+        if len(form) >= _MIN_CHARS_INFLECTED and (stems := tokens(form, code)) and len(stems[0]) >= _MIN_CHARS_ALONE:
+            meanings_by_stem.setdefault(stems[0], set()).add(meaning)
+    return {stem: next(iter(meanings)) for stem, meanings in meanings_by_stem.items() if len(meanings) == 1}
 
 
 def _relative(key: str) -> str | None:
-    """From dateparser's form of a relative time to that of English: "1 week ago" is "last week"."""
+    """The English for dateparser's form of a relative time: "1 week ago" is "last week"."""
     match = _RELATIVE.fullmatch(key.strip())
     if match is None:
         return None
@@ -364,19 +371,19 @@ def _counted_forms(info: Mapping[str, Any], code: str) -> Iterator[tuple[str, st
     for key, patterns in info.get("relative-type-regex", {}).items():
         kind, unit = ("ahead" if key.startswith("in ") else "ago"), key.removesuffix(" ago").split()[-1]
         if unit in _UNITS:
-            known = sorted(info.get(unit, ()), key=len, reverse=True)
+            unit_forms = sorted(info.get(unit, ()), key=len, reverse=True)
             for before, _, after in (pattern.partition(_COUNT) for pattern in patterns):
-                if named := _unit_in(after.strip(), known, code):
+                if named := _unit_in(after.strip(), unit_forms, code):
                     after = after.partition(named)[2]
                     yield unit, named
                 yield from ((kind, form.strip()) for form in (before, after) if form.strip() and "\\" not in form)
 
 
-def _unit_in(words: str, known: Sequence[str], code: str) -> str:
+def _unit_in(words: str, unit_forms: Sequence[str], code: str) -> str:
     """The unit among the words after a number: one that begins like a known form of it, else the first word."""
     if code in _BY_SCRIPT:
-        return next((form for form in known if words.startswith(form)), words)
-    beginnings = {form[:2].lower() for form in known}
+        return next((form for form in unit_forms if words.startswith(form)), words)
+    beginnings = {form[:2].lower() for form in unit_forms}
     split = words.split()
     return next((word for word in split if word[:2].lower() in beginnings), split[0] if split else "")
 
@@ -385,8 +392,8 @@ def _plain_simplifications(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     """The words that dateparser replaces by others before it reads them, with what those are in English."""
     units = {form.lower(): unit for unit in _UNITS for form in info.get(unit, ())}
     words = {**units, **{form.lower(): "ago" for form in info.get("ago", ())}}
-    for each in info.get("simplifications", ()):
-        for form, value in each.items():
+    for replacements in info.get("simplifications", ()):
+        for form, value in replacements.items():
             if form.replace(" ", "").isalpha() and "\\" not in str(value):
                 yield form, " ".join(words.get(word.lower(), word) for word in str(value).split())
 
@@ -397,7 +404,7 @@ def _tense_pattern(lines: Sequence[str] | None) -> re.Pattern[str] | None:
 
 @lru_cache(1)
 def _supplements() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """What `dateparser_languages.txt` says of each language; patterns are one text."""
+    """The entries of `dateparser_languages.txt` for each language; patterns are one text."""
     sections: dict[str, dict[str, Sequence[str]]] = {}
     for line in (_FOLDER / "dateparser_languages.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
@@ -422,10 +429,10 @@ def _codes() -> frozenset[str]:
 @lru_cache(1)
 def _time_words() -> Mapping[str, tuple[str, ...]]:
     """For each word that names a time in another language, the languages, those with the most speakers first."""
-    found: dict[str, tuple[str, ...]] = {}
+    languages_by_word: dict[str, tuple[str, ...]] = {}
     for line in (_FOLDER / "time_words.txt").read_text("utf-8").splitlines():
         code, *words = line.split()
         if code != "#":
             for word in words:
-                found[word] = (*found.get(word, ()), code)
-    return found
+                languages_by_word[word] = (*languages_by_word.get(word, ()), code)
+    return languages_by_word

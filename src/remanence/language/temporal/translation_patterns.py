@@ -20,8 +20,8 @@ _SENTENCE_END = re.compile(r"(?<![0-9])[.!?](?=\s|$)|[。！？\n]")
 _ENGLISH = vocab.FOLLOWING_WORDS | vocab.PRESENT_CUES | vocab.PAST_CUES | {"not", "all", "me", "i'm", "some", "no"}
 _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
-_SHORTEST_ANCHOR = 3
-_LONGEST_OPENER = 24
+_MIN_ANCHOR_CHARS = 3
+_MAX_OPENER_CHARS = 24
 _REACH = 200  # characters on either side in which the tense is looked for
 _OPENERS = ("since", "until", "starting")
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
@@ -40,7 +40,7 @@ class TranslatedTime(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Language:
+class _PatternLanguage:
     """The section of a language in the data file."""
 
     slots: dict[str, dict[str, str]]
@@ -70,7 +70,7 @@ def translate_times(
     name = _language_of(text, plain_words(text) if words is None else words, may_have_anchor)
     if name is None:
         return []
-    found: list[TranslatedTime] = []
+    times: list[TranslatedTime] = []
     taken = bytearray(len(text))
     past = _past_pattern(name)
     for pattern, english in _compiled(name):
@@ -88,8 +88,8 @@ def translate_times(
                 words, start = f"{opener[0]} {words}", min(start, opener[1])
             is_past = opener is not None and opener[0] == "since"
             is_past = is_past or past.search(sentence_around(text, start, end)) is not None
-            found.append(TranslatedTime(start, end, words, is_past))
-    return sorted(found)
+            times.append(TranslatedTime(start, end, words, is_past))
+    return sorted(times)
 
 
 def looks_english(text: str) -> bool:
@@ -138,7 +138,7 @@ def _in_english(name: str, match: re.Match[str], english: str) -> str:
 
 def _opener_before(name: str, text: str, begin: int) -> tuple[str, int] | None:
     """The English "since", "until" or "starting" if it is said right before `begin`, and where."""
-    first = max(0, begin - _LONGEST_OPENER)
+    first = max(0, begin - _MAX_OPENER_CHARS)
     for english, pattern in _opener_patterns(name):
         if match := pattern.search(text[first:begin]):
             return english, first + match.start(1)
@@ -187,7 +187,7 @@ def _opener_patterns(name: str) -> list[tuple[str, re.Pattern[str]]]:
     ]
 
 
-def _read_languages() -> dict[str, _Language]:
+def _read_languages() -> dict[str, _PatternLanguage]:
     sections: dict[str, list[str]] = {}
     for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines():
         if line.startswith("["):
@@ -197,7 +197,7 @@ def _read_languages() -> dict[str, _Language]:
     return {name: _read_language(lines) for name, lines in sections.items()}
 
 
-def _read_language(lines: list[str]) -> _Language:
+def _read_language(lines: list[str]) -> _PatternLanguage:
     lists = dict(line.split(": ", 1) for line in lines if not line.startswith("= "))
     slots = {slot: _forms(lists[f"{slot}s"].split()) for slot in ("unit", "number", "season", "day")}
     slots["n"] = slots.pop("number")
@@ -207,9 +207,9 @@ def _read_language(lines: list[str]) -> _Language:
     for slot in ("last", "next", "this"):
         slots[slot] = {form.replace("_", " "): slot for form in lists[slot].split()}
     named = (form for slot in ("unit", "season", "day", "month", "weekday", "next") for form in slots[slot])
-    pieces = {piece for form in named for piece in _WORD.findall(form) if len(piece) >= _SHORTEST_ANCHOR}
+    pieces = {piece for form in named for piece in _WORD.findall(form) if len(piece) >= _MIN_ANCHOR_CHARS}
     patterns = (line[2:].partition(" ->")[::2] for line in lines if line.startswith("= "))
-    return _Language(
+    return _PatternLanguage(
         slots=slots,
         patterns=tuple((pattern, english.strip()) for pattern, english in patterns),
         openers={opener: lists[opener] for opener in _OPENERS if opener in lists},
