@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.text import normalize_name, split_words
 from remanence.ports import Reader
 from remanence.read.scored_hit import ScoredHit

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from remanence.language.languages import language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking, adjustments, future_turns

@@ -17,7 +17,7 @@ import numpy as np
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
-from remanence.language.rules.third_person import conjugate
+from remanence.language.lexicon.verb_forms import conjugate
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Link, Memory, Snapshot

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.errors import EmbedderError
-from remanence.language.languages import language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.language.text import split_words, stems, tokens
 from remanence.read.context import RecallContext
 from remanence.read.question import ParsedQuestion, TimeFocus, in_first_person

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
 
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.models.extractors import find_question_names

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from remanence.core.index import Index
 from remanence.events import Remembered
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.text import normalize_name
 from remanence.schema import Mention
 from remanence.write.extract import PreparedVersion

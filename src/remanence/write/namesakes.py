@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from remanence.core.index import Index
-from remanence.language.rules.predicate_rules import exclude_each_other
+from remanence.language.claim_extraction.predicate_rules import exclude_each_other
 from remanence.schema import SELF, Mention, Triple
 from remanence.write.extract import PreparedVersion
 

@@ -23,8 +23,8 @@ from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Remembered
 from remanence.graph.assertions import invalidation_events
-from remanence.language.rules.rule_extractor import RuleExtractor
-from remanence.language.rules.update_rules import remaining_text
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.verdict_rules import remaining_text
 from remanence.language.text import normalize_text, text_hash
 from remanence.schema import (
     SELF,
