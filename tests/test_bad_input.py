@@ -226,6 +226,19 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
     assert space.admin.check() == {}
 
 
+@pytest.mark.parametrize("message", [{"role": "user", "text": "I am allergic to nuts."}, {"role": "user"}, {"a": 1}])
+def test_a_message_without_content_is_refused(lived_in: Space, message: dict[str, object]) -> None:
+    """A wrong key does not lose what was said."""
+    good = {"role": "user", "content": "I live in Porto."}
+    refused(lambda s: s.remember([good, message]), lived_in, "row 1: content is missing from")
+
+
+def test_an_empty_message_and_a_call_of_a_tool_are_left_out(lived_in: Space) -> None:
+    """Chats of OpenAI have both."""
+    empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": None, "tool_calls": []}]
+    assert lived_in.remember([*empty, {"role": "assistant", "tool_calls": [{"id": "1"}]}, {"role": "system"}]) == []
+
+
 # Asking
 
 

@@ -48,7 +48,7 @@ _REASONS = {
     "now": "nothing told later replaces it",
     "at": "valid at the time asked about",
 }
-_CODE, _MIN_CODE = re.compile(r"[\w-]*\d[\w-]*"), 3
+_CODE, _MIN_CODE = re.compile(r"[\w-]+"), 3  # one with a digit: searched for in the pattern, a long word takes O(n²)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +135,8 @@ def first_by_time(
 
 def _with_codes_of(parsed: ParsedQuestion, read: Sequence[ReadHit]) -> Sequence[ReadHit]:
     """Those that have the codes and numbers of the question, if any has: a reader takes like ones for each other."""
-    codes = [code for code in _CODE.findall(parsed.search_text.lower()) if len(code) >= _MIN_CODE]
+    words = _CODE.findall(parsed.search_text.lower())
+    codes = [word for word in words if len(word) >= _MIN_CODE and any(map(str.isdecimal, word))]
     having = [each for each in read if all(code in each.hit.memory.text.lower() for code in codes)]
     return having or read
 
