@@ -834,7 +834,11 @@ def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str
 @pytest.mark.parametrize(
     ("earlier", "later", "current"),
     [
-        (("2026-05-01", "I live in Ghent."), ("2026-05-11", "I moved to Bruges last month."), "The user lives in Bruges."),
+        (
+            ("2026-05-01", "I live in Ghent."),
+            ("2026-05-11", "I moved to Bruges last month."),
+            "The user lives in Bruges.",
+        ),
         (
             ("2026-06-02", "I work at Google."),
             ("2026-06-03", "I started at Anthropic two weeks ago."),

@@ -17,8 +17,8 @@ from remanence.events import Declared, Event, Invalidated, Linked, Related
 from remanence.graph.graph_at_time import EntityRef, MemoryRef
 from remanence.language.temporal import parse_moment
 from remanence.schema import (
-    OPEN_START,
     LINK_KINDS,
+    OPEN_START,
     Entity,
     Link,
     Memory,

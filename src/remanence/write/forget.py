@@ -21,9 +21,7 @@ from remanence.state.names import names_in
 _BATCH = 2_000
 
 
-def forget_many(
-    engine: Engine, space: str, ids: Sequence[str], why: str | None, *, with_related: bool = False
-) -> int:
+def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None, *, with_related: bool = False) -> int:
     """Hide these memories in one transaction, also archived ones. Returns how many were not forgotten before."""
 
     def decide(index: Index) -> list[Event]:

@@ -355,7 +355,8 @@ def _backdated_invalidations(
             if older in new:  # it is written in this transaction, so the index does not have it yet
                 edge = claim_id(ids[new.index(older)], claim)
                 found.append(Invalidated(edge, until, memory.text, by))
-            events |= {event.edge: event for event in found if memory.trust >= index.relations.trust_of_edge(event.edge)}
+            trusted = [event for event in found if memory.trust >= index.relations.trust_of_edge(event.edge)]
+            events |= {event.edge: event for event in trusted}
     return list(events.values())
 
 

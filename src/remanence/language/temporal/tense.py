@@ -115,7 +115,7 @@ class TenseReader:
         return "past" if participle and word != "got" else "present"
 
     def _is_finite(self, k: int, start: int) -> bool:
-        """Whether a past form at token `k` is the verb: neither "is closed", "a rented car" nor "a firm called Bolt"."""
+        """Whether a past form at token `k` is the verb: not "is closed", "a rented car", "a firm called Bolt"."""
         j = k - 1
         while self._word(j) in vocab.VERB_ADVERBS:
             j -= 1
@@ -127,7 +127,7 @@ class TenseReader:
         return not any(word in ("will", "won't", "would", "shall") or word.endswith("'ll") for word in before)
 
     def _describes_noun(self, k: int, start: int) -> bool:
-        """Whether the word at token `k` is a participle with a noun that is not the subject: "at a firm called Bolt"."""
+        """Whether the word at token `k` is a participle after a noun that is not the subject: "at a firm called B"."""
         word = self._tokens[k].normalized
         named = word in vocab.CALLED_WORDS and k + 1 < len(self._tokens) and self._tokens[k + 1].capitalized
         if not named and word not in vocab.LASTING_PARTICIPLES:
