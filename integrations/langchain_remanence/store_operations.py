@@ -248,7 +248,7 @@ def _joined(lines: Iterable[tuple[str, Any]]) -> IndexedText:
     return IndexedText(text, passages)
 
 
-def _check_labels(namespace: tuple[str, ...]) -> None:
+def _check_labels(namespace: tuple[str, ...] | str) -> None:
     if isinstance(namespace, str):  # its characters would be labels
         raise InvalidNamespaceError(f"{namespace!r} is text, not a tuple of labels. Give ({namespace!r},).")
     for label in namespace:
