@@ -22,9 +22,9 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued, Remembered
-from remanence.graph.assertions import invalidation_events
+from remanence.graph.assertions import backdated_invalidation_events, invalidation_events
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.language.fact_extraction.verdict_rules import remaining_text
+from remanence.language.fact_extraction.verdict_rules import claims_ended_before_told, remaining_text
 from remanence.language.text import normalize_text, text_hash
 from remanence.schema import (
     SELF,
@@ -39,6 +39,7 @@ from remanence.schema import (
     Utterance,
     Verdict,
 )
+from remanence.state.claims import claim_id
 from remanence.write.append import ExtraEvents, append
 from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
 from remanence.write.name_joins import join_events
@@ -173,7 +174,7 @@ def store_facts(
         for memory, candidates in zip(new, wide, strict=True)
     ]
     verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
-    verdicts = _verdicts_by_trust(verdicts, new, wide)
+    verdicts = _verdicts_by_trust(_verdicts_in_order(verdicts, new, wide), new, wide)
     kept = _remaining_facts(verdicts, new, wide, facts)
     with engine.open_index(space) as index:
         prepared += [_prepare(index, fact, reading, now) for fact in kept]
@@ -191,6 +192,7 @@ def store_facts(
             *_extractions(reading, facts, ids),
             *_forgotten_facts(index, reading, ids),
             *_invalidations(index, facts, [each.version for each in prepared], now, by),
+            *_backdated_invalidations(index, verdicts, new, wide, ids, now, by),
             *joins,
             *(extra_events(index, ids) if extra_events else ()),
         ]
@@ -298,6 +300,20 @@ def _verdicts_by_trust(
     ]
 
 
+def _verdicts_in_order(
+    verdicts: Iterable[Verdict], new: Sequence[Memory], old: Sequence[Sequence[Memory]]
+) -> list[Verdict]:
+    """The verdicts, without those by which a memory would update one that was told after it."""
+    told = {memory.id: memory.told_at for candidates in old for memory in candidates}
+    return [
+        verdict
+        for verdict in verdicts
+        if verdict.effect != "updates"
+        or new[verdict.new_index].valid.start is not None
+        or new[verdict.new_index].told_at >= told[verdict.old_id]
+    ]
+
+
 def _invalidations(
     index: Index, facts: Sequence[Fact], versions: Sequence[Remembered], now: datetime, by: str
 ) -> list[Invalidated]:
@@ -313,6 +329,35 @@ def _invalidations(
         for event in invalidation_events(index, snapshot, claim, fact.valid.start or now, fact.text, by)
         if version.trust >= index.relations.trust_of_edge(event.edge)
     ]
+
+
+def _backdated_invalidations(
+    index: Index,
+    verdicts: Iterable[Verdict],
+    new: Sequence[Memory],
+    old: Sequence[Sequence[Memory]],
+    ids: Sequence[str],
+    now: datetime,
+    by: str,
+) -> list[Invalidated]:
+    """The ends of undated claims that had been replaced when they were told: "I live in Ghent", and then "I moved to
+    Bruges last month". Without them the claim that begins later would replace the one that replaces it."""
+    snapshot = index.snapshot(index.catalog.position, now)
+    events: dict[str, Invalidated] = {}
+    for verdict in verdicts:
+        memory = new[verdict.new_index]
+        older = next((each for each in old[verdict.new_index] if each.id == verdict.old_id), None)
+        until = memory.valid.start
+        if verdict.effect != "updates" or older is None or until is None:
+            continue
+        for claim in claims_ended_before_told(memory, older):
+            found = backdated_invalidation_events(index, snapshot, claim, until, memory.text, by)
+            if older in new:  # it is written in this transaction, so the index does not have it yet
+                edge = claim_id(ids[new.index(older)], claim)
+                found.append(Invalidated(edge, until, memory.text, by))
+            trusted = [event for event in found if memory.trust >= index.relations.trust_of_edge(event.edge)]
+            events |= {event.edge: event for event in trusted}
+    return list(events.values())
 
 
 def _matching_claims(index: Index, snapshot: Snapshot, pattern: Triple) -> list[Triple]:
