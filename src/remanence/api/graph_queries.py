@@ -87,7 +87,7 @@ class GraphQueries(Facet):
 
     @retry_if_erased
     def path(self, a: NodeRef, b: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
-        """How two nodes are connected, in the fewest steps; None if no path of at most `depth` steps is found.
+        """How two nodes are connected, in the fewest steps.
 
         Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
@@ -96,6 +96,9 @@ class GraphQueries(Facet):
             b: The node to reach.
             depth: The most steps, at most 8.
             at: The moment at which the edges hold. None is the moment of the view.
+
+        Returns:
+            The path; None if none of at most `depth` steps is found.
 
         Raises:
             NotFound: One of the two is unknown.
@@ -121,6 +124,9 @@ class GraphQueries(Facet):
             subject: The entity.
             predicate: The predicate, such as "lives_in".
             object: Only relations to this entity.
+
+        Returns:
+            The relations, each with its window; `to_df()` is a data frame.
 
         Raises:
             NotFound: An entity is unknown.
@@ -183,6 +189,9 @@ class GraphQueries(Facet):
         Args:
             limit: How many entities to return at most, the most important.
 
+        Returns:
+            The entities and the edges between them.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -243,6 +252,9 @@ class GraphQueries(Facet):
             until: Only what was learned before this moment.
             relations: Only edges of these names; "mentions" are the events of memories.
 
+        Returns:
+            The events, in the order in which they were learned.
+
         Raises:
             NotFound: The node is unknown.
             InvalidInput: `until` does not come after `since`, or an argument is not valid.
@@ -294,6 +306,9 @@ class GraphQueries(Facet):
                 current ones that `upkeep.promote` promoted.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
+
+        Returns:
+            The page, and how many memories of this status there are in all.
 
         Raises:
             InvalidInput: The status, `page` or `page_size` is not valid.

@@ -36,6 +36,9 @@ class Jobs(Facet):
             status: Only jobs of this status: "queued", "running", "waiting" (for another try), "done", "given up" or
                 "cancelled".
 
+        Returns:
+            The jobs.
+
         Raises:
             InvalidInput: There is no such status.
         """
@@ -52,6 +55,9 @@ class Jobs(Facet):
 
         Args:
             id: `job.id` of what `remember(..., wait=False)` returned.
+
+        Returns:
+            The job.
 
         Raises:
             NotFound: This space has no such job.

@@ -113,6 +113,9 @@ def open(
         signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
 
+    Returns:
+        The space. Close it with `close`, or use it in a `with` block.
+
     Raises:
         InvalidInput: An argument is not what it should be; the message names it.
         ProjectionStale: The folder was built with another embedder.
@@ -258,6 +261,9 @@ def import_(
         progress: True shows a progress bar; a function is called with (done, total).
         **opening: Arguments of `open`, such as `space` and `embedder`. Texts without vectors are embedded.
 
+    Returns:
+        How many entries and vectors were imported, and into which spaces.
+
     Raises:
         InvalidInput: The file cannot be read or is damaged, or the space is not empty.
         LedgerTooNew: A later release wrote the file.
@@ -310,6 +316,9 @@ def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress
         source: The folder or the address to copy from.
         target: The folder or the address to copy to. There must be nothing in it.
         progress: True shows a progress bar; a function is called with (done, total).
+
+    Returns:
+        How many entries and vectors were copied, and the digest of the last entry.
 
     Raises:
         InvalidInput: There is nothing at the source, or something else at the target.

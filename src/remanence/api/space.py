@@ -113,6 +113,9 @@ class Space(View):
                 from 0 to 1. Left out: as `open(trust=...)` says. A less trusted memory never supersedes or ends a more
                 trusted one.
 
+        Returns:
+            The memory as it is stored, with the names, claims and times found in its text.
+
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
 
@@ -153,11 +156,14 @@ class Space(View):
     aadd = in_thread(add)
 
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
-        """Store many texts and return their memories in the same order. All rows are checked before any is stored.
+        """Store many texts. All rows are checked before any is stored.
 
         Args:
             rows: Texts, or dicts with the arguments of `add`. They are written 250 at a time.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            Their memories, in the order of the rows.
 
         Raises:
             InvalidInput: A row is not valid; the message names its number. Nothing is stored.
@@ -186,13 +192,16 @@ class Space(View):
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Moment | None = None
     ) -> list[Memory]:
-        """Store chat turns verbatim and return their memories in the same order.
+        """Store chat turns verbatim.
 
         Args:
             turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `key`, `trust`. "I" in a
                 turn is its speaker; "yesterday" is read against its own time.
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
+
+        Returns:
+            Their memories, in the order of the turns.
 
         Raises:
             InvalidInput: A turn is not valid; the message names its number. Nothing is stored.
@@ -420,6 +429,9 @@ class Space(View):
         Args:
             ids: The memories or their ids.
 
+        Returns:
+            What was erased, and what is not removed yet. See `erase`.
+
         Raises:
             NotFound: One of them is not in this space. None is erased then.
 
@@ -462,6 +474,9 @@ class Space(View):
             id: The memory or its id.
             boost: Also increase its strength.
 
+        Returns:
+            The old and the new decay score, the number of uses and the strength.
+
         Raises:
             NotFound: This space has no such memory, or it is hidden.
 
@@ -485,6 +500,9 @@ class Space(View):
         Args:
             *path: One name for each level, 1 to 255 characters each.
 
+        Returns:
+            The space. It exists once something is stored in it.
+
         Raises:
             InvalidInput: No name is given, or one is blank or too long.
 
@@ -501,6 +519,9 @@ class Space(View):
     def spaces(self) -> list[str]:
         """The full names of the spaces that contain anything: this one and those below it.
 
+        Returns:
+            The names.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -514,6 +535,9 @@ class Space(View):
 
     def verify(self) -> VerificationReport:
         """Read the whole ledger and check every digest, and every signature of this space; count its entries.
+
+        Returns:
+            How many entries this space has, the digest of the last one, and how many entries each writer signed.
 
         Raises:
             LedgerTampered: An entry was changed, or its signature is not valid; the message names the first one.

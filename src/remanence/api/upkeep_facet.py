@@ -64,6 +64,9 @@ class Upkeep(UpkeepReports):
             settings: The settings; those of this object if left out.
             **changes: Settings to change, by name.
 
+        Returns:
+            An object with the same methods. This one stays as it is.
+
         Raises:
             InvalidInput: A name is not a setting, or a value is not valid.
 
@@ -127,6 +130,9 @@ class Upkeep(UpkeepReports):
             limit: Hide at most this many.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
         Raises:
             InvalidInput: `how` or `limit` is not valid.
 
@@ -164,6 +170,9 @@ class Upkeep(UpkeepReports):
                 them. By default those that are similar enough and have a new memory.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The plan, which prints as a table. With `mode="apply"` it is applied already.
+
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
         """
@@ -190,6 +199,9 @@ class Upkeep(UpkeepReports):
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
 
         Raises:
             NotFound: A memory given by its id does not exist, or is not current.
@@ -221,6 +233,9 @@ class Upkeep(UpkeepReports):
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
         Raises:
             InvalidInput: No vault is given, or there is no such folder.
         """
@@ -242,6 +257,9 @@ class Upkeep(UpkeepReports):
         Args:
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
         """
         return self._step(discovery.plan, dry_run, progress)
 
@@ -262,6 +280,9 @@ class Upkeep(UpkeepReports):
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
 
         Raises:
             InvalidInput: A step is unknown.
@@ -366,6 +387,9 @@ class Upkeep(UpkeepReports):
             every: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
             steps: See `run`.
             vault: See `run`.
+
+        Returns:
+            The schedule. Call its `stop` to end it.
 
         Raises:
             InvalidInput: This is not an interval.

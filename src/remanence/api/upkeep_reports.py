@@ -55,6 +55,9 @@ class UpkeepReports(Facet):
         Args:
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The report, which prints as a table.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -77,6 +80,9 @@ class UpkeepReports(Facet):
         Args:
             ids: The memories. Left out: one curve for each kind, as if it was added now.
             days: How far to look ahead, and back.
+
+        Returns:
+            The picture.
 
         Raises:
             NotFound: A memory does not exist, or is forgotten.
@@ -154,13 +160,21 @@ class UpkeepReports(Facet):
     aclusters = in_thread(clusters)
 
     def regret(self) -> RegretReport:
-        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid. `restore` takes this."""
+        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
+
+        Returns:
+            The report, with the memories. `restore` accepts it.
+        """
         return garbage_collection.measure_regret(self._engine, self._space)
 
     aregret = in_thread(regret)
 
     def runs(self) -> list[Run]:
-        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one."""
+        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one.
+
+        Returns:
+            The runs.
+        """
         return runs.list_runs(self._engine, self._space)
 
     aruns = in_thread(runs)

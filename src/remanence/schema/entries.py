@@ -119,8 +119,13 @@ class VerificationReport:
 class Change:
     """What one ledger entry did to a memory.
 
-    `kind` is "remembered" (`memory` is the new memory or version), "forgotten", "restored" or "erased". `position`
-    is that of the entry, `at` when it was written, `why` the reason.
+    Attributes:
+        position: The position of the entry.
+        at: When it was written.
+        kind: "remembered", "forgotten", "restored" or "erased".
+        memory_id: The id of the memory.
+        memory: The new memory or version; only for "remembered".
+        why: The reason.
     """
 
     position: int

@@ -38,7 +38,12 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Job:
-    """A `remember` that runs in the background: its status, and its result once it is done."""
+    """A `remember` that runs in the background: its status, and its result once it is done.
+
+    Attributes:
+        id: The id of the job.
+        space: The full name of its space.
+    """
 
     id: str
     space: str
@@ -65,6 +70,9 @@ class Job:
 
         Args:
             timeout: How many seconds to wait at most; None waits without a limit.
+
+        Returns:
+            The memories of the facts that were found.
 
         Raises:
             TimeoutError: The job is not finished in time. It continues.
