@@ -79,7 +79,7 @@ def test_a_recall_is_written_as_its_answer_says(space: Space, clock: FakeClock) 
     class Exact(RecallAnswer, extra="forbid", strict=True): ...
 
     for query in ("Where does Ana live?", "When is the launch?"):
-        request = ask.RecallRequest(query=query, history=True, explain=True)
+        request = ask.RecallBody(query=query, history=True, explain=True)
         written = operations.recall.json(space, request)
         hits = json.loads(written)["hits"]
         assert json.loads(written) == json.loads(operations.recall(space, request).model_dump_json())
@@ -193,7 +193,7 @@ def test_remember_takes_one_of_text_and_turns(space: Space) -> None:
 def test_an_unknown_field_is_refused() -> None:
     """A misspelt argument is not ignored."""
     with pytest.raises(ValidationError, match="qurey"):
-        ask.RecallRequest.model_validate({"qurey": "Where?"})
+        ask.RecallBody.model_validate({"qurey": "Where?"})
 
 
 class TestSpaces:

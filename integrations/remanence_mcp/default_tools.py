@@ -56,7 +56,7 @@ def recall(
 ) -> CallToolResult:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     sources. Use it before you answer anything that may depend on who the user is or what was said earlier."""
-    request = ask.RecallRequest(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
+    request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
     answer = ops.recall(current_space(), request)
     hits = [
         {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
@@ -140,7 +140,7 @@ def explain(
     if (query is None) == (memory_id is None):
         raise InvalidInput("explain takes a query or a memory_id, and one of them.")
     if query is not None:
-        found = ops.recall(space, ask.RecallRequest(query=query, limit=limit, explain=True))
+        found = ops.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
         return {"explanation": found.explanation}
     events = ops.history(space, ask.NodeRequest(node=str(memory_id))).items
     batch = ops.get_many(space, ask.ManyReadRequest(ids=[str(memory_id)]))

@@ -25,9 +25,9 @@ from remanence.signals.stores import folder_name
 if TYPE_CHECKING:
     import pandas
 
-Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
-STATUSES: tuple[Status, ...] = get_args(Status)
-Listed: TypeAlias = Status | Literal["promoted", "all"]
+MemoryStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
+STATUSES: tuple[MemoryStatus, ...] = get_args(MemoryStatus)
+Listed: TypeAlias = MemoryStatus | Literal["promoted", "all"]
 """What can be listed: the memories of a status, the current ones that were promoted, or all."""
 LISTED: tuple[Listed, ...] = (*STATUSES, "promoted", "all")
 _DETAIL_COLUMNS = (
@@ -49,7 +49,7 @@ class MemoryDetails:
     """
 
     id: str
-    status: Status
+    status: MemoryStatus
     memory: Memory | None
     versions: int = 1
     superseded_by: str | None = None

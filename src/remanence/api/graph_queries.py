@@ -15,7 +15,7 @@ from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
-from remanence.graph.entity_map import EntityMap, entity_map
+from remanence.graph.entity_map import EntityMap, build_entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
@@ -202,7 +202,7 @@ class GraphQueries(Facet):
         """
         most = inputs.limit(limit)
         with self._graph_at(None, any_time=True) as graph:
-            return entity_map(graph, most)
+            return build_entity_map(graph, most)
 
     amap = in_thread(map)
 

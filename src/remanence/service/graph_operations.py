@@ -6,7 +6,7 @@ from remanence.api.space import Space
 from remanence.schema import Relation
 from remanence.service import graph_requests
 from remanence.service.answers import DisagreementAnswer, MemoryDetailsPage
-from remanence.service.base_answers import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
+from remanence.service.base_answers import AnswerModel, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
 from remanence.service.graph_answers import (
     DisagreeingPair,
     EdgesAnswer,
@@ -19,20 +19,20 @@ from remanence.service.memory_operations import Done, HistoryAnswer
 from remanence.service.operation import operation, view_of
 
 
-class RelationsAnswer(Answer):
+class RelationsAnswer(AnswerModel):
     """Relations; `total` counts those that the limit left out, too."""
 
     items: list[RelationAnswer]
     total: int
 
 
-class DisagreementsAnswer(Answer):
+class DisagreementsAnswer(AnswerModel):
     """Pairs of memories that disagree, each once."""
 
     items: list[DisagreeingPair]
 
 
-class OverlapsAnswer(Answer):
+class OverlapsAnswer(AnswerModel):
     """Pairs of relations that meet a condition on their windows."""
 
     items: list[OverlapAnswer]

@@ -156,7 +156,7 @@ class JobRequest(Request):
 # Reading memories
 
 
-class RecallRequest(ReadRequest):
+class RecallBody(ReadRequest):
     """A question, as for `View.recall`. `explain` also returns the text of `explain()`."""
 
     query: str = ""

@@ -9,7 +9,7 @@ from remanence.api.space import Space
 from remanence.api.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput, NotFound
 from remanence.service import requests
-from remanence.service.base_answers import Answer, MemoryAnswer
+from remanence.service.base_answers import AnswerModel, MemoryAnswer
 from remanence.service.memory_operations import MemoriesAnswer
 from remanence.service.operation import operation
 from remanence.service.plans import drop_plan, keep_plan, kept_plan
@@ -32,25 +32,25 @@ from remanence.upkeep.runs import UndoReport
 from remanence.upkeep.step_tools import Plan
 
 
-class AppliedAnswer(Answer):
+class AppliedAnswer(AnswerModel):
     """The run that applied a plan; None if there was nothing to do."""
 
     run: RunAnswer | None
 
 
-class RunsAnswer(Answer):
+class RunsAnswer(AnswerModel):
     """The upkeep runs of a space, oldest first."""
 
     items: list[RunAnswer]
 
 
-class QuarantinesAnswer(Answer):
+class QuarantinesAnswer(AnswerModel):
     """The quarantines of a space, oldest first."""
 
     items: list[QuarantineAnswer]
 
 
-class SettingsAnswer(Answer):
+class SettingsAnswer(AnswerModel):
     """The settings of upkeep by name."""
 
     settings: dict[str, Any]

@@ -27,7 +27,7 @@ from remanence.service.cursors import make_cursor
 from remanence.service.files import FileAnswer
 from remanence.service.graph_answers import RevisionAnswer
 from remanence.service.operation import AnswerT, Operation
-from remanence.state.journal import JobState, Status
+from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class RemoteJob(Job):
 
     def _state(self) -> JobState:
         found = self._answer()
-        status: Status = "queued" if found.status == "running" else found.status
+        status: JobStatus = "queued" if found.status == "running" else found.status
         return JobState(self.id, 0, status, found.tries, 0, found.problem, ())
 
     def _answer(self) -> Any:
