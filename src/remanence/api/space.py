@@ -28,8 +28,8 @@ from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.bulk import store_drafts, store_turns
-from remanence.write.extract import prepare, prepare_turns
 from remanence.write.jobs import Job, Worker, enqueue
+from remanence.write.prepare import prepare, prepare_turns
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -23,7 +23,7 @@ from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion
+from remanence.write.prepare import PreparedVersion
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -176,19 +176,19 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
             with engine.reading_dates(space, [memory.text for memory in sources]):
-                reading = remember.extract_facts(engine.extractor, sources, now)
+                source_facts = remember.extract_facts(engine.extractor, sources, now)
             # Facts that were refused are only logged: the same model would give the same answer again.
-            if reading.result.problem and not reading.result.answered and job.tries + 1 < _MAX_TRIES:
-                _postpone(engine, space, job, reading.result.problem)
+            if source_facts.result.problem and not source_facts.result.answered and job.tries + 1 < _MAX_TRIES:
+                _postpone(engine, space, job, source_facts.result.problem)
                 return True
 
             def finish(index: Index, facts: Sequence[str]) -> list[Event]:
                 state = index.journal.jobs.get(job.id)  # None: everything in the space was erased meanwhile
                 if state is None or state.is_finished:
                     raise _AlreadyFinished
-                return [Worked(job.id, "done", problem=reading.result.problem, memories=tuple(facts))]
+                return [Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))]
 
-            remember.store_facts(engine, space, reading, now, extra_events=finish)
+            remember.store_facts(engine, space, source_facts, now, extra_events=finish)
             engine.locks.discard(job.id)
         except _AlreadyFinished:
             return False

@@ -32,12 +32,12 @@ def read_verdicts(
     reader: Reader | None,
     new: Sequence[Memory],
     old: Sequence[Sequence[Memory]],
-    said: Mapping[str, str],
+    source_turns: Mapping[str, str],
     decided: Sequence[Verdict],
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    `said` has the turn that a fact was extracted from, by the id of the fact: readers are trained on turns.
+    `source_turns` has the turn that a fact was extracted from, by the id of the fact: readers are trained on turns.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
@@ -50,10 +50,10 @@ def read_verdicts(
     ]
     if not pairs:
         return []
-    as_facts = [(other.text, memory.text) for _, memory, other in pairs]
-    as_said = [(_spoken(other, said), _spoken(memory, said)) for _, memory, other in pairs]
+    fact_pairs = [(other.text, memory.text) for _, memory, other in pairs]
+    turn_pairs = [(_turn_text(other, source_turns), _turn_text(memory, source_turns)) for _, memory, other in pairs]
     try:
-        odds = reader.compare([*as_facts, *as_said])
+        odds = reader.compare([*fact_pairs, *turn_pairs])
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
@@ -70,6 +70,6 @@ def _replaced(odds: Mapping[Relation, float]) -> float:
     return odds.get("replaces", 0.0) + odds.get("ends", 0.0)
 
 
-def _spoken(memory: Memory, said: Mapping[str, str]) -> str:
+def _turn_text(memory: Memory, source_turns: Mapping[str, str]) -> str:
     speaker = "user" if memory.observed_by in (None, SELF) else memory.observed_by
-    return f"{speaker}: {said.get(memory.id, memory.text)}"
+    return f"{speaker}: {source_turns.get(memory.id, memory.text)}"

@@ -39,9 +39,9 @@ from remanence.schema import (
     Utterance,
     Verdict,
 )
+from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
-from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
-from remanence.write.name_joins import join_events
+from remanence.write.prepare import PreparedVersion, prepare_fact, prepare_revision
 from remanence.write.reader_verdicts import read_verdicts
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "exte
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceFacts:
     """Some sources, and what an extractor found in them. `Fact.source_turns` are places in `sources`."""
 
     sources: tuple[Memory, ...]
@@ -111,8 +111,8 @@ def _remember_batches(
             found = existing_memories(engine, space, known)
         else:
             with engine.reading_dates(space, [memory.text for memory in batch]):
-                reading = extract_facts(engine.extractor, batch, now)
-            found = store_facts(engine, space, reading, now)
+                source_facts = extract_facts(engine.extractor, batch, now)
+            found = store_facts(engine, space, source_facts, now)
         facts |= {memory.id: memory for memory in found}
         done += len(batch)
         if progress is not None:
@@ -126,7 +126,7 @@ def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Me
     return [memory for memory in memories if memory is not None]
 
 
-def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> Reading:
+def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> SourceFacts:
     """The facts in these memories. If the extractor fails, the rules are used."""
     utterances = [
         Utterance(m.text, m.turn.speaker if m.turn else m.observed_by, (m.turn.at if m.turn else None) or now)
@@ -138,7 +138,7 @@ def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime
     except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
         log.warning("the extractor failed, so the rules are used: %s", error)
         result = replace(RuleExtractor().facts(utterances, now=now), problem=f"{type(error).__name__}: {error}")
-    return Reading(tuple(sources), result)
+    return SourceFacts(tuple(sources), result)
 
 
 class _SourceErased(Exception):
@@ -146,25 +146,27 @@ class _SourceErased(Exception):
 
 
 def store_facts(
-    engine: Engine, space: str, reading: Reading, now: datetime, *, extra_events: ExtraEvents | None = None
+    engine: Engine, space: str, source_facts: SourceFacts, now: datetime, *, extra_events: ExtraEvents | None = None
 ) -> list[Memory]:
     """Write the facts, linked to their sources and to older memories.
 
     Facts that only an earlier extraction found in the same sources are forgotten. `extra_events` may add events to the
     same transaction, or raise to write nothing.
     """
-    facts = [fact for fact in reading.result.facts if normalize_text(fact.text)]
-    by = reading.result.by
+    facts = [fact for fact in source_facts.result.facts if normalize_text(fact.text)]
+    by = source_facts.result.by
     with engine.open_index(space) as index:
-        prepared = [_prepare(index, fact, reading, now) for fact in facts]
+        prepared = [_prepare(index, fact, source_facts, now) for fact in facts]
         snapshot = index.snapshot(index.catalog.position, now)
         vectors, _ = engine.embed(space, [p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
-        sources = {source.id for source in reading.sources}
+        sources = {source.id for source in source_facts.sources}
         ended = [fact.ended_claims for fact in facts]
         recent = _recent_rows(index, snapshot) if engine.reader is not None else []
         near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources, recent)
-        said = _said(index, reading, facts, new, wide, snapshot) if engine.reader is not None else {}
+        source_turns = (
+            _source_turns_of(index, source_facts, facts, new, wide, snapshot) if engine.reader is not None else {}
+        )
     by_rule = not callable(getattr(engine.extractor, "judge", None)) or isinstance(engine.extractor, RuleExtractor)
     verdicts = _judge(engine.extractor, new, wide if by_rule else near)  # rules cost nothing
     turns = {memory.id: fact.source_turns for memory, fact in zip(new, facts, strict=True)}
@@ -172,26 +174,26 @@ def store_facts(
         [older for older in candidates if turns.get(older.id) != turns[memory.id]]
         for memory, candidates in zip(new, wide, strict=True)
     ]
-    verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
+    verdicts += read_verdicts(engine.reader, new, other_turns, source_turns, verdicts)
     verdicts = _verdicts_by_trust(verdicts, new, wide)
     kept = _remaining_facts(verdicts, new, wide, facts)
     with engine.open_index(space) as index:
-        prepared += [_prepare(index, fact, reading, now) for fact in kept]
+        prepared += [_prepare(index, fact, source_facts, now) for fact in kept]
     facts += kept
 
-    joins: list[Event] = []
+    alias_changes: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
         if any(index.catalog.is_erased(index.require_number(source)) for source in sources):
             raise _SourceErased
-        joins.extend(join_events(index, reading.sources, now, by))
+        alias_changes.extend(alias_events(index, source_facts.sources, now, by))
         return [
             *_verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
-            *_source_links(reading, facts, ids),
-            *_extractions(reading, facts, ids),
-            *_forgotten_facts(index, reading, ids),
+            *_source_links(source_facts, facts, ids),
+            *_extractions(source_facts, facts, ids),
+            *_forgotten_facts(index, source_facts, ids),
             *_invalidations(index, facts, [each.version for each in prepared], now, by),
-            *joins,
+            *alias_changes,
             *(extra_events(index, ids) if extra_events else ()),
         ]
 
@@ -201,7 +203,7 @@ def store_facts(
         remaining = existing_memories(engine, space, sources)
         again = extract_facts(engine.extractor, remaining, now)
         return store_facts(engine, space, again, now, extra_events=extra_events)
-    if joins:
+    if alias_changes:
         engine.embed_descriptions(space)
     return memories
 
@@ -245,9 +247,9 @@ def _sources_of_abandoned_jobs(engine: Engine, index: Index) -> list[str]:
     return [source for event in events if isinstance(event, Queued) for source in event.given["memories"]]
 
 
-def _prepare(index: Index, fact: Fact, reading: Reading, now: datetime) -> PreparedVersion:
+def _prepare(index: Index, fact: Fact, source_facts: SourceFacts, now: datetime) -> PreparedVersion:
     """The version a fact becomes; one with the text of its only source is a new version of that source."""
-    sources = reading.sources_of(fact)
+    sources = source_facts.sources_of(fact)
     only = sources[0] if len(sources) == 1 else None
     if only is not None and only.turn is None and normalize_text(only.text) == normalize_text(fact.text):
         version = index.latest_version(only.id)
@@ -263,21 +265,21 @@ def _provisional_memory(place: int, space: str, prepared: PreparedVersion) -> Me
     return memory_from_entry(entry, version, prepared.recorded_at)
 
 
-def _source_links(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> list[Linked]:
+def _source_links(source_facts: SourceFacts, facts: Sequence[Fact], ids: Sequence[str]) -> list[Linked]:
     return [
-        Linked(new_id(), memory, "derived_from", source.id, observed_by=fact.by or reading.result.by)
+        Linked(new_id(), memory, "derived_from", source.id, observed_by=fact.by or source_facts.result.by)
         for fact, memory in zip(facts, ids, strict=True)
-        for source in reading.sources_of(fact)
+        for source in source_facts.sources_of(fact)
         if source.id != memory
     ]
 
 
-def _extractions(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> list[Extracted]:
+def _extractions(source_facts: SourceFacts, facts: Sequence[Fact], ids: Sequence[str]) -> list[Extracted]:
     """What was found in each source. A fact that names no source is attributed to all of them."""
-    result = reading.result
-    found: dict[str, dict[str, None]] = {source.id: {} for source in reading.sources}
+    result = source_facts.result
+    found: dict[str, dict[str, None]] = {source.id: {} for source in source_facts.sources}
     for fact, memory in zip(facts, ids, strict=True):
-        for source in reading.sources_of(fact) if fact.source_turns else reading.sources:
+        for source in source_facts.sources_of(fact) if fact.source_turns else source_facts.sources:
             found[source.id][memory] = None
     return [
         Extracted(source, result.by, result.model, result.prompt, result.problem, tuple(memories))
@@ -331,13 +333,13 @@ def _matching_claims(index: Index, snapshot: Snapshot, pattern: Triple) -> list[
     ]
 
 
-def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list[Forgotten]:
+def _forgotten_facts(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Forgotten]:
     """The facts that the last extraction found in these sources and this one did not."""
-    sources = {source.id for source in reading.sources}
+    sources = {source.id for source in source_facts.sources}
     last = (index.journal.extractions.get(source, [])[-1:] for source in sources)
     earlier = {fact for extractions in last for extraction in extractions for fact in extraction.facts}
     dropped = sorted(earlier - set(ids) - sources)
-    why = f"read again by {reading.result.by}"
+    why = f"read again by {source_facts.result.by}"
     return [Forgotten(fact, why) for fact in dropped if index.current_row(fact, index.catalog.position) is not None]
 
 
@@ -381,20 +383,20 @@ def _is_fact(index: Index, memory: str) -> bool:
     return not extractions or memory in extractions[-1].facts
 
 
-def _said(
+def _source_turns_of(
     index: Index,
-    reading: Reading,
+    source_facts: SourceFacts,
     facts: Sequence[Fact],
     new: Sequence[Memory],
     old: Sequence[Sequence[Memory]],
     snapshot: Snapshot,
 ) -> dict[str, str]:
     """The words that each fact was drawn from, where they are one turn, by the id of the fact."""
-    said: dict[str, str] = {}
+    source_turns: dict[str, str] = {}
     for memory, fact in zip(new, facts, strict=True):
-        sources = reading.sources_of(fact)
+        sources = source_facts.sources_of(fact)
         if len(sources) == 1:
-            said[memory.id] = sources[0].text
+            source_turns[memory.id] = sources[0].text
     for memory in {each.id: each for candidates in old for each in candidates}.values():
         number = index.catalog.number(memory.id)
         if number is None:
@@ -402,8 +404,8 @@ def _said(
         links = index.links.links_of(number, snapshot, kinds=("derived_from",), direction="out")
         row = index.current_row(links[0].target, snapshot.position) if len(links) == 1 else None
         if row is not None:
-            said[memory.id] = index.memories([row])[0].text
-    return said
+            source_turns[memory.id] = index.memories([row])[0].text
+    return source_turns
 
 
 def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:

@@ -8,7 +8,7 @@ from remanence.core.identity import digest
 from remanence.core.index import Index
 from remanence.events import Remembered
 from remanence.schema import Turn
-from remanence.write.extract import PreparedVersion
+from remanence.write.prepare import PreparedVersion
 
 _ROUNDING = 1e-6
 """The index has trust in single precision."""
@@ -45,11 +45,11 @@ class IdentityResolver:
             return recalled, None
         else:
             memory = version.memory
-        settled = version
+        resolved = version
         if memory != version.memory or version.turn is not None:
-            settled = _with_memory_and_turn(version, memory, self._numbered_turn(version, memory))
-        self._resolved[version.identity] = settled
-        return memory, settled
+            resolved = _with_memory_and_turn(version, memory, self._numbered_turn(version, memory))
+        self._resolved[version.identity] = resolved
+        return memory, resolved
 
     def _with_own_identity(self, version: Remembered) -> Remembered:
         """The version, or one of another identity if it is trusted less than the memory it would revise. That memory is
@@ -77,7 +77,7 @@ class IdentityResolver:
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
-        memory = self._index.recently_recalled.get(prepared.echo or "")
+        memory = self._index.recently_recalled.get(prepared.repeat_key or "")
         visible = memory is not None and self._index.current_row(memory, self._catalog.position) is not None
         return memory if visible else None
 

@@ -37,10 +37,10 @@ _BATCH = 250
 _MAX_AHEAD = 16
 """Batches that the child may be ahead: it keeps in memory what it found."""
 _SIZE = struct.Struct("<I")
-_CODE = "from remanence.write.read_ahead import serve; serve()"
+_CODE = "from remanence.write.parallel_extraction import serve; serve()"
 
 
-class TextToRead(NamedTuple):
+class ExtractionInput(NamedTuple):
     """The arguments of `Extractor.extract`."""
 
     text: str
@@ -48,7 +48,7 @@ class TextToRead(NamedTuple):
     speaker: str | None
 
 
-def can_read_ahead(extractor: Extractor, count: int) -> bool:
+def can_extract_in_parallel(extractor: Extractor, count: int) -> bool:
     """Whether this many texts are read faster with a child process. There is none in a program that is not run by a
     plain Python interpreter, such as a frozen one: to start its executable would start that program again."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
@@ -56,10 +56,10 @@ def can_read_ahead(extractor: Extractor, count: int) -> bool:
     return type(extractor) is RuleExtractor and count >= MIN_TEXTS and can_start
 
 
-class ReadAhead:
+class ParallelExtractor:
     """An extractor for these texts, which have to be asked for in this order. Use it in a `with` block."""
 
-    def __init__(self, extractor: Extractor, texts: Sequence[TextToRead]) -> None:
+    def __init__(self, extractor: Extractor, texts: Sequence[ExtractionInput]) -> None:
         self.name = extractor.name
         self._extractor, self._texts = extractor, texts
         self._next = self._received = 0
@@ -67,7 +67,7 @@ class ReadAhead:
         self._child: subprocess.Popen[bytes] | None = None
         self._sender: threading.Thread | None = None
 
-    def __enter__(self) -> ReadAhead:
+    def __enter__(self) -> ParallelExtractor:
         try:
             self._child = subprocess.Popen(
                 [sys.executable, "-c", _CODE],
@@ -80,7 +80,7 @@ class ReadAhead:
             log.info("texts are read in this process only: %s", error)
             return self
         arguments = (self._child.stdin, given_date_order())
-        self._sender = threading.Thread(target=self._send, args=arguments, name="remanence-read-ahead", daemon=True)
+        self._sender = threading.Thread(target=self._send, args=arguments, name="remanence-extraction", daemon=True)
         self._sender.start()
         return self
 
