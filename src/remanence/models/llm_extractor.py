@@ -21,6 +21,7 @@ from remanence.models.grounding import match_spelling, resulting_states, verifie
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
 from remanence.models.llm_replies import CandidatePair, Row, Rows, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
+from remanence.ports import JudgingExtractor
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ class LLMExtractor:
         Returns:
             The verdicts; a pair without one is unrelated.
         """
-        certain = self._rules.judge(new, old)
+        rules = self._rules if isinstance(self._rules, JudgingExtractor) else RuleExtractor()
+        certain = rules.judge(new, old)
         settled = {(verdict.new_index, verdict.old_id) for verdict in certain}
         pairs = [
             (index, memory)
