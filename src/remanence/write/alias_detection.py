@@ -1,16 +1,16 @@
-"""Names that belong to one person by what is told: registered as names of one entity, which can be undone.
+"""Names of one person or thing: they are registered as names of one entity, which can be undone.
 
 1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
 2. A short form with the same surname, unless a memory names both: Liz Nwosu and Elizabeth Nwosu; an initial, or a
-   middle name left out, where one person in the space fits: J. Alvarez and Julia Alvarez.
+   missing middle name, where one person in the space fits: J. Alvarez and Julia Alvarez.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
 4. A first name or a short form of it in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head
-   of sales"; or in a later text, if nobody else has it and the text does not say that another is meant.
+   of sales"; or in a later text, if no other person has it and the text does not introduce another person.
 5. The words that introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
-6. Mum, Dad, Granny: whose name has been told as that of the only one.
+6. Mum, Dad, Granny, where only one such relative has a name: "my mum is called Gudrun".
 7. An acronym of three letters and more, and the only name with these initials.
 
-A name that is also a place, a firm or an ordinary word is left alone.
+A name that is also a place, a firm or an ordinary word gets no alias.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def alias_events(index: Index, sources: Iterable[Memory], now: datetime, by: str
 
 
 def _available(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
-    """The aliases that are not registered as names of somebody else."""
+    """The aliases that are not registered as names of another entity."""
     found: list[Alias] = []
     for alias in aliases:
         try:
@@ -153,9 +153,9 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
 def _introduced_earlier(
     index: Index, known: KnownEntities, source: Memory, names: list[str], now: datetime
 ) -> Iterator[AliasPair]:
-    """A first name or a short form of it, and the only full name with it, if the full name was said first: "Petra Lang
-    …", then "Petra". A short form counts where it is said for the first time, and who was introduced as a relative
-    under the short name is another."""
+    """A first name or a short form of it, and the only full name with it, if the full name was mentioned earlier:
+    "Petra Lang …", then "Petra". A short form counts only at its first mention. A relative who was introduced by the
+    short name is another person."""
     spellings, kinds, similar = index.names.spellings, index.names.kinds, index.registry.similar_names
     for name in names:
         own = index.names.number(name)
@@ -185,7 +185,7 @@ def _is_first_mention(index: Index, name: int, source: Memory) -> bool:
 
 
 def _is_relative(known: KnownEntities, name: str, now: datetime) -> bool:
-    """Whether somebody of this name was introduced as a relative of whoever writes."""
+    """Whether a person of this name was introduced as a relative of the writer."""
     found = known.find_id(name, now)
     entity = known.get(found) if found is not None else None
     return entity is not None and any(alias.name.startswith("my ") for alias in entity.aliases)
@@ -206,7 +206,7 @@ def _acronyms(index: Index, source: Memory) -> Iterator[AliasPair]:
 
 
 def _family_words(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
-    """Mum, my mum and my mother: the only one whose name is told: "my mum is called Gudrun"."""
+    """Mum, my mum and my mother, and the only name given for her: "my mum is called Gudrun"."""
     for introduction in _NAMED_FAMILY_WORD.finditer(text):
         name, word = introduction["name"], introduction["word"]
         if name in names:
@@ -221,7 +221,7 @@ def _family_words(known: KnownEntities, text: str, names: list[str], now: dateti
 
 
 def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
-    """The name of a relative of whoever writes, and the words that introduce it: "my sister Ana" is Ana. A second
+    """The name of a relative of the writer, and the words that introduce it: "my sister Ana" is Ana. A second
     relative with that name gets none."""
     for name in names:
         introductions = [
@@ -275,20 +275,20 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
 
 
 def _mentioned_together(index: Index, name: str, other: str) -> bool:
-    """Whether a memory names both, as people do of two: "Beth Rourke and Bethan Rourke are cousins"."""
+    """Whether a memory names both, which means two people: "Beth Rourke and Bethan Rourke are cousins"."""
     numbers = [index.names.number(each) for each in (name, other)]
     rows = [set(index.graph.rows_mentioning(number).tolist()) for number in numbers if number is not None]
     return len(rows) == len(numbers) and not rows[0].isdisjoint(rows[1])
 
 
 def _is_own_relative(text: str, name: str) -> bool:
-    """Whether a text says what somebody is to whoever writes, if that is no profession: "Ann Shah is my neighbour"."""
+    """Whether a text states the relationship of a person to the writer, professional ones excepted: "Ann Shah is my neighbour"."""
     introductions = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
     return any(found[1] not in _PROFESSIONAL for found in introductions if found)
 
 
 def _is_relative_of_other(text: str, name: str) -> bool:
-    """Whether a text calls somebody the relative of a third person: "his son, Jack Thornton"."""
+    """Whether a text calls a person the relative of a third person: "his son, Jack Thornton"."""
     return any(
         _OTHERS_RELATIVE_BEFORE.search(before) or _OTHERS_RELATIVE_AFTER.match(text, end)
         for before, end in _occurrences(text, name)

@@ -55,9 +55,9 @@ def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersio
     """The versions in chunks. One that replaces claims begins a chunk, so that the claims of earlier versions are
     indexed by then."""
     bounds = [0]
-    for place, each in enumerate(prepared):
-        if place and (place - bounds[-1] == CHUNK or replaces_claims(each.version)):
-            bounds.append(place)
+    for number, each in enumerate(prepared):
+        if number and (number - bounds[-1] == CHUNK or replaces_claims(each.version)):
+            bounds.append(number)
     return [prepared[begin:end] for begin, end in pairwise([*bounds, len(prepared)])]
 
 
@@ -109,21 +109,21 @@ def _append_chunk(
 
 
 def _quarantined(index: Index, versions: Sequence[Remembered]) -> list[Event]:
-    """The events that hide those of these versions whose source is in quarantine."""
+    """The events that hide the versions whose source is in quarantine."""
     if not index.journal.quarantines:
         return []
-    found = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]
-    return [Quarantined(state.id, state.source, (memory,)) for state, memory in found]
+    hidden = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]
+    return [Quarantined(state.id, state.source, (memory,)) for state, memory in hidden]
 
 
 def _existing_memories(index: Index, resolved: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
     """The memories that exist already, by id, as they are before anything is written."""
-    # Under the write lock, so that nobody erases them.
+    # Under the write lock, so that no other thread or process erases them.
     rows = {each: index.current_row(each, index.catalog.position) for each, version in resolved if version is None}
-    found = {memory_id: row for memory_id, row in rows.items() if row is not None}
-    if not found:
+    visible = {memory_id: row for memory_id, row in rows.items() if row is not None}
+    if not visible:
         return {}
-    return dict(zip(found, index.memories(list(found.values())), strict=True))
+    return dict(zip(visible, index.memories(list(visible.values())), strict=True))
 
 
 def _written_memories(

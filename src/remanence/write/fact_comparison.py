@@ -88,7 +88,7 @@ def find_candidates(
 
 
 def find_verdicts(engine: Engine, new: Sequence[NewFact], candidates: Candidates) -> list[Verdict]:
-    """The verdicts of the extractor, or of the rules, and those of the reader on other pairs.
+    """The verdicts of the extractor or of the rules, and the verdicts of the reader on the other pairs.
 
     A memory that is trusted less than the one it would update contradicts it instead.
     """
@@ -127,7 +127,7 @@ def remaining_facts(verdicts: Iterable[Verdict], new: Sequence[NewFact], candida
 
 
 def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-    """The extractor's verdicts, without those about memories that it was not asked about."""
+    """The extractor's verdicts, without verdicts about memories that it was not asked about."""
     if not any(old):
         return []
     judging = extractor if isinstance(extractor, JudgingExtractor) else RuleExtractor()
@@ -195,7 +195,7 @@ def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot:
 
 def _recent_rows(index: Index, snapshot: Snapshot) -> list[int]:
     """The rows written last that are not turns and that no link supersedes, the latest first: a text often changes an
-    earlier one in words that are not similar."""
+    earlier one without similar words."""
     superseded = index.links.superseded_mask(snapshot)
     begin = max(0, len(snapshot.row_mask) - _RECENT_ROWS)
     rows = (np.flatnonzero(snapshot.row_mask[begin:]) + begin).tolist()[::-1]

@@ -81,7 +81,7 @@ class Job:
         return remember.existing_memories(self._engine, self.space, self._finished_state(timeout).memories)
 
     def _finished_state(self, timeout: float | None) -> JobState:
-        """Wait until the job is done; its errors are those of `result`."""
+        """Wait until the job is done; it raises the same errors as `result`."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not (state := self._state()).is_finished:
             if deadline is not None and time.monotonic() >= deadline:
@@ -167,10 +167,10 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
             return False
         with engine.open_index(space) as index:
             state = index.journal.jobs.get(job.id)
-            if state is None or state.is_finished:  # None: everything in the space was erased meanwhile
+            if state is None or state.is_finished:  # None: everything in the space was erased in the meantime
                 return False
             event = index.entries_at([job.position])[job.position].event
-            assert isinstance(event, Queued), "the position of a job is that of its Queued event"
+            assert isinstance(event, Queued), "a job has the position of its Queued event"
         now = from_micros(event.given["now"])
         # Sources that were forgotten since are not read.
         sources = remember.existing_memories(engine, space, event.given["memories"])
@@ -183,7 +183,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
                 return True
 
             def finish(index: Index, facts: Sequence[str]) -> list[Event]:
-                state = index.journal.jobs.get(job.id)  # None: everything in the space was erased meanwhile
+                state = index.journal.jobs.get(job.id)  # None: everything in the space was erased in the meantime
                 if state is None or state.is_finished:
                     raise _AlreadyFinished
                 return [Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))]
@@ -212,7 +212,7 @@ def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
 
 
 def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
-    """Write the result of a try, unless the job was cancelled or finished meanwhile."""
+    """Write the result of a try, unless the job was cancelled or finished in the meantime."""
 
     def decide(index: Index) -> list[Event]:
         state = index.journal.jobs.get(event.job)
@@ -222,7 +222,7 @@ def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
 
 
 class _AlreadyFinished(Exception):
-    """Another process has finished the job meanwhile."""
+    """Another process has finished the job in the meantime."""
 
 
 class Worker:

@@ -1,6 +1,6 @@
 """Mentions that depend on other memories of the space: people with the same name, and registered names.
 
-Two people of one name that a speaker knows are told apart by their relationship: "my brother Sam", "my friend Sam".
+Two people of one name that a speaker knows are distinguished by their relationship: "my brother Sam", "my friend Sam".
 
 A name or alias that was registered before the text is added is found by its words, whatever their case: "ao called"
 mentions AO, an alias of AlphaOne LLC. The rules find names by capitals and the words around them, so they miss an alias
@@ -28,7 +28,7 @@ _MAX_WORDS = 6
 
 
 def disambiguate_people(index: Index, prepared: PreparedVersion) -> PreparedVersion:
-    """The version; of a person whose name is already that of another, its claims name the relationship as well.
+    """The version, in which a person with the name of another known person is called "my friend Sam".
 
     Use it with the lock of the index.
     """
@@ -47,7 +47,7 @@ def disambiguate_people(index: Index, prepared: PreparedVersion) -> PreparedVers
 
 
 def _is_another(index: Index, number: int, claim: Triple, prepared: PreparedVersion) -> bool:
-    """Whether the known bearer of the name is something to the speaker that excludes this claim."""
+    """Whether the known person of this name has a relationship to the speaker that excludes this claim."""
     snapshot = index.snapshot(index.catalog.position, prepared.recorded_at)
     return any(
         relation.object == SELF and exclude_each_other(claim.predicate, relation.predicate)
@@ -60,9 +60,9 @@ def add_registered_mentions(index: Index, prepared: PreparedVersion) -> Prepared
     version = prepared.version
     if not prepared.finds_names or not index.registry.has_names:
         return prepared
-    known = {normalize_name(mention.name) for mention in version.mentions}
-    found = {normalize_name(mention.name): mention for mention in _registered(index, version, prepared.recorded_at)}
-    more = tuple(mention for key, mention in found.items() if key not in known)
+    existing = {normalize_name(mention.name) for mention in version.mentions}
+    registered = {normalize_name(each.name): each for each in _registered(index, version, prepared.recorded_at)}
+    more = tuple(mention for key, mention in registered.items() if key not in existing)
     return prepared._replace(version=replace(version, mentions=version.mentions + more)) if more else prepared
 
 
@@ -70,10 +70,10 @@ def _registered(index: Index, version: Remembered, at: datetime) -> Iterator[Men
     """The registered names in a text, the longest at each word."""
     registry, position = index.registry, index.catalog.position
     words = [(match.start(), match.end()) for match in _WORD.finditer(version.text)]
-    place = 0
-    while place < len(words):
-        for size in range(min(_MAX_WORDS, len(words) - place), 0, -1):
-            written = version.text[words[place][0] : words[place + size - 1][1]]
+    first = 0
+    while first < len(words):
+        for size in range(min(_MAX_WORDS, len(words) - first), 0, -1):
+            written = version.text[words[first][0] : words[first + size - 1][1]]
             number = index.names.number(written)
             if number is None or not registry.is_owned(number, position):
                 continue
@@ -83,6 +83,6 @@ def _registered(index: Index, version: Remembered, at: datetime) -> Iterator[Men
             entity = registry.find(spelling, position, at)
             kind = None if entity is None else registry.registered_kind(entity, position)
             yield Mention(spelling, kind or index.names.kinds[number])
-            place += size - 1
+            first += size - 1
             break
-        place += 1
+        first += 1

@@ -28,8 +28,8 @@ _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _SAVE = compile_pattern("message_save", re.IGNORECASE)
 _ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
-_LEAST_NEED = 0.4
-"""The least probability from which on a recall is advised. A missing recall costs more than a useless one."""
+_MIN_NEED = 0.4
+"""The least probability at which a recall is advised. A missing recall costs more than a useless one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +129,11 @@ def _recall_verdict(head: str, query: str, names: Sequence[str]) -> tuple[bool, 
     need = need_of_memory(head)
     others = [name for name in names if name != SELF]
     asks = "?" in query or is_question(query) or is_request(head)
-    if need < _LEAST_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
-        return True, _LEAST_NEED, f"it asks about {', '.join(others)}"
+    if need < _MIN_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
+        return True, _MIN_NEED, f"it asks about {', '.join(others)}"
     if not asks and analyze_message(head).save:
         return False, 0.6, "it tells something and asks nothing"
-    if need < _LEAST_NEED:
+    if need < _MIN_NEED:
         return False, 1 - need, "nothing in it asks for something personal"
     words = ", ".join(repr(word) for word in evidence_words(head))
     return True, need, f"it sounds personal: {words}" if words else "it sounds personal"

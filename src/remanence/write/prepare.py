@@ -42,7 +42,7 @@ class PreparedVersion(NamedTuple):
 def prepare(
     draft: Draft, extractor: Extractor, now: datetime, rules: TrustRules = NO_RULES, redactor: Redactor | None = None
 ) -> PreparedVersion:
-    """The version of a memory as the caller gave it, without its secrets if there is a `redactor`."""
+    """The version of a memory as the caller gave it. A `redactor` removes secrets from it."""
     trust = rules.trust_of(draft.source, draft.observed_by, draft.trust)
     if redactor is not None:
         draft = redact_draft(draft, redactor)
@@ -99,11 +99,11 @@ def prepare_turns(
     repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
     """The versions of chat turns. The times in each are relative to its own time, and "I" is its speaker. `repetitions`
-    are those of earlier turns of the same batch."""
+    counts the repeated turns earlier in the same batch."""
     prepared: list[PreparedVersion] = []
     repetitions = {} if repetitions is None else repetitions
-    for row, given in enumerate(turns):
-        turn = given if redactor is None else redact_turn(given, redactor)
+    for row, original in enumerate(turns):
+        turn = original if redactor is None else redact_turn(original, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
@@ -147,7 +147,7 @@ def prepare_turns(
 
 
 def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
-    """The version of a fact found in these sources. Its trust is the lowest of theirs."""
+    """The version of a fact found in these sources. Its trust is the lowest trust of a source."""
     source = sources[0] if sources else None
     trust = min((each.trust for each in sources), default=1.0)
     version = Remembered(
@@ -175,7 +175,7 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
     return replace(
         version,
         kind=fact.kind,
-        # A text that expires is true from now on: the date in it is that of its end.
+        # A text that expires is true from now on: the date in it is the date of its end.
         valid=fact.valid if fact.valid.has_bound or fact.expires_at is not None else version.valid,
         importance=fact.importance,
         confidence=fact.confidence,

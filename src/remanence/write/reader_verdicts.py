@@ -1,7 +1,7 @@
 """Which older facts a new one replaces or ends in other words, by a reader and the rules together.
 
 The rules choose what to ask (`change_rules.may_replace`), the reader answers. It makes mistakes, so its probability has
-to be high. It is asked outside of locks, about a bounded number of older facts.
+to be high. It is called outside of locks, with a limited number of older facts.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def read_verdicts(
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    `source_turns` has the turn that a fact was extracted from, by the id of the fact: readers are trained on turns.
+    `source_turns` has the text of the turn that a fact was extracted from, by the id of the fact: readers are trained on turns.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
-    known = {(verdict.new_index, verdict.old_id) for verdict in decided}
+    judged = {(verdict.new_index, verdict.old_id) for verdict in decided}
     pairs = [
         (number, memory, other)
         for number, memory in enumerate(new)
         for other in [one for one in old[number] if may_replace(memory, one)][:MAX_READ]
-        if (number, other.id) not in known and other.id != memory.id
+        if (number, other.id) not in judged and other.id != memory.id
     ]
     if not pairs:
         return []

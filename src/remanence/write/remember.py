@@ -68,7 +68,7 @@ def remember(
 def reextract(
     engine: Engine, space: str, memory_id: str | None, now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
-    """Read one source again, or all of them, each conversation at once; also those of abandoned jobs."""
+    """Read one source again, or all of them, each conversation at once, including the sources of abandoned jobs."""
     with engine.open_index(space) as index:
         ids = list(dict.fromkeys((*index.journal.extractions, *_sources_of_abandoned_jobs(engine, index))))
     if memory_id is not None and memory_id not in ids:
@@ -87,19 +87,19 @@ def _remember_batches(
     *,
     reuse: bool,
 ) -> list[Memory]:
-    """The facts of some batches of sources. With `reuse`, those of an earlier extraction are returned."""
+    """The facts of some batches of sources. With `reuse`, the facts of an earlier extraction are returned."""
     facts: dict[str, Memory] = {}
     done, total = 0, sum(map(len, batches))
     for batch in batches:
         with engine.open_index(space) as index:
-            known = _known_facts(index, batch, engine.extractor) if reuse else None
-        if known is not None:
-            found = existing_memories(engine, space, known)
+            extracted = _extracted_facts(index, batch, engine.extractor) if reuse else None
+        if extracted is not None:
+            memories = existing_memories(engine, space, extracted)
         else:
             with engine.reading_dates(space, [memory.text for memory in batch]):
                 source_facts = extract_facts(engine.extractor, batch, now)
-            found = store_facts(engine, space, source_facts, now)
-        facts |= {memory.id: memory for memory in found}
+            memories = store_facts(engine, space, source_facts, now)
+        facts |= {memory.id: memory for memory in memories}
         done += len(batch)
         if progress is not None:
             progress(done, total)
@@ -199,7 +199,7 @@ def _fact_extractor(extractor: Extractor) -> FactExtractor:
     return extractor if isinstance(extractor, FactExtractor) else RuleExtractor()
 
 
-def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:
+def _extracted_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:
     """The facts that this extractor found in these sources before; None if it has not read all of them."""
     author = _fact_extractor(extractor)
     key = (author.name, *model_and_prompt(author))

@@ -1,4 +1,4 @@
-"""Third step of the write path: whether a version is a new memory, a revision, or a repetition of a known one."""
+"""Third step of the write path: whether a version is a new memory, a revision, or a repetition."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class IdentityResolver:
         self._next_turns: dict[str, int] = {}
 
     def resolve(self, prepared: PreparedVersion) -> tuple[str, Remembered | None]:
-        """The id of the memory, and the version to write; None if it repeats what is known."""
+        """The id of the memory, and the version to write; None if it repeats a memory."""
         version = prepared.version
         if prepared.is_revision:
             return version.memory, version
@@ -58,11 +58,11 @@ class IdentityResolver:
             return version
         earlier = self._resolved.get(version.identity)
         number = self._catalog.with_identity(version.identity)
-        known = earlier.trust if earlier is not None else None
-        if known is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
+        earlier_trust = earlier.trust if earlier is not None else None
+        if earlier_trust is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
             row = self._catalog.row_at(number, self._catalog.position)
-            known = None if row is None else self._catalog.trust_of(row)
-        if known is None or version.trust >= known - _ROUNDING:
+            earlier_trust = None if row is None else self._catalog.trust_of(row)
+        if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
             return version
         return replace(version, identity=digest("less trusted", version.identity, version.trust))
 
@@ -82,7 +82,7 @@ class IdentityResolver:
         return memory if visible else None
 
     def _numbered_turn(self, version: Remembered, memory: str) -> Turn | None:
-        """The turn of a version with its number: the next one, or that of the earlier version."""
+        """The turn of a version with its number: the next number, or the number of the earlier version."""
         turn = version.turn
         if turn is None:
             return None
