@@ -282,7 +282,7 @@ def _mentioned_together(index: Index, name: str, other: str) -> bool:
 
 
 def _is_own_relative(text: str, name: str) -> bool:
-    """Whether a text states the relationship of a person to the writer, professional ones excepted: "Ann Shah is my neighbour"."""
+    """Whether a text states a private relationship of a person to the writer: "Ann Shah is my neighbour"."""
     introductions = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
     return any(found[1] not in _PROFESSIONAL for found in introductions if found)
 

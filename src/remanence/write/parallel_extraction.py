@@ -49,8 +49,11 @@ class ExtractionInput(NamedTuple):
 
 
 def can_extract_in_parallel(extractor: Extractor, count: int) -> bool:
-    """Whether the extraction from this many texts is faster with a child process. There is none in a program that is not run by a
-    plain Python interpreter, such as a frozen one: to start its executable would start that program again."""
+    """Whether the extraction from this many texts is faster with a child process.
+
+    A program that is not run by a plain Python interpreter, such as a frozen one, has no child process: its executable
+    would start that program again.
+    """
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     can_start = is_python and not getattr(sys, "frozen", False) and (os.cpu_count() or 1) > 1
     return type(extractor) is RuleExtractor and count >= MIN_TEXTS and can_start

@@ -37,7 +37,8 @@ def read_verdicts(
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    `source_turns` has the text of the turn that a fact was extracted from, by the id of the fact: readers are trained on turns.
+    `source_turns` has the text of the turn that a fact was extracted from, by the id of the fact. Readers are trained
+    on turns.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []

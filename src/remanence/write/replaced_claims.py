@@ -32,8 +32,11 @@ def replaces_claims(version: Remembered) -> bool:
 
 
 def replacement_events(index: Index, versions: Iterable[tuple[Remembered, datetime]]) -> list[Invalidated]:
-    """The events that end the claims which these versions replace; each version comes with the moment when it is recorded. A version ends
-    no claim of a more trusted memory, and none if its source is in quarantine. Use it with the lock of the index."""
+    """The events that end the claims which these versions replace.
+
+    Each version comes with the moment when it is recorded. A version ends no claim of a more trusted memory, and none
+    if its source is in quarantine. Use it with the lock of the index.
+    """
     events: dict[str, Invalidated] = {}
     for version, recorded_at in versions:
         if index.journal.is_quarantined(version):
