@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index
+from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.schema import Memory, from_micros, micros
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 _MAX_TRIES = 5
 _FIRST_DELAY = timedelta(seconds=2)
-_RETRY_SECONDS = 1.0  # pause of a worker after an error
 _POLL_SECONDS = 0.05
 
 
@@ -231,43 +230,17 @@ class Worker:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._spaces: dict[str, None] = {}
-        self._wake = threading.Event()
-        self._stopped = False
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._thread = PeriodicThread("remanence-worker", self._run_due_jobs, problem="the jobs could not be read")
 
     def notify(self, space: str) -> None:
         """Wake the thread, because there may be a job in this space."""
-        with self._lock:
-            if self._stopped:
-                return
-            self._spaces[space] = None
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="remanence-worker", daemon=True)
-                self._thread.start()
-        self._wake.set()
+        self._spaces[space] = None
+        self._thread.start()
+        self._thread.notify()
 
     def stop(self, wait: float = 5.0) -> None:
         """Start no more jobs, and wait at most `wait` seconds for the current one."""
-        with self._lock:
-            self._stopped = True
-            thread = self._thread
-        self._wake.set()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(wait)
-
-    def _run(self) -> None:
-        while not self._stopped:
-            self._wake.clear()
-            try:
-                pause = self._run_due_jobs()
-            except Closed:
-                return
-            except Exception:
-                # The jobs are safe in the ledger, and the cause (a full disk, a locked folder) may be temporary.
-                log.exception("the jobs could not be read; trying again")
-                pause = _RETRY_SECONDS
-            self._wake.wait(pause)
+        self._thread.stop(wait)
 
     def _run_due_jobs(self) -> float | None:
         """Do the jobs that are due. Returns the seconds until the next one; None if there is none."""
