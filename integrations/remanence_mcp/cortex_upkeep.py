@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
+from remanence.adapters import storage_of
 from remanence_mcp.access import current_space, require_admin
 from remanence_mcp.budget import MaxTokens, fitting, preview
 from remanence_mcp.tool_sets import ToolSet
@@ -199,7 +200,7 @@ def consolidate_memories(
 def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any]:
     found = space.upkeep.clusters(similarity=threshold, max_size=most)
     clusters = [cluster for cluster in found if len(cluster.items) >= least]
-    kept = _found.setdefault(space._engine, {})
+    kept = _found.setdefault(storage_of(space), {})
     for cluster in clusters:
         kept[space.name, cluster.id] = cluster
     while len(kept) > _MAX_KEPT:
@@ -213,7 +214,7 @@ def _chosen(space: Space, cluster_id: str | None, auto_detect: bool, cohesion: f
         raise InvalidInput("consolidate_memories takes a cluster_id, or auto_detect=true.")
     if cluster_id is None:
         return [each for each in space.upkeep.using(merge_cohesion=cohesion).clusters() if each.action == "merge"]
-    found = _found.get(space._engine, {}).get((space.name, cluster_id))
+    found = _found.get(storage_of(space), {}).get((space.name, cluster_id))
     if found is None:
         found = next((each for each in space.upkeep.clusters() if each.id == cluster_id), None)
     if found is None:

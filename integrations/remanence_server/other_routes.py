@@ -158,15 +158,9 @@ async def events(
         raise Refused(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
     if after is None:
-        after = await state.pools.run("quick", partial(_last_position, opened))
+        after = await state.pools.run("quick", partial(admin_operations.last_position, opened))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(state, opened, after), headers=headers, media_type="text/event-stream")
-
-
-def _last_position(space: Space) -> int:
-    """The ledger position that the space has now."""
-    with space._engine.open_index(space.name) as index:
-        return index.catalog.position
 
 
 async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator[str]:

@@ -18,9 +18,7 @@ class PeriodicThread:
     the cause (a full disk, a locked folder) may be temporary, and no caller would report it.
     """
 
-    def __init__(
-        self, name: str, run_once: Callable[[], float | None], *, problem: str, retry_seconds: float = 1.0
-    ) -> None:
+    def __init__(self, name: str, run_once: Callable[[], float | None], *, problem: str, retry_seconds: float) -> None:
         self._name, self._run_once, self._problem, self._retry_seconds = name, run_once, problem, retry_seconds
         self._lock = threading.Lock()
         self._wake = threading.Event()

@@ -76,6 +76,12 @@ def stats(space: Space, request: requests.ReadRequest) -> StatsAnswer:
     return StatsAnswer.of(view_of(space, request).admin.stats())
 
 
+def last_position(space: Space) -> int:
+    """The present ledger position of a space."""
+    with space._engine.open_index(space.name) as index:
+        return index.catalog.position
+
+
 @operation("GET", "/changes")
 def changes(space: Space, request: requests.ChangesRequest) -> ChangesPage:
     """List what happened to memories after a ledger position, a page at a time."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 from remanence.api.space import Space
 from remanence.errors import NotFound
+from remanence.schema import Entity
 from remanence.service import graph_requests
 from remanence.service.base_answers import AnswerModel, EntityAnswer
 from remanence.service.cursors import make_cursor, read_cursor
@@ -27,6 +30,11 @@ class ProposalsAnswer(AnswerModel):
     """Pairs of entities that may be one, the most similar first."""
 
     items: list[MergeProposal]
+
+
+def all_entities(space: Space) -> tuple[Entity, ...]:
+    """All entities of a space, in the order in which they were learned."""
+    return space.entities._slice(None, 0, sys.maxsize)[0]
 
 
 @operation("GET", "/entities")

@@ -72,6 +72,11 @@ def timeline(space: Space, request: graph_requests.TimelineRequest) -> HistoryAn
     return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
 
 
+def all_relations(space: Space) -> list[Relation]:
+    """All relations of a space, the last learned at the end."""
+    return space.graph._all_relations()
+
+
 @operation("GET", "/graph/relations")
 def list_relations(space: Space, request: graph_requests.RelationsRequest) -> RelationsAnswer:
     """List the relations of an entity, or of the whole space; the last learned at the end."""

@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _MAX_TRIES = 5
 _FIRST_DELAY = timedelta(seconds=2)
+_RETRY_SECONDS = 1.0  # pause of a worker after an error
 _POLL_SECONDS = 0.05
 
 
@@ -230,7 +231,9 @@ class Worker:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._spaces: dict[str, None] = {}
-        self._thread = PeriodicThread("remanence-worker", self._run_due_jobs, problem="the jobs could not be read")
+        self._thread = PeriodicThread(
+            "remanence-worker", self._run_due_jobs, problem="the jobs could not be read", retry_seconds=_RETRY_SECONDS
+        )
 
     def notify(self, space: str) -> None:
         """Wake the thread, because there may be a job in this space."""
