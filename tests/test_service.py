@@ -186,7 +186,7 @@ def test_a_cancelled_job_writes_nothing() -> None:
         again = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
 
         assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
-        assert (space.jobs.work(), space.count()) == (0, 1)
+        assert (space.jobs.run_due(), space.count()) == (0, 1)
         with pytest.raises(remanence.JobFailed, match="cancelled"):
             space.jobs.get(job.id).result()
         assert [fact.text for fact in space.admin.reextract()] == ["The user lives in Porto."]

@@ -157,7 +157,7 @@ class AuditView(Facet):
 
     achanges = iterate_in_thread(changes)
 
-    def pending(self) -> list[PendingErasure]:
+    def pending_erasures(self) -> list[PendingErasure]:
         """Where text of erased memories is still stored, and when it will be removed. The list becomes empty without
         further calls.
 
@@ -171,12 +171,12 @@ class AuditView(Facet):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     _ = space.erase(space.add("The door code is 4711."))
-            ...     space.audit.pending()
+            ...     space.audit.pending_erasures()
             []
         """
         return self._engine.housekeeper.pending(self._space)
 
-    apending = in_thread(pending)
+    apending_erasures = in_thread(pending_erasures)
 
 
 class Audit(AuditView):

@@ -206,13 +206,13 @@ class GraphQueries(Facet):
 
     amap = in_thread(map)
 
-    def join(self, left: Sequence[EntityRef], how: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
+    def join(self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
         """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.
 
         Args:
             left: (subject, predicate) or (subject, predicate, object).
-            how: "while" or "overlapping" (they share a moment), "during" (the left lies within the right), "before"
-                (the left ends before the right begins) or "after" (the left begins after the right ends).
+            condition: "while" or "overlapping" (they share a moment), "during" (the left lies within the right),
+                "before" (the left ends before the right begins) or "after" (the left begins after the right ends).
             right: Like `left`.
 
         Returns:
@@ -220,7 +220,7 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: An entity is unknown.
-            InvalidInput: `how`, `left` or `right` is not valid.
+            InvalidInput: `condition`, `left` or `right` is not valid.
 
         Example:
             >>> import remanence
@@ -232,7 +232,7 @@ class GraphQueries(Facet):
             ...     [(home.object, str(shared)) for home, _, shared in together]
             [('Porto', '2020-01-01 to 2021-01-01')]
         """
-        return traversal.join(self.when(*_side(left, "left")), how, self.when(*_side(right, "right")))
+        return traversal.join(self.when(*_side(left, "left")), condition, self.when(*_side(right, "right")))
 
     ajoin = in_thread(join)
 

@@ -21,7 +21,7 @@ class Jobs(Facet):
         >>> with remanence.open(None, worker=False) as space:
         ...     job = space.remember("I live in Porto.", wait=False)
         ...     before = job.status
-        ...     _ = space.jobs.work()
+        ...     _ = space.jobs.run_due()
         ...     before, job.status
         ('queued', 'done')
     """
@@ -70,7 +70,7 @@ class Jobs(Facet):
 
     aget = in_thread(get)
 
-    def work(self) -> int:
+    def run_due(self) -> int:
         """Do the jobs of this space that are due, in this thread. Use this with `open(..., worker=False)`.
 
         A job that fails is tried again later, at most five times.
@@ -80,4 +80,4 @@ class Jobs(Facet):
         """
         return run_due_jobs(self._engine, self._space)
 
-    awork = in_thread(work)
+    arun_due = in_thread(run_due)

@@ -99,7 +99,7 @@ def open(
         signals: Signals in addition to the four built-in ones; each space gets a copy.
         day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
             in the other texts of the space; if all are ambiguous, by the language of the text.
-        worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
+        worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.run_due()` or `remanence work`.
         cache: With an address: the folder for index and vector files, which may be lost at any time. Left out: where
             the platform keeps such files, such as ~/.cache/remanence.
         cache_size: How many bytes the indexes of the spaces in use may take in memory together, estimated; 512 MB if

@@ -224,7 +224,7 @@ class Space(View):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[True] = True,
         now: Moment | None = None,
@@ -235,7 +235,7 @@ class Space(View):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[False],
         now: Moment | None = None,
@@ -245,7 +245,7 @@ class Space(View):
     ) -> Job: ...
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: bool = True,
         now: Moment | None = None,
@@ -259,7 +259,7 @@ class Space(View):
         rules. A fact that updates an older memory supersedes it.
 
         Args:
-            given: A text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
+            text_or_turns: A text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
                 or LlamaIndex.
             wait: False stores the text and returns a `Job` at once; a thread extracts the facts.
             now: When it was learned.
@@ -282,7 +282,7 @@ class Space(View):
             True
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
-        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        checked = validate.conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft) and now is not None:
             checked = checked.model_copy(update={"now": at})
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
@@ -303,7 +303,7 @@ class Space(View):
     @overload
     async def aremember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[True] = True,
         now: Moment | None = None,
@@ -314,7 +314,7 @@ class Space(View):
     @overload
     async def aremember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[False],
         now: Moment | None = None,
@@ -324,7 +324,7 @@ class Space(View):
     ) -> Job: ...
     async def aremember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: bool = True,
         now: Moment | None = None,
@@ -333,7 +333,7 @@ class Space(View):
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         """`remember` in a worker thread, for use with asyncio. It has the same parameters."""
-        run = partial(self.remember, given, now=now, source=source, observed_by=observed_by, progress=progress)
+        run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
         return await asyncio.to_thread(run, wait=wait)
 
     def forget(self, id: str | Memory, why: str | None = None) -> None:

@@ -120,7 +120,7 @@ class View(Facet):
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                stored by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
+                stored by `upkeep.import_vault`). "review" gives up to a fifth of the places to memories further
                 down that are about to fade; their reasons say so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.

@@ -195,14 +195,16 @@ _CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {
 }
 
 
-def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
-    """The pairs that meet the condition `how`, in the order of the left relations, then the right ones."""
-    if not isinstance(how, str) or how not in _CONDITIONS:
-        raise InvalidInput(f"how={how!r} is not a way to join in time. The ways are {', '.join(_CONDITIONS)}.")
+def join(left: Iterable[Relation], condition: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
+    """The pairs that meet `condition`, in the order of the left relations, then the right ones."""
+    if not isinstance(condition, str) or condition not in _CONDITIONS:
+        raise InvalidInput(
+            f"condition={condition!r} is not a condition of join. The conditions are {', '.join(_CONDITIONS)}."
+        )
     return [
         OverlapPeriod(one, other, intersection(one.valid, other.valid))
         for one, other in product(left, right)
-        if _CONDITIONS[how](*window_to_micros(one.valid), *window_to_micros(other.valid))
+        if _CONDITIONS[condition](*window_to_micros(one.valid), *window_to_micros(other.valid))
     ]
 
 

@@ -121,9 +121,9 @@ def exposures(space: Space, request: requests.MemoryReadRequest) -> ExposuresAns
 
 
 @operation("GET", "/erasures/pending")
-def pending(space: Space, request: requests.Empty) -> PendingAnswer:
+def pending_erasures(space: Space, request: requests.Empty) -> PendingAnswer:
     """List what is left of erased memories for now."""
-    return PendingAnswer(items=space.audit.pending())
+    return PendingAnswer(items=space.audit.pending_erasures())
 
 
 @operation("GET", "/verify", slow=True)

@@ -101,7 +101,7 @@ def disagreements(space: Space, request: graph_requests.DisagreementsRequest) ->
 @operation("POST", "/graph/join")
 def join(space: Space, request: graph_requests.JoinRequest) -> OverlapsAnswer:
     """List pairs of relations that meet a condition on their windows."""
-    found = view_of(space, request).graph.join(request.left, request.how, request.right)
+    found = view_of(space, request).graph.join(request.left, request.condition, request.right)
     return OverlapsAnswer(
         items=[
             OverlapAnswer(

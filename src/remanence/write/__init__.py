@@ -12,7 +12,7 @@ reader_verdicts.py      the verdicts of the reader on such pairs
 replaced_claims.py      claims about things that a later claim ends
 alias_detection.py      names that belong to one person or thing
 remember.py             the facts of a text or a conversation as memories
-forget.py               forget, unforget, erase, sweep
+forget.py               forget, unforget, erase; which memories have expired
 jobs.py                 `remember` in the background
 message_analysis.py     whether a message is worth storing, and whether it needs a recall
 """

@@ -166,7 +166,7 @@ class RemoteJobs(RemoteFacet, Jobs):
     def get(self, id: str) -> Job:
         return RemoteJob.of(self._remote_space, self._send(memory_operations.get_job, id=id))
 
-    def work(self) -> int:
+    def run_due(self) -> int:
         """Nothing: the server does its jobs itself."""
         return 0
 
@@ -218,8 +218,8 @@ class RemoteAuditView(RemoteFacet, AuditView):
                 return
             page = self._read(admin_operations.changes, after=page.position, limit=1_000)
 
-    def pending(self) -> Any:
-        return self._send(admin_operations.pending).items
+    def pending_erasures(self) -> Any:
+        return self._send(admin_operations.pending_erasures).items
 
 
 class RemoteAudit(RemoteAuditView, Audit):

@@ -46,8 +46,8 @@ class RemoteGraphView(RemoteFacet, GraphView):
     def map(self, *, limit: int = 5_000) -> EntityMap:
         return self._read(map_operations.entity_map, limit=limit)
 
-    def join(self, left: Any, how: str, right: Any) -> list[OverlapPeriod]:
-        items = self._read(graph_operations.join, left=left, how=how, right=right).items
+    def join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
+        items = self._read(graph_operations.join, left=left, condition=condition, right=right).items
         return [
             OverlapPeriod(
                 each.left.to_relation(),

@@ -207,7 +207,7 @@ class RemoteSpace(RemoteReads, Space):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[True] = True,
         now: Any = None,
@@ -218,7 +218,7 @@ class RemoteSpace(RemoteReads, Space):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[False],
         now: Any = None,
@@ -229,7 +229,7 @@ class RemoteSpace(RemoteReads, Space):
     @like(Space.remember)
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: bool = True,
         now: Any = None,
@@ -238,7 +238,7 @@ class RemoteSpace(RemoteReads, Space):
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         # Message objects of frameworks become turns here.
-        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        checked = validate.conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:

@@ -60,7 +60,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         found = self._send(upkeep_operations.settings).settings
         return UpkeepSettings(**{**found, **self._changes})
 
-    def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
+    def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
         if settings is not None:
             raise InvalidInput("give the settings to change by name; the others are those of the server.")
         self.settings.with_changes(**changes)  # raises an error if one is not valid
@@ -88,11 +88,11 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     def runs(self) -> list[Run]:
         return [each.to_run() for each in self._send(upkeep_operations.runs).items]
 
-    def sweep(self) -> list[Memory]:
-        return [each.to_memory() for each in self._send(upkeep_operations.sweep).items]
+    def expire(self) -> list[Memory]:
+        return [each.to_memory() for each in self._send(upkeep_operations.expire).items]
 
-    def gc(self, *, dry_run: bool = True, how: Any = None, limit: int | None = None, progress: Any = False) -> Any:
-        return self._settled(dry_run, step="gc", how=how, limit=limit)
+    def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
+        return self._settled(dry_run, step="gc", mode=mode, limit=limit)
 
     def consolidate(
         self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
