@@ -142,9 +142,7 @@ class MissedRecallReport(ShownAsTable):
 
     @property
     def table(self) -> ResultTable:
-        title = (
-            f"missed recalls: {self.affected} of {pluralize(self.recalls, 'recorded recall')} missed a hidden memory"
-        )
+        title = f"{self.affected} of {pluralize(self.recalls, 'recorded recall')} missed a hidden memory"
         rows = [(each.times, each.memory, each.text) for each in self.missed_memories]
         return ResultTable(title, ("times", "id", "memory"), rows, [self.suggestion])
 
