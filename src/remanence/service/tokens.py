@@ -65,7 +65,7 @@ class AccessToken:
         """Whether it is bound to this space, or to one above it.
 
         >>> from remanence.schema import EPOCH
-        >>> token = Token("t", "bob", ("default/users/bob",), "read", EPOCH)
+        >>> token = AccessToken("t", "bob", ("default/users/bob",), "read", EPOCH)
         >>> token.opens("default/users/bob/work"), token.opens("default/users/bobby"), token.opens("default")
         (True, False, False)
         """
