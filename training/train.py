@@ -517,7 +517,7 @@ def main() -> None:
         model = student.model
         state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
         torch.save({"shape": getattr(model, "shape", {}), "state": state}, out / f"{name}.pt")
-        if name == "large":
+        if name == "large" and not (out / "teacher.pt").exists():
             write_told(model, data, out / f"told_{name}.npz")
         print(f"{name}:", flush=True)
         measure(model, data)

@@ -159,18 +159,25 @@ def _pairs_of_life(life: dict[str, Any]) -> Iterator[dict[str, Any]]:
     the message, two messages. A form that leaves open which of several facts is meant is left out."""
     for place, later in enumerate(life["told"]):
         message = {"t": later["said"], "s": "user", "p": f"assistant: {later['asked']}" if "asked" in later else ""}
+        new_facts = [_as_fact(fact) for fact in later["facts"]]
         for earlier in life["told"][:place]:
             done = {each.get("fact", 0): each["how"] for each in later.get("on", ()) if each["id"] == earlier["id"]}
-            for number, fact in enumerate(earlier["facts"]):
+            for number, fact in enumerate(map(_as_fact, earlier["facts"])):
                 relation = done.get(number, "none")
                 yield {"earlier": {"t": fact}, "later": message, "relation": relation}
-                if relation == "none" or len(later["facts"]) == 1:
-                    for new in later["facts"]:
+                if relation == "none" or len(new_facts) == 1:
+                    for new in new_facts:
                         yield {"earlier": {"t": fact}, "later": {"t": new}, "relation": relation}
             if len(earlier["facts"]) == 1 or not done:
                 before = f"assistant: {earlier['asked']}" if "asked" in earlier else ""
                 said = {"t": earlier["said"], "s": "user", "p": before}
                 yield {"earlier": said, "later": message, "relation": done.get(0, "none")}
+
+
+def _as_fact(fact: str) -> str:
+    """A fact in the form that `remember` gives it: "The user …" with a full stop."""
+    told = re.sub(r"\bUser\b", "the user", fact)
+    return f"{told[0].upper()}{told[1:]}" + ("" if told[-1] in ".!?" else ".")
 
 
 def shared_words(question: str, text: str) -> int:

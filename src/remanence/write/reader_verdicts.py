@@ -21,11 +21,9 @@ log = logging.getLogger(__name__)
 
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.5, 0.8
+MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.6, 0.7
 """The least probability that the new fact replaces or ends the older one: if its text names a change or they share a
 topic word, and otherwise."""
-MAX_EXTENDED = 0.3
-"""The highest probability that it only adds to the older one."""
 
 
 def read_verdicts(
@@ -37,8 +35,9 @@ def read_verdicts(
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    `source_turns` has the text of the turn that a fact was extracted from, by the id of the fact. Readers are trained
-    on turns.
+    An older fact is compared with the new fact and with the turn that the new one was extracted from (`source_turns`,
+    by the id of the fact); the mean of both probabilities decides. The turn of the older fact is not used: it may state
+    more than that fact.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
@@ -51,19 +50,17 @@ def read_verdicts(
     ]
     if not pairs:
         return []
-    fact_pairs = [(other.text, memory.text) for _, memory, other in pairs]
-    turn_pairs = [(_turn_text(other, source_turns), _turn_text(memory, source_turns)) for _, memory, other in pairs]
+    with_fact = [(other.text, memory.text) for _, memory, other in pairs]
+    with_turn = [(other.text, _turn_text(memory, source_turns)) for _, memory, other in pairs]
     try:
-        odds = reader.compare([*fact_pairs, *turn_pairs])
+        odds = [_replaced(each) for each in reader.compare([*with_fact, *with_turn])]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
     return [
-        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({_replaced(best):.2f})")
+        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({mean:.2f})")
         for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
-        if _replaced(best := max(one, two, key=_replaced))
-        >= (MIN_REPLACED if is_likely(memory, other) else MIN_REPLACED_UNLIKE)
-        and best.get("extends", 0.0) <= MAX_EXTENDED
+        if (mean := (one + two) / 2) >= (MIN_REPLACED if is_likely(memory, other) else MIN_REPLACED_UNLIKE)
     ]
 
 
