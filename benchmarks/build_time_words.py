@@ -11,7 +11,7 @@ from pathlib import Path
 from dateparser.data.languages_info import language_order
 from dateparser.languages.loader import default_loader
 
-from remanence.language.rules.lexicon import FIRST_NAMES, is_common_word
+from remanence.language.lexicon.word_lists import FIRST_NAMES, is_common_word
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.text import STOP_WORDS, split_words
 

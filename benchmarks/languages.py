@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import remanence
-from remanence.language.languages import language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.testing import HashingEmbedder
 
 CASES = Path(__file__).resolve().parent / "cases" / "languages.jsonl"

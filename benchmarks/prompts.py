@@ -23,7 +23,7 @@ import numpy as np
 
 import remanence
 from remanence.adapters import recall_for_prompt
-from remanence.language.message_need import need_of_memory
+from remanence.language.recall_need import need_of_memory
 from remanence.write.message_analysis import analyze_for_recall
 
 CASES = Path(__file__).resolve().parent / "cases"

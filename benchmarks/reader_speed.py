@@ -16,7 +16,7 @@ import numpy as np
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage
 from remanence.ports import Reader
-from remanence.read.reading import READ_HITS, affordable
+from remanence.read.rerank import READ_HITS, affordable
 from unseen import read_worlds
 
 STOCK = "ms-marco-MiniLM-L-12-v2"

@@ -22,7 +22,7 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder

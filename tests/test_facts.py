@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.language.rules.fact_attributes import TAG_PATTERNS
-from remanence.language.rules.predicate_rules import claim_key, claim_value
+from remanence.language.claim_extraction.predicate_rules import claim_key, claim_value
+from remanence.language.lexicon.topic_tags import TAG_PATTERNS
 from remanence.models.extractors import SELF, RuleExtractor
 from remanence.schema import Fact, Memory, Triple, Utterance, Window
 

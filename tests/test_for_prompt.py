@@ -9,8 +9,8 @@ import pytest
 import remanence
 from remanence import InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
-from remanence.language.message_need import need_of_memory
-from remanence.language.rules.sentences import has_statement
+from remanence.language.fact_extraction.sentences import has_statement
+from remanence.language.recall_need import need_of_memory
 from remanence.models.readers import READER_VARIABLE
 
 FACT = "I'm allergic to peanuts."

@@ -19,11 +19,11 @@ import remanence
 from examples import examples
 from remanence import RemanenceError
 from remanence.admin.jsonlines import JsonLinesWriter
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.framing import is_frame, plain_line, strip_frames
 from remanence.language.front_matter import strip_links
 from remanence.language.hidden_characters import escape_terminal
 from remanence.language.passages import split_passages
-from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.temporal import find_stated_times, find_times, parse_moment, parse_window
 from remanence.language.text import normalize_name, normalize_text, question_share, split_sentences, tokens
 from remanence.models.prompts import json_lines

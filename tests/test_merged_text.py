@@ -11,7 +11,7 @@ import pytest
 import remanence
 from model_replies import UNUSABLE_REPLIES
 from remanence.api.upkeep_facet import Upkeep
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.models import prompts
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder

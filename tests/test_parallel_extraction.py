@@ -10,7 +10,7 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Space
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.testing import FakeClock
 from remanence.write import parallel_extraction
 from remanence.write.parallel_extraction import ExtractionInput, ParallelExtractor

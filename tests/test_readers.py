@@ -15,7 +15,7 @@ import remanence
 from remanence.cli import main
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage, excerpt
-from remanence.read.reading import READ_HITS, READ_WORDS
+from remanence.read.rerank import READ_HITS, READ_WORDS
 from remanence.testing import FakeClock, ReaderContract
 from remanence.testing.fakes import HashingEmbedder
 

@@ -28,7 +28,7 @@ from examples import examples
 from live_server import served
 from remanence import InvalidInput, Space
 from remanence.cli import main
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
 from remanence.service.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder

@@ -18,7 +18,7 @@ import remanence
 from examples import examples
 from remanence.errors import InvalidInput
 from remanence.language.temporal import TimePhrase, find_stated_times, find_times, parse_moment, parse_window
-from remanence.language.temporal.dateparser_times import _codes, _find, _language
+from remanence.language.temporal.time_translation import _codes, _find, _language
 from remanence.schema import UTC, Window
 from remanence.testing import FakeClock, HashingEmbedder
 

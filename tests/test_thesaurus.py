@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from remanence.language.lexicon.thesaurus import THESAURUS_FILE, related_words
 from remanence.language.text import TOKENIZER_VERSION, tokens
-from remanence.language.thesaurus import THESAURUS_FILE, related_words
 from remanence.models.embedders.static import StaticEmbedder
 
 BUILD_SCRIPT = Path(__file__).parents[1] / "benchmarks" / "build_thesaurus.py"

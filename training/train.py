@@ -489,8 +489,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "stage",
-        help="teacher, large, small:3, small:4, small:6, several as large+small:6; rank:NAME, told:NAME",
+        "stage", help="teacher, large, small:3, small:4, small:6, several as large+small:6; rank:NAME, told:NAME"
     )
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=7)

@@ -16,8 +16,8 @@ from remanence.core.index import Index
 from remanence.core.index_file import index_path
 from remanence.graph.known_entities import KnownEntities
 from remanence.ports import Ledger
-from remanence.read.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
-from remanence.read.supersession import current_mask, replacement_row
+from remanence.read.show.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
+from remanence.read.supersession import replacement_row, unsuperseded_mask
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
 from remanence.schema.display import data_frame, html_table
 from remanence.signals.stores import folder_name
@@ -272,7 +272,7 @@ class Overview:
         statuses = np.where(visible, np.where(expired, _EXPIRED, _CURRENT), np.where(archived, _ARCHIVED, _FORGOTTEN))
         statuses[catalog.erased_mask(rows)] = _ERASED
         active = np.flatnonzero(statuses == _CURRENT)
-        statuses[active[~current_mask(self._index, rows[active], snapshot)]] = _SUPERSEDED
+        statuses[active[~unsuperseded_mask(self._index, rows[active], snapshot)]] = _SUPERSEDED
         return statuses
 
     def _details(self, rows: NDArray[np.int64]) -> tuple[MemoryDetails, ...]:

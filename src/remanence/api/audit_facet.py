@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from remanence.api.facet import Facet, retry_if_erased
+from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
 from remanence.core.inputs import Moment
+from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
 from remanence.graph.diff import Diff, DiffReader, exposures

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
-from functools import partial, wraps
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from remanence.admin.overview import MemorySequence, Overview
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.core.projection import RowErased
+from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
@@ -22,27 +22,9 @@ from remanence.upkeep.settings import UpkeepSettings
 
 log = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 T = TypeVar("T")
 AnyFacet = TypeVar("AnyFacet", bound="Facet")
 AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
-
-
-def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
-    """Run a read again if another process erased a memory between finding it and reading it."""
-
-    @wraps(read)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return read(*args, **kwargs)
-        except RowErased:
-            return read(*args, **kwargs)  # the index has caught up with the ledger by now
-
-    return run
-
-
-def _at_position(request: RecallRequest, position: Callable[[Index], int], index: Index) -> RecallRequest:
-    return replace(request, position=position(index))
 
 
 class Facet:
@@ -75,22 +57,18 @@ class Facet:
         """A recall of this space; `include` may name "archive" and "vault"."""
         from remanence.upkeep import listing, runs, vault_import
 
-        answer = None
-        if not request.text.strip() and request.has_filter:
-            answer = partial(listing.list_by_recency, settings=UpkeepSettings.from_env())
-
-        def in_space(space: str, *, archive: bool = False) -> Recall:
-            asked = partial(_at_position, request, partial(position, space))
-            return recall(self._engine, space, asked, archive=archive, answer=answer)
-
-        found = in_space(self._space, archive="archive" in include)
-        if "vault" not in include or not runs.has_vault_notes(self._engine, self._space):
-            return found
-        notes = in_space(runs.vault_space(self._space))
-        merged = vault_import.merge_recalls(found, notes, request.limit, UpkeepSettings.from_env().vault_weight)
+        is_listing = not request.text.strip() and request.has_filter
+        answer = listing.list_by_recency if is_listing else recall
+        space = self._space
+        result = answer(self._engine, space, request, partial(position, space), archive="archive" in include)
+        if "vault" not in include or not runs.has_vault_notes(self._engine, space):
+            return result
+        vault = runs.vault_space(space)
+        notes = answer(self._engine, vault, request, partial(position, vault))
+        merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
         # Positions count the entries of all spaces, so the later one fits both.
-        last = max(found.position, notes.position)
-        receipt = None if found.receipt is None else replace(found.receipt, position=last, vault=True)
+        last = max(result.position, notes.position)
+        receipt = None if result.receipt is None else replace(result.receipt, position=last, vault=True)
         return replace(merged, position=last, receipt=receipt)
 
     def _with_usage(self, found: AnyMemories) -> AnyMemories:

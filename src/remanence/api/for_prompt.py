@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.framing import TokenCounter, frame, hit_as_json_line
-from remanence.language.message_need import need_of_memory
+from remanence.language.recall_need import need_of_memory
 from remanence.language.text import normalize_text, tokens
 from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text
 from remanence.schema import ASSISTANT, SELF, Hit, Memory

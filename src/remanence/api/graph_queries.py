@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from remanence.admin.overview import LISTED, MAX_PAGE_SIZE, GraphPage, Listed
-from remanence.api.facet import Facet, retry_if_erased
+from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
+from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, build_entity_map
@@ -20,7 +21,7 @@ from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, Nod
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
-from remanence.read.recall_tables import Relations
+from remanence.read.show.recall_tables import RelationList
 from remanence.read.supersession import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory, Snapshot
 from remanence.state.predicates import parse_predicate
@@ -117,7 +118,7 @@ class GraphQueries(Facet):
 
     apath = in_thread(path)
 
-    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> Relations:
+    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> RelationList:
         """When a relation held, in the order of time, each with its evidence.
 
         Args:
@@ -145,10 +146,10 @@ class GraphQueries(Facet):
             node = _entity_node(graph, subject, "subject")
             found = graph.index.relations.timeline(node.number, name, graph.snapshot)
             if object is None:
-                return Relations(found)
+                return RelationList(found)
             other = set(graph.name_numbers(_entity_node(graph, object, "object")))
             number = graph.index.names.number
-            return Relations(r for r in found if number(r.object) in other or number(r.subject) in other)
+            return RelationList(r for r in found if number(r.object) in other or number(r.subject) in other)
 
     awhen = in_thread(when)
 

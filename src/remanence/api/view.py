@@ -24,11 +24,11 @@ from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
-from remanence.read.evaluation import Evaluation
+from remanence.read.evaluate.evaluation import Evaluation
 from remanence.read.follow_up import CONTEXT_TURNS
 from remanence.read.profile import Profile, profile
-from remanence.read.recall_tables import Memories
 from remanence.read.receipts import RecallRequest
+from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window
 from remanence.upkeep.decay import with_usage
 from remanence.upkeep.listing import with_reviews

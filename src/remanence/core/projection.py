@@ -10,10 +10,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
+from functools import wraps
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
@@ -69,6 +73,19 @@ _BUILT = (
 
 class RowErased(LookupError):
     """The text of a row was erased between ranking it and reading it."""
+
+
+def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
+    """Run a read again if another process erased a memory between finding it and reading it."""
+
+    @wraps(read)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(*args, **kwargs)
+        except RowErased:
+            return read(*args, **kwargs)  # opening the index applies the erasure
+
+    return run
 
 
 class Projection:

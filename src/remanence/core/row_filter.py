@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.core import inputs
 from remanence.core.inputs import Moment
-from remanence.language.rules.rule_extractor import speaker_name
+from remanence.language.fact_extraction.rule_extractor import speaker_name
 from remanence.language.temporal import parse_moment
 from remanence.state.metadata_filter import check_filter
 

@@ -19,8 +19,8 @@ from remanence.events import Extracted, Invalidated, Linked, Merged, Registered,
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
-from remanence.read.recall_tables import TIMES
 from remanence.read.receipts import Receipt
+from remanence.read.show.recall_tables import TIMES
 from remanence.read.supersession import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table

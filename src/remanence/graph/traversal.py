@@ -16,7 +16,7 @@ from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
 from remanence.graph.moment_graph import MomentGraph
 from remanence.language.text import truncate
-from remanence.read.recall_tables import TIMES
+from remanence.read.show.recall_tables import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.schema.display import data_frame
 from remanence.state.relations import Direction

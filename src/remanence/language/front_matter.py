@@ -1,7 +1,7 @@
 """Front matter and links of Markdown notes, as Obsidian and other editors write them.
 
 Front matter is a block of fields between two lines of `---` at the start of a note. Its values are JSON, which is valid
-YAML, or what an editor makes of it: unquoted texts and lists of them. Nested values are left out.
+YAML, or the looser form of editors: unquoted texts and lists of them. Nested values are ignored.
 """
 
 from __future__ import annotations

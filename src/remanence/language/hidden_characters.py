@@ -1,10 +1,10 @@
-"""Characters that a reader does not see: invisible ones, those that change the direction of text, and controls.
+"""Characters that a reader does not see: invisible characters, changes of text direction, and controls.
 
 They can carry orders past a person into a prompt, and commands into a terminal. A few of them are part of how words
 and emoji are written, and stay there:
 
 - a zero-width non-joiner between two Arabic letters (Persian), or after a virama (Indic scripts)
-- a zero-width joiner beside a virama, or between two emoji
+- a zero-width joiner next to a virama, or between two emoji
 - one variation selector 15 or 16 after a symbol or in a keycap
 """
 
@@ -22,14 +22,15 @@ INVISIBLE = (
 _HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f{INVISIBLE}]")
 # What a terminal may obey, or what reorders a line on the screen.
 _TERMINAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_NON_JOINER, _JOINER = "\u200c", "\u200d"
+_NON_JOINER = "\u200c"
+_JOINER = "\u200d"
 _EMOJI_SELECTORS = "\ufe0e\ufe0f"
 _KEYCAP = "\u20e3"
 _VIRAMA_CLASS = 9
 
 
 def strip_hidden(text: str) -> str:
-    """A text without characters that nobody sees, except where they belong to a word or an emoji.
+    """A text without invisible characters, except where they belong to a word or an emoji.
 
     >>> strip_hidden("ig\\u00adnore\\u202e"), strip_hidden("می\\u200cخواهم") == "می\\u200cخواهم"
     ('ignore', True)
@@ -46,31 +47,31 @@ def escape_terminal(text: str) -> str:
     >>> print(escape_terminal("\\x1b[2J done"))
     \\u001b[2J done
     """
-    return text if text.isprintable() else _TERMINAL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isprintable() else _TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def unless_written(replace: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
     """A replacement for `re.sub` that leaves a hidden character where it is part of a word or an emoji."""
-    return lambda found: found[0] if _is_written(found[0], found.string, found.start()) else replace(found)
+    return lambda match: match[0] if _is_written(match[0], match.string, match.start()) else replace(match)
 
 
-def _is_written(char: str, text: str, place: int) -> bool:
+def _is_written(char: str, text: str, offset: int) -> bool:
     if char not in _EMOJI_SELECTORS and char not in (_NON_JOINER, _JOINER):
         return False
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    before, after = text[offset - 1 : offset], text[offset + 1 : offset + 2]
     if char in _EMOJI_SELECTORS:
         return _is_symbol(before) or (before in "0123456789#*" and after == _KEYCAP)
     if before and unicodedata.combining(before) == _VIRAMA_CLASS:
         return True
     if char == _NON_JOINER:
         while before and unicodedata.category(before) == "Mn":  # vowel marks
-            place -= 1
-            before = text[place - 1 : place]
+            offset -= 1
+            before = text[offset - 1 : offset]
         return _is_arabic(before) and _is_arabic(after)
     if after and unicodedata.combining(after) == _VIRAMA_CLASS:
         return before.isalpha()
     if before in _EMOJI_SELECTORS:
-        before = text[place - 2 : place - 1]
+        before = text[offset - 2 : offset - 1]
     return _is_symbol(before) and _is_symbol(after)
 
 

@@ -53,10 +53,10 @@ def split_ranges(text: str, ranges: Iterable[tuple[int, int]]) -> tuple[tuple[in
     >>> split_ranges("Nobody finds this.", []) == NO_PASSAGE
     True
     """
-    given = tuple(ranges)
-    parts = [(start, split_passages(text[start:end]) or [(0, end - start)]) for start, end in given]
+    all_ranges = tuple(ranges)
+    parts = [(start, split_passages(text[start:end]) or [(0, end - start)]) for start, end in all_ranges]
     split = tuple((offset + start, offset + end) for offset, part in parts for start, end in part)
-    return (split if len(split) <= MAX_PASSAGES else given) or NO_PASSAGE
+    return (split if len(split) <= MAX_PASSAGES else all_ranges) or NO_PASSAGE
 
 
 def _passage_end(text: str, start: int, target: int, maximum: int) -> int:

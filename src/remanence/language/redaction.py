@@ -13,7 +13,9 @@ from typing import NamedTuple
 Redactor = Callable[[str], "Redaction"]
 """Returns a text without its secrets."""
 
-KEY, PASSWORD, CARD = "key", "password", "card number"
+KEY = "key"
+PASSWORD = "password"
+CARD = "card number"
 
 
 class Redaction(NamedTuple):
@@ -68,19 +70,19 @@ def redact(text: str) -> Redaction:
         counts[kind] += 1
         return f"[redacted {kind}]"
 
-    def secret(kind: str, found: re.Match[str]) -> str:
-        start, end = found.span("secret")
-        value = found["secret"].rstrip(".!?)")
-        return found.string[found.start() : start] + mark(kind) + found.string[start + len(value) : end]
+    def secret(kind: str, match: re.Match[str]) -> str:
+        start, end = match.span("secret")
+        value = match["secret"].rstrip(".!?)")
+        return match.string[match.start() : start] + mark(kind) + match.string[start + len(value) : end]
 
-    def password(found: re.Match[str]) -> str:
+    def password(match: re.Match[str]) -> str:
         # "The password is secret" and "the pin is broken" name none.
-        value = found["secret"].rstrip(".!?)")
-        plain = found["assigned"] is None and found["quote"] is None and not _SECRET_LIKE.search(value)
-        return found[0] if plain or value.startswith("[redacted") else secret(PASSWORD, found)
+        value = match["secret"].rstrip(".!?)")
+        plain = match["assigned"] is None and match["quote"] is None and not _SECRET_LIKE.search(value)
+        return match[0] if plain or value.startswith("[redacted") else secret(PASSWORD, match)
 
-    def named_key(found: re.Match[str]) -> str:
-        return secret(KEY, found) if _SECRET_LIKE.search(found["secret"].rstrip(".")) else found[0]
+    def named_key(match: re.Match[str]) -> str:
+        return secret(KEY, match) if _SECRET_LIKE.search(match["secret"].rstrip(".")) else match[0]
 
     if "PRIVATE KEY" in text:
         text = _PRIVATE_KEY.sub(lambda _: mark(KEY), text)
@@ -94,17 +96,17 @@ def redact(text: str) -> Redaction:
 
 def _without_card(digits: str, mark: Callable[[str], str]) -> str:
     """A run of digits in which a card number, at its start or after a separator, is replaced."""
-    places = [place for place, char in enumerate(digits) if char.isdigit()]
-    number = "".join(digits[place] for place in places)
+    digit_offsets = [offset for offset, char in enumerate(digits) if char.isdigit()]
+    number = "".join(digits[offset] for offset in digit_offsets)
     for begin in range(len(number) - min(_CARD_LENGTHS) + 1):
-        if begin and digits[places[begin] - 1].isdigit():
+        if begin and digits[digit_offsets[begin] - 1].isdigit():
             continue
         for length in _CARD_LENGTHS:
             end = begin + length
-            if end > len(number) or (end < len(number) and digits[places[end] - 1].isdigit()):
+            if end > len(number) or (end < len(number) and digits[digit_offsets[end] - 1].isdigit()):
                 continue
             if _CARD.fullmatch(number, begin, end) and _passes_luhn(number[begin:end]):
-                return digits[: places[begin]] + mark(CARD) + digits[places[end - 1] + 1 :]
+                return digits[: digit_offsets[begin]] + mark(CARD) + digits[digit_offsets[end - 1] + 1 :]
     return digits
 
 

@@ -6,13 +6,11 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from string import ascii_lowercase, digits
-
-from remanence.language.function_words import function_words, function_words_of_other_scripts
 
 TOKENIZER_VERSION = "words-2"
 """Changes whenever `stems` would return something else, so that an old word index is rebuilt."""
@@ -52,7 +50,7 @@ _STEMMERS = dict(
     fr=french it=italian ro=romanian fi=finnish et=estonian hu=hungarian tr=turkish pl=polish cs=czech lt=lithuanian
     id=indonesian""".split()
 )
-"""The Snowball stemmers by the code of the language; those of other scripts apply by script."""
+"""The Snowball stemmers by the code of the language; stemmers of other scripts apply by script."""
 _ELIDING = frozenset(("fr", "it", "ca"))
 _SPACES = re.compile(r"\s+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -61,6 +59,8 @@ POSSESSIVE = re.compile(r"['’]s?$")
 
 _STOP_WORD_FILE = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
 STOP_WORDS = frozenset(_STOP_WORD_FILE.partition("\n")[2].split())
+_FUNCTION_WORD_FILE = Path(__file__).with_name("function_words.txt")
+_OTHER_SCRIPTS = ("ru", "uk", "el", "ar", "fa", "he", "hi")
 
 
 def replace_unstorable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
@@ -83,20 +83,20 @@ def tokens(text: str, language: str = "en") -> list[str]:
 
 def stems(words: Iterable[str], language: str = "en") -> list[str]:
     """These words, stemmed as in a language, without its stop words."""
-    known = _STEMS.setdefault(language, {})
-    found: list[str] = []
+    cached = _STEMS.setdefault(language, {})
+    result: list[str] = []
     for word in words:
-        stem = known.get(word)
+        stem = cached.get(word)
         if stem is None:
             if not word.isascii() and _IS_UNSPACED.match(word):
-                found.extend(_grams(word))
+                result.extend(_grams(word))
                 continue
             stem = _stem(word, language)
-            if len(known) < _MAX_STEMS:
-                known[word] = stem
+            if len(cached) < _MAX_STEMS:
+                cached[word] = stem
         if stem:
-            found.append(stem)
-    return found if language == "en" else " ".join(found).split()
+            result.append(stem)
+    return result if language == "en" else " ".join(result).split()
 
 
 _STEMS: dict[str, dict[str, str]] = {}
@@ -106,7 +106,7 @@ _MAX_STEMS = 400_000
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, case-folded; those of a script without spaces as they stand together."""
+    """The words of a text, case-folded; words of a script without spaces stay together."""
     if not text.isascii():
         return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     # The same as `_WORD` finds, several times faster.
@@ -154,6 +154,23 @@ def _stem_by_script(word: str, language: str) -> str:
     return strip_accents(word)
 
 
+@lru_cache(1)
+def function_words() -> Mapping[str, frozenset[str]]:
+    """The function words of each language by its two-letter code; under "cjk" characters and pairs of characters.
+
+    >>> "und" in function_words()["de"], "dog" in function_words()["da"]
+    (True, False)
+    """
+    lines = [line for line in _FUNCTION_WORD_FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
+    return {name.strip("[]"): frozenset(words.split()) for name, words in zip(lines[::2], lines[1::2], strict=True)}
+
+
+@lru_cache(1)
+def function_words_of_other_scripts() -> frozenset[str]:
+    """The function words of the languages that are not written in Latin letters."""
+    return frozenset[str]().union(*(function_words()[language] for language in _OTHER_SCRIPTS))
+
+
 _LATIN_END = "\u0250"
 _LOCAL = threading.local()
 
@@ -171,7 +188,7 @@ def _stemmed(word: str, algorithm: str) -> str:
 
 
 def _grams(run: str) -> list[str]:
-    """The Chinese characters and the pairs of characters of a run, in order, without those that are function words. In
+    """The Chinese characters and the pairs of characters of a run, in order, without function words. In
     the scripts of South East Asia, where a character is less than a syllable, the pairs of syllables."""
     if _IS_SOUTH_EAST_ASIAN.match(run):
         pieces = _SYLLABLE.findall(run)
@@ -197,7 +214,7 @@ _BREAK = re.compile(
     r"(?<![.!?…])([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|(?<!\s)\s*\n\s*"
 )
 _BREAK_MARK = re.compile(r"[.!?…。！？\n]")
-"""What every break has. Searching for it alone is many times as fast."""
+"""A character that every break has. Searching for it alone is many times as fast."""
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
@@ -213,13 +230,13 @@ def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterat
     if mark is None:
         return
     begin += len(text[begin : mark.start()].rstrip())  # spaces before the end of a line are part of the break
-    for found in _BREAK.finditer(text, begin, end):
-        stop = found.end(found.lastindex) if found.lastindex else found.start()
-        if found[1] == "." and "\n" not in found.group():
+    for match in _BREAK.finditer(text, begin, end):
+        stop = match.end(match.lastindex) if match.lastindex else match.start()
+        if match[1] == "." and "\n" not in match.group():
             word = _LAST_WORD.search(text, max(0, stop - 12), stop)
             if word and (word[1].lower() in ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper())):
                 continue
-        yield stop, found.end()
+        yield stop, match.end()
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -266,7 +283,7 @@ def normalize_name(name: str) -> str:
 
 
 def truncate(text: str, limit: int) -> str:
-    """The start of a text, at most `limit` characters; an ellipsis marks what is left out."""
+    """The start of a text, at most `limit` characters; an ellipsis marks the omitted rest."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 

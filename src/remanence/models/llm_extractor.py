@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from remanence.errors import InvalidInput
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text, pluralize, tokens
 from remanence.models import llm_replies, prompts
 from remanence.models.grounding import match_spelling, resulting_states, verified_fact

@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
-from remanence.language.rules.name_rules import find_names
-from remanence.language.rules.rule_extractor import RuleExtractor, speaker_name
-from remanence.language.rules.sentences import is_question
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor, speaker_name
+from remanence.language.fact_extraction.sentences import is_question
+from remanence.language.named_entities.name_rules import find_names
 from remanence.language.temporal import find_times
 from remanence.language.text import normalize_name, split_sentences, tokens
 from remanence.models.llm_source import USER_LABEL, Chunk, Piece

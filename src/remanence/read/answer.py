@@ -12,8 +12,8 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import truncate
-from remanence.read.recall_tables import hits_to_df
 from remanence.read.receipts import Receipt
+from remanence.read.show.recall_tables import hits_to_df
 from remanence.schema import UTC, Evidence, Hit, HitUsage, Memory, Window, format_moment
 from remanence.schema.display import html_table
 
@@ -24,20 +24,21 @@ if TYPE_CHECKING:
     from remanence.schema.notebook_pictures import NotebookPicture
 
 _ARCHIVE = "archive"
-_CONFIDENT, _RELEVANT = 0.3, 0.05
-"""Probabilities by the reader: from which on a recall is confident, and from which on a hit is relevant. In generated
-worlds, 95% of the questions with an answer and 25% of those without one reach the first; in chats, 90% of those with an
-answer (development halves)."""
+_MIN_CONFIDENCE = 0.3
+"""The least probability by the reader for a confident recall. In generated worlds, 95% of the questions with an answer
+and 25% of the questions without one reach it; in chats, 90% of the questions with an answer (development halves)."""
+_MIN_RELEVANCE = 0.05
+"""The least probability by the reader for a relevant hit."""
 
 
 @dataclass(frozen=True)
 class Recall(Sequence[Hit]):
     """The hits of one recall, best first. `str()` gives lines for a prompt; `explain()` gives the reasons.
 
-    `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be used. `times`
-    are the times that the question names. `history` is whether past versions are included. `position` is the last
-    ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the probability
-    that a hit answers the question, by the reader; None without one.
+    `abstained` has the signals that found nothing to rank, each with the reason; `missing` has the signals that could
+    not be used. `times` are the times that the question names. `history` is whether past versions are included.
+    `position` is the last ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the
+    probability that a hit answers the question, by the reader; None without a reader.
     """
 
     question: str
@@ -54,12 +55,12 @@ class Recall(Sequence[Hit]):
 
     @property
     def confident(self) -> bool:
-        """Whether something here probably answers the question. Without a reader: whether there is any hit."""
-        return bool(self.hits) if self.confidence is None else self.confidence >= _CONFIDENT
+        """Whether a hit probably answers the question. Without a reader: whether there is any hit."""
+        return bool(self.hits) if self.confidence is None else self.confidence >= _MIN_CONFIDENCE
 
     @property
     def relevant(self) -> Recall:
-        """Only the hits that may answer the question; none if nothing does.
+        """Only the hits that may answer the question; none if the recall is not confident.
 
         Example:
             >>> import remanence
@@ -73,7 +74,7 @@ class Recall(Sequence[Hit]):
         """
         if self.confidence is None:
             return self
-        answering = (hit for hit in self.hits if (hit.answers or 0.0) >= _RELEVANT)
+        answering = (hit for hit in self.hits if (hit.answers or 0.0) >= _MIN_RELEVANCE)
         return replace(self, hits=tuple(answering) if self.confident else ())
 
     def __len__(self) -> int:
@@ -101,7 +102,7 @@ class Recall(Sequence[Hit]):
 
         Args:
             max_tokens: The budget.
-            count_tokens: Counts the tokens of a text; left out, four characters count as one token.
+            count_tokens: Counts the tokens of a text. Default: four characters count as one token.
 
         Raises:
             InvalidInput: `max_tokens` is not a whole number from 0 on.
@@ -118,14 +119,14 @@ class Recall(Sequence[Hit]):
         return replace(self, hits=tuple(fitting))
 
     def explain(self) -> str:
-        """A text with every hit and its reasons, and why signals abstained or are missing."""
-        out = [f"{self.question!r}{self._setting()}"]
+        """The hits with their reasons, and the signals that abstained or are missing, as text."""
+        lines = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
-            out.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
-            out += [f"      {reason}" for reason in _reasons(hit)]
+            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
+            lines += [f"      {reason}" for reason in _reasons(hit)]
         if not self.hits:
-            out.append("    nothing found")
-        return "\n".join([*out, *(f"    {note}" for note in self._notes("MISSING"))])
+            lines.append("    nothing found")
+        return "\n".join([*lines, *(f"    {note}" for note in self._notes("MISSING"))])
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The hits as dicts of JSON types."""
@@ -154,7 +155,7 @@ class Recall(Sequence[Hit]):
 
     def show(self) -> NotebookPicture:
         """A picture for a notebook: a bar for each hit, in parts that show what each signal adds to its score."""
-        from remanence.read.bar_pictures import recall_picture
+        from remanence.read.show.bar_pictures import recall_picture
 
         return recall_picture(self)
 
@@ -246,7 +247,7 @@ def iso(moment: datetime | None) -> str | None:
 
 @lru_cache(maxsize=4_096)
 def _utc_iso(moment: datetime) -> str:
-    # Most moments of an answer are the same few, and writing them takes a third of the time of writing the answer.
+    # An answer has few different moments, and formatting them takes a third of the time of writing the answer.
     return moment.isoformat()
 
 
@@ -260,7 +261,7 @@ def _label(hit: Hit) -> str:
 
 
 def usage_dict(usage: HitUsage) -> dict[str, Any]:
-    """How a memory was used, as a dict of JSON types."""
+    """The usage of a memory as a dict of JSON types."""
     return {
         "decay": round(usage.decay, 3),
         "uses": usage.uses,

@@ -10,8 +10,8 @@ from remanence.language.text import tokens
 CONTEXT_TURNS = 4
 """How many turns before a question are used."""
 _MAX_TURN_WORDS = 24
-_LEAST_WORDS = 3
-"""A question with fewer content words does not say what it is about."""
+_MIN_WORDS = 3
+"""A question with fewer content words does not name its topic."""
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
     r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|"
@@ -24,12 +24,13 @@ _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
 def is_follow_up(question: str, names: Sequence[str]) -> bool:
-    """Whether a question refers to the turns before it. `names` are those in it: a pronoun may refer to one.
+    """Whether a question refers to the turns before it. `names` are the names in it: a pronoun may refer to
+    one of them.
 
     >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
     (True, False)
     """
-    if len(tokens(question)) < _LEAST_WORDS:
+    if len(tokens(question)) < _MIN_WORDS:
         return True
     return not names and _REFERS_BACK.search(question) is not None
 
@@ -41,8 +42,7 @@ def search_text(question: str, turns: Sequence[str]) -> str:
 
 
 def reading_text(question: str, turns: Sequence[str]) -> str:
-    """The text that a reader is given: the last turns, each shortened, and the question. Readers are trained on this
-    form.
+    """The text for the reader: the last turns, each shortened, and the question. Readers are trained on this form.
 
     >>> reading_text("What should she avoid?", ["user: Ana comes to dinner.", "assistant: How nice!"])
     'user: Ana comes to dinner. assistant: How nice! user: What should she avoid?'

@@ -1,8 +1,9 @@
 """Fusion step of the read path: one ranking per signal in, one ranking out.
 
 Each signal's raw scores are scaled to 0..1, raised to its exponent, weighted and summed over the union of the rows. A
-signal that abstained takes no part, and neither does its weight. One that searched and found nothing keeps its weight,
-so a match of half the signals scores lower. (Scaled scores beat reciprocal ranks, see benchmarks/README.md.)
+signal that abstained takes no part, and neither does its weight. A signal that searched and found nothing keeps its
+weight, so a row that only half of the signals match scores lower. (Scaled scores beat reciprocal ranks, see
+benchmarks/README.md.)
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from remanence.state.columns import unique_inverse
 
 _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
-_RECENCY, _IMPORTANCE = 0.04, 0.06
+_RECENCY = 0.04
+"""How much a new memory gains, relative to a very old one."""
+_IMPORTANCE = 0.06
+"""How much a memory of importance 1 gains, relative to one of importance 0."""
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for chat turns dated more than a day after the question. It is not zero, so that a turn with a wrong date
 is still found."""
-_LEAST_TRUSTED = 0.7
+_MIN_TRUST_FACTOR = 0.7
 """The factor for a memory with trust 0."""
 
 
@@ -36,8 +40,8 @@ class FusedRanking:
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
     rankings: Sequence[Ranking] = ()
-    gains: Sequence[NDArray[np.float64]] = ()
-    """For each ranking, what it added to the score of each of its rows."""
+    contributions: Sequence[NDArray[np.float64]] = ()
+    """For each ranking, its share in the score of each of its rows."""
     notes: Mapping[int, Evidence] = field(default_factory=dict)
     """Evidence for rows that were moved because of time."""
     pinned_rows: frozenset[int] = frozenset()
@@ -59,19 +63,20 @@ class FusedRanking:
         return self._with_rows(self.rows[order], scores[order])
 
     def _with_rows(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> FusedRanking:
-        return FusedRanking(rows, scores, self.rankings, self.gains, self.notes, self.pinned_rows)
+        return FusedRanking(rows, scores, self.rankings, self.contributions, self.notes, self.pinned_rows)
 
     def evidence(self) -> list[list[Evidence]]:
-        out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
-        for ranking, gains in zip(self.rankings, self.gains, strict=True):
-            place_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
-            rows = [row for row in out if row in place_of]
+        """For each row, the evidence of the signals that ranked it."""
+        evidence_of: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
+        for ranking, contributions in zip(self.rankings, self.contributions, strict=True):
+            index_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
+            rows = [row for row in evidence_of if row in index_of]
             notes = [""] * len(rows) if ranking.explain_rows is None else ranking.explain_rows(rows)
             for row, note in zip(rows, notes, strict=True):
-                place = place_of[row]
-                share, raw = float(gains[place]), ranking.scores[place]
-                out[row].append(Evidence(ranking.signal, place + 1, share, raw, note))
-        return list(out.values())
+                index = index_of[row]
+                share, raw = float(contributions[index]), ranking.scores[index]
+                evidence_of[row].append(Evidence(ranking.signal, index + 1, share, raw, note))
+        return list(evidence_of.values())
 
 
 def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
@@ -89,11 +94,11 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
     counted = [ranking for ranking in searched if len(ranking.rows) and shares.get(ranking.signal)]
     if not counted:
         return FusedRanking(np.empty(0, np.int64), np.empty(0))
-    rows, places = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in counted]))
-    gains = [shares[r.signal] * normalize_scores(r) for r in counted]
-    scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(gains), minlength=len(rows))
+    rows, row_indexes = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in counted]))
+    contributions = [shares[r.signal] * normalize_scores(r) for r in counted]
+    scores: NDArray[Any] = np.bincount(row_indexes, weights=np.concatenate(contributions), minlength=len(rows))
     order = np.argsort(-scores, kind="stable")  # the rows are sorted
-    return FusedRanking(rows[order], scores[order], counted, gains)
+    return FusedRanking(rows[order], scores[order], counted, contributions)
 
 
 def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
@@ -117,7 +122,7 @@ def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray
     age = np.abs(micros(now) - index.catalog.event_times(rows)) / _YEAR
     boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(rows)
     boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
-    boost *= _LEAST_TRUSTED + (1 - _LEAST_TRUSTED) * index.catalog.trust(rows)
+    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.trust(rows)
     return boost / (1 + _RECENCY + _IMPORTANCE)
 
 

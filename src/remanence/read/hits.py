@@ -1,7 +1,7 @@
-"""From ranked rows to hits: the memory, its evidence, and what superseded or contradicts it.
+"""Step of the read path: from ranked rows to hits, with evidence, successors and contradicting memories.
 
-The shares of the evidence add up to the score. The shares of the signals are adjusted by age and importance, as the
-score is; the difference that time made to a score is the share of that reason.
+The shares of the evidence add up to the score. The shares of the signals are adjusted by age, importance and trust,
+like the score. If time changed the score, the difference is the share of the reason "time" or "supersession".
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from remanence.core.index import Index
-from remanence.language.languages import language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
+from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
-from remanence.read.supersession import current_mask, disagreeing_rows, is_isolated, replacement_row
-from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
+from remanence.read.supersession import disagreeing_rows, is_isolated, replacement_row, unsuperseded_mask
+from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 
 _WORD = re.compile(r"\w+")
 _QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
@@ -26,64 +26,79 @@ _STEM_BEGINNING = 3
 _ROUNDING = 1e-9
 _SMALL_MOVE = 0.01
 """A smaller difference only breaks ties, and is not listed as a reason."""
-_MOVED_UP, _MOVED_DOWN = "from the time asked about", "ranked after what fits the time"
+_MOVED_UP = "from the time asked about"
+_MOVED_DOWN = "ranked after what fits the time"
 
 
-def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot, question: str) -> tuple[Hit, ...]:
-    rows = fused.rows.tolist()
-    factors = adjustments(index, fused.rows, snapshot.now).tolist()
-    unexpired = index.catalog.current(fused.rows, snapshot.position, snapshot.now)
+def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
+    """A hit for each row of the ranking."""
+    index, snapshot = context.index, context.snapshot
+    rows = ranked.rows.tolist()
     connected = np.array([not is_isolated(index, row) for row in rows], np.bool_)
-    unexpired[connected] &= current_mask(index, fused.rows[connected], snapshot)
-    find_successor = [replacement_row if each else _later_version for each in connected.tolist()]
-    successors = [find(index, row, snapshot) for row, find in zip(rows, find_successor, strict=True)]
-    against = {row: disagreeing_rows(index, row, snapshot) for row in fused.rows[connected].tolist()}
-    # All memories in one query: those of the hits, and those that they name.
-    named = [other for others in against.values() for other, _, _ in others]
-    needed = list(dict.fromkeys([*rows, *(row for row in successors if row is not None), *named]))
+    current = index.catalog.current(ranked.rows, snapshot.position, snapshot.now)
+    current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
+    successors = [
+        replacement_row(index, row, snapshot) if is_connected else index.catalog.successor(row, snapshot.position)
+        for row, is_connected in zip(rows, connected.tolist(), strict=True)
+    ]
+    disagreements = {row: disagreeing_rows(index, row, snapshot) for row in ranked.rows[connected].tolist()}
+    # The memories of the hits and of the other rows that they name, in one query.
+    other_rows = [other for others in disagreements.values() for other, _, _ in others]
+    needed = list(dict.fromkeys([*rows, *(row for row in successors if row is not None), *other_rows]))
     memories = dict(zip(needed, index.memories(needed), strict=True))
-    future = set(fused.rows[future_turns(index, fused.rows, snapshot.now)].tolist())
-    hits = []
-    for row, score, given, is_current, factor, successor in zip(
-        rows, fused.scores.tolist(), fused.evidence(), unexpired.tolist(), factors, successors, strict=True
+    evidence = _evidence(context, ranked, [memories[row] for row in rows])
+    return tuple(
+        Hit(
+            memories[row],
+            score,
+            reasons,
+            is_current and successor is None,
+            None if successor is None else memories[successor],
+            tuple(Disagreement(kind, topic, memories[other]) for other, kind, topic in disagreements.get(row, ())),
+        )
+        for row, score, reasons, is_current, successor in zip(
+            rows, ranked.scores.tolist(), evidence, current.tolist(), successors, strict=True
+        )
+    )
+
+
+def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[Memory]) -> list[tuple[Evidence, ...]]:
+    """For each row of the ranking, the reasons for its score."""
+    now = context.snapshot.now
+    factors = adjustments(context.index, ranked.rows, now).tolist()
+    is_future = future_turns(context.index, ranked.rows, now).tolist()
+    evidence = []
+    for row, score, memory, signal_evidence, factor, is_said_later in zip(
+        ranked.rows.tolist(), ranked.scores.tolist(), memories, ranked.evidence(), factors, is_future, strict=True
     ):
-        memory = memories[row]
-        evidence = [
-            Evidence(
-                each.signal, each.rank, factor * each.share, each.raw, _with_whole_words(each, memory.text, question)
-            )
-            for each in given
+        reasons = [
+            Evidence(e.signal, e.rank, factor * e.share, e.raw, _with_whole_words(e, memory.text, context.request.text))
+            for e in signal_evidence
         ]
-        if row in future:
-            evidence.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(snapshot.now)}"))
-        evidence = _add_up(evidence, fused.notes.get(row), score)
-        superseded_by = None if successor is None else memories[successor]
-        others = tuple([Disagreement(kind, topic, memories[other]) for other, kind, topic in against.get(row, ())])
-        hits.append(Hit(memory, score, tuple(evidence), is_current and superseded_by is None, superseded_by, others))
-    return tuple(hits)
+        if is_said_later:
+            reasons.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(now)}"))
+        evidence.append(tuple(_with_remainder(reasons, ranked.notes.get(row), score)))
+    return evidence
 
 
-def _later_version(index: Index, row: int, snapshot: Snapshot) -> int | None:
-    return index.catalog.successor(row, snapshot.position)
-
-
-def _add_up(evidence: list[Evidence], note: Evidence | None, score: float) -> list[Evidence]:
-    """The evidence, with the reason why time gave the row another score than the signals, if it did."""
-    total = sum(each.share for each in evidence)
+def _with_remainder(evidence: list[Evidence], note: Evidence | None, score: float) -> list[Evidence]:
+    """The evidence, with the reason for the part of the score that is not from the signals, if there is such a part.
+    `note` is the reason if the row was moved because of time."""
+    total = sum(reason.share for reason in evidence)
     if note is None and abs(score - total) < _ROUNDING:
         return evidence
     if note is not None:
         return [*evidence, replace(note, share=score - total)]
     if total and abs(score - total) < _SMALL_MOVE:
-        return [replace(each, share=each.share * score / total) for each in evidence]
+        return [replace(reason, share=reason.share * score / total) for reason in evidence]
     return [*evidence, Evidence("time", 1, score - total, 0.0, _MOVED_UP if score > total else _MOVED_DOWN)]
 
 
 def _with_whole_words(evidence: Evidence, text: str, question: str) -> str:
-    """A note with the words as the memory has them, or else as the question has them: words are compared by stems."""
+    """The note with whole words from the memory, or else from the question, in place of stems."""
     if evidence.signal != "words":
         return evidence.note
-    return _QUOTED_WORD.sub(lambda found: f"'{_whole_word(found[1], (text, question))}'", evidence.note)
+    return _QUOTED_WORD.sub(lambda match: f"'{_whole_word(match[1], (text, question))}'", evidence.note)
 
 
 def _whole_word(stem: str, texts: Sequence[str]) -> str:

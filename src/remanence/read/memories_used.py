@@ -1,8 +1,7 @@
-"""Which of the memories that a model was given were used in its answer.
+"""Which of the memories in a prompt were used in the answer of a model.
 
-Most of what recall returns is not used. Whether it was is read from the words of the answer, without a model. This
-finds too few rather than too many: a memory that only led to a "yes" or to a tool call is not found, nor is one that
-repeats the question.
+Most memories that recall returns are not used. The words of the answer show which were used; no model is needed. Some
+uses are missed: a memory that only led to a "yes" or to a tool call, and a memory that repeats the question.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ class HasMemory(Protocol):
 def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str], answer: str) -> list[str]:
     """The ids of the memories that an answer used, as far as its words show.
 
-    A memory counts as used if the answer contains words of it that are nowhere in `context`, and no other memory has
-    all of these words and more. Blocks that `frame` made count neither as context nor as answer.
+    A memory counts as used if the answer contains words of the memory that are not in `context`, and no other memory
+    has all of these words and more. Blocks that `frame` made count neither as context nor as answer.
 
     Args:
-        results: What `recall` returned, or `space.get_many(ids)` if only the ids are known.
-        context: What else the model was given: the question, the conversation, instructions, results of tools.
+        results: The result of `recall`, or `space.get_many(ids)` if only the ids are known.
+        context: The rest of the prompt: the question, the conversation, instructions, results of tools.
         answer: The answer of the model.
 
     Example:
@@ -43,12 +42,12 @@ def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str],
         ['Ana is allergic to hazelnuts.']
     """
     texts = [context] if isinstance(context, str) else context
-    known = {word for text in texts for word in tokens(strip_frames(text))}
-    brought = set(tokens(strip_frames(answer))) - known
+    context_words = {word for text in texts for word in tokens(strip_frames(text))}
+    new_words = set(tokens(strip_frames(answer))) - context_words
     shared: dict[str, set[str]] = {}
-    for memory in (each.memory for each in results):
+    for memory in (result.memory for result in results):
         if memory is not None:  # older and newer versions of one memory count together
-            shared.setdefault(memory.id, set()).update(brought.intersection(tokens(memory.text)))
+            shared.setdefault(memory.id, set()).update(new_words.intersection(tokens(memory.text)))
     return [
         memory_id for memory_id, words in shared.items() if words and not any(words < more for more in shared.values())
     ]

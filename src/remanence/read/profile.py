@@ -1,5 +1,7 @@
-"""The profile of a space: current facts and preferences in a few sentences, for a prompt. Written by template, or by
-a language model if the space has one. Every sentence names the memories behind it."""
+"""The profile of a space: current facts and preferences in a few sentences, for a prompt.
+
+It is written by template, or by a language model if the space has one. Every sentence names the memories behind it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import numpy as np
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
-from remanence.language.rules.third_person import conjugate
+from remanence.language.lexicon.verb_forms import conjugate
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Link, Memory, Snapshot
@@ -23,6 +25,17 @@ from remanence.schema.display import html_table
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3
+_MAX_FACT_LENGTH = 300
+"""Longer texts are documents, not facts."""
+_MAX_CACHED = 16
+_FIRST_PERSON = re.compile(r"^(?:I|i|me)\b(?!['’])")
+_FIRST_PERSON_WORD = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me|mine|myself)\b")
+_VERB = re.compile(r"^([a-z]+)\b")
+_CERTAIN_VERBS = frozenset(
+    "am have do go was live work like love hate prefer own study teach drive play speak use want need eat drink run "
+    "think enjoy know believe plan dislike avoid collect".split()
+)
+"""Verbs that are put into the third person. Other words after "I" may be no verbs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,7 @@ class Profile:
     by: str = "template"
     since: datetime | None = None
     until: datetime | None = None
-    """The time in which it is valid, if nothing is learned meanwhile."""
+    """The time in which it is valid, unless new memories are added."""
 
     def is_valid_at(self, now: datetime) -> bool:
         return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
@@ -63,25 +76,25 @@ class Profile:
 
 
 _CACHE: WeakKeyDictionary[Index, dict[tuple[int, int], Profile]] = WeakKeyDictionary()
-_MAX_CACHED = 16
+"""The profiles of each index, by position and `max_tokens`."""
 
 
 def profile(
     engine: Engine, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
 ) -> Profile:
-    """The profile of a space as one view knows it; made once for each position."""
+    """The profile of a space at a position; made once for each position."""
     now = moment or engine.now()
     with engine.open_index(space) as index:
         at = position(index)
         cache = _CACHE.setdefault(index, {})
-        found = cache.get((at, max_tokens))
+        result = cache.get((at, max_tokens))
         # A fact may have expired since, without a new ledger entry.
-        if found is None or not found.is_valid_at(now):
-            found = _make_profile(index, engine.extractor, at, now, max_tokens)
+        if result is None or not result.is_valid_at(now):
+            result = _make_profile(index, engine.extractor, at, now, max_tokens)
             if len(cache) >= _MAX_CACHED:
                 cache.clear()
-            cache[at, max_tokens] = found
-        return found
+            cache[at, max_tokens] = result
+        return result
 
 
 def _make_profile(index: Index, extractor: Extractor, position: int, now: datetime, max_tokens: int) -> Profile:
@@ -102,39 +115,37 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
 
 
 def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
-    """Current facts and preferences, the most important first; of equals the latest."""
+    """Current facts and preferences, the most important first; if equal, the latest first."""
     with index.lock:
         rows = np.array(index.current_rows(position), np.int64)
         rows = rows[index.catalog.current(rows, position, now)]
         importance = index.catalog.importance(rows)
         rows, importance = rows[importance >= _MIN_IMPORTANCE], importance[importance >= _MIN_IMPORTANCE]
         order = np.lexsort((-index.catalog.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
-        wanted = rows[order].tolist()
         snapshot = index.snapshot(position, now)
-        # A sentence of which half is no longer valid would be wrong.
-        current = [row for row in wanted if is_current_row(index, row, snapshot)]
+        # A sentence that is only partly valid would be wrong.
+        current = [row for row in rows[order].tolist() if is_current_row(index, row, snapshot)]
         memories = index.readable_memories(
             [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
         )
         sources = index.journal.extractions
-        # An event is stated where it ended something and no fact took its place, and an appointment until it is over.
+        # An event is stated if it ended a fact and no new fact replaced that fact; an appointment, until it is over.
         states = {m.id for m in memories if m.kind != "episode"}
         events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, states, snapshot)}
-    facts = [m for m in memories if m.turn is None and len(m.text) <= _LONGEST]
+    facts = [m for m in memories if m.turn is None and len(m.text) <= _MAX_FACT_LENGTH]
     facts = [m for m in facts if m.kind != "episode" or m.id in events]
     # A source with several facts is represented by these facts.
     return [fact for fact in facts if fact.id not in sources or fact.id in sources[fact.id][-1].facts]
 
 
 def _is_stated_event(index: Index, event: Memory, states: Container[str], snapshot: Snapshot) -> bool:
-    """Whether an event is still to come, or superseded something that none of these states superseded."""
-    ahead = (event.expires_at, event.valid.start)
-    if any(moment is not None and moment > snapshot.now for moment in ahead):
+    """Whether an event is in the future, or superseded a memory that none of these states superseded."""
+    moments = (event.expires_at, event.valid.start)
+    if any(moment is not None and moment > snapshot.now for moment in moments):
         return True
-    ended = _supersedes_links(index, event.id, snapshot, "out")
+    ended = [link.target for link in _supersedes_links(index, event.id, snapshot, "out")]
     return any(
-        not any(link.source in states for link in _supersedes_links(index, each.target, snapshot, "in"))
-        for each in ended
+        not any(link.source in states for link in _supersedes_links(index, memory, snapshot, "in")) for memory in ended
     )
 
 
@@ -145,24 +156,11 @@ def _supersedes_links(index: Index, memory: str, snapshot: Snapshot, direction: 
     return index.links.links_of(number, snapshot, kinds=("supersedes",), direction=direction, at=snapshot.now)
 
 
-_LONGEST = 300
-"""Longer texts are documents, not facts."""
-
-
 def _sentence(memory: Memory) -> str:
     text = plain_line(memory.text)
     speaker = memory.observed_by if memory.observed_by not in (None, SELF) else None
     sentence = _third_person(text, plain_line(speaker or "The user"))
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
-
-
-_FIRST_PERSON = re.compile(r"^(?:I|i|me)\b(?!['’])")
-_FIRST_PERSON_WORD = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me|mine|myself)\b")
-_VERB = re.compile(r"^([a-z]+)\b")
-_CERTAIN_VERBS = frozenset(
-    "am have do go was live work like love hate prefer own study teach drive play speak use want need eat drink run "
-    "think enjoy know believe plan dislike avoid collect".split()
-)
 
 
 def _third_person(text: str, speaker: str) -> str:

@@ -1,18 +1,19 @@
-"""From a parsed question to the exact query that every signal is given: rows, names, words, times and vector."""
+"""Second step of the read path: from a parsed question to the query that every signal is asked."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.errors import EmbedderError
-from remanence.language.languages import language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.language.text import split_words, stems, tokens
+from remanence.read.context import RecallContext
 from remanence.read.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.read.receipts import RecallRequest
 from remanence.schema import ASSISTANT, SELF, Query, Snapshot, Window
@@ -28,42 +29,53 @@ _FOLLOWED_CLAIMS = 64
 _OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
 
 
+class QuestionEmbedding(NamedTuple):
+    """The vector of a question, or the reason why there is none."""
+
+    vector: Vector | None
+    similarity_floor: float
+    """Similarities up to this count as none."""
+    error: str | None = None
+
+
 def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) -> dict[str, str]:
     """The names in the question that belong to speakers, each with the speaker's full name."""
     visible = index.catalog.visible(request.position)
     names = (*parsed.names, *parsed.uncommon_words)
-    found = {name: index.graph.full_speaker_name(name, visible) for name in names}
-    return {name: full for name, full in found.items() if full is not None}
+    full_names = {name: index.graph.full_speaker_name(name, visible) for name in names}
+    return {name: full_name for name, full_name in full_names.items() if full_name is not None}
 
 
 def embed_question(
     index: Index, request: RecallRequest, parsed: ParsedQuestion, speakers: Collection[str], embedder: CheckedEmbedder
-) -> tuple[Vector | None, str | None]:
+) -> QuestionEmbedding:
     """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about a speaker is
     embedded in the first person, because speakers say "I" where others use their name."""
+    floor = embedder.similarity_floor
     if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
-        return request.vector, None
+        return QuestionEmbedding(request.vector, floor)
     text = in_first_person(parsed.text, [name for name in speakers if name != SELF])
     try:
-        return embedder.embed_query(text), None
+        return QuestionEmbedding(embedder.embed_query(text), floor)
     except EmbedderError as error:
         log.warning("recall continues without vectors: %s", error)
-        return None, str(error)
+        return QuestionEmbedding(None, floor, str(error))
 
 
-def build_query(
+def build_context(
     index: Index,
     request: RecallRequest,
     parsed: ParsedQuestion,
     speakers: Mapping[str, str],
-    snapshot: Snapshot,
-    searchable: NDArray[np.bool_],
-    vector: Vector | None,
-    similarity_floor: float,
-) -> Query:
-    """The query that the signals are asked; `searchable` are the rows that may be found."""
+    embedding: QuestionEmbedding,
+    *,
+    searches_past: bool,
+) -> RecallContext:
+    """The context of a recall, with the query for the signals."""
+    snapshot = index.snapshot(request.position, request.now)
+    searchable = searchable_rows(index, request, snapshot, history=searches_past)
     visible = index.catalog.visible(request.position)
-    when = _times_of_relations(request, parsed)
+    relation_times = _times_of_relations(request, parsed)
     language = language_of(request.text)
     # Names of speakers are matched by the graph signal only: speakers rarely use their own names.
     speaker_words = {word for name in speakers for word in tokens(name, language)}
@@ -72,7 +84,7 @@ def build_query(
         for word in split_words(parsed.search_text)
         if (forms := stems([word], language)) and not speaker_words.issuperset(forms)
     ]
-    return Query(
+    query = Query(
         text=parsed.text,
         visible=visible,
         allowed=searchable,
@@ -82,17 +94,18 @@ def build_query(
         terms=tuple(stems(words, language)),
         language=language,
         terms_in=lambda other: stems(words, other),
-        vector=vector,
-        similarity_floor=similarity_floor,
+        vector=embedding.vector,
+        similarity_floor=embedding.similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
         same_entity=lambda name: index.registry.same_entity(name, request.position),
-        related_names=lambda name: index.relations.related_names(name, snapshot, when, _FOLLOWED_CLAIMS),
+        related_names=lambda name: index.relations.related_names(name, snapshot, relation_times, _FOLLOWED_CLAIMS),
         next_turns=index.graph.next_turns,
     )
+    return RecallContext(index, request, parsed, snapshot, query, searches_past)
 
 
 def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:
-    """The rows that may be returned; with `history`, superseded ones too."""
+    """The rows that may be returned; with `history`, superseded rows too."""
     rows = index.catalog.allowed(
         index.catalog.visible(request.position),
         request.position,
@@ -108,7 +121,7 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
 def _names(
     index: Index, parsed: ParsedQuestion, speakers: Mapping[str, str], visible: NDArray[np.bool_]
 ) -> tuple[str, ...]:
-    """The names in the question. One that asks what the assistant said is about the assistant, not the user."""
+    """The names in the question. A question about the words of the assistant is about the assistant, not the user."""
     names = dict.fromkeys([*parsed.names, *speakers.values()])
     assistant = index.graph.full_speaker_name(ASSISTANT, visible) if parsed.asks_assistant else None
     if assistant is not None:
@@ -117,8 +130,8 @@ def _names(
 
 
 def _times_of_relations(request: RecallRequest, parsed: ParsedQuestion) -> tuple[Window, ...] | None:
-    """The times at which relations are followed from one name to another: the time asked for, by default now. If a
-    question asks what was before something else, relations of all times are followed."""
+    """The times at which relations are followed from one name to another: the time asked for, by default now. For a
+    question such as "before Lisbon", relations of all times are followed."""
     if request.during is not None:
         return (request.during,)
     return None if parsed.focus in _OTHER_TIMES else parsed.times

@@ -1,4 +1,4 @@
-"""First step of the read path: what the text of a question says about times, names and the past."""
+"""First step of the read path: parse the text of a question for times, names and words about the past."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
 
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.models.extractors import find_question_names
@@ -19,7 +19,7 @@ from remanence.schema import SELF, Window
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
 TimeFocus: TypeAlias = Literal["now", "at", "first", "previous", "before", "after", "during", "any"]
 """The time a question is about: now, the times it names ("at"), the first or the previous value, before, after or
-during something it names. "any": an event, or everything that ever was."""
+during an event it names. "any": an event at no particular time, or all values of all times."""
 
 _pattern = partial(re.compile, flags=re.IGNORECASE)
 
@@ -28,7 +28,7 @@ _PAST_VERB = _pattern(r"\b(?:did|was|were|had)\b")
 _FINITE_VERB = _pattern(r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b")
 _PREVIOUS = r"used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed)"
 _IN_THE_PAST = r"in the past|back then|back when|at the time|no longer|any ?more|over the years"
-# Asks for what is no longer valid: the last value, or the first.
+# Asks for a value that is no longer valid: the last one, or the first.
 _ASKS_PREVIOUS = _pattern(
     rf"\b(?:{_PREVIOUS})\b|{_PAST_VERB.pattern}[^.?!]{{0,99}}\b"
     r"(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)"
@@ -42,29 +42,29 @@ _ASKS_PAST = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|earlier version|history of|how has|changed over time|"
     r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b"
 )
-# Without one of these, a verb in the past tense does: "Who taught Ana?", but not "Who teaches Ana?".
+# Without an auxiliary, a verb in the past tense decides: "Who taught Ana?", but not "Who teaches Ana?".
 _PAST_FORM = _pattern(
     r"\b(?:\w{2,}(?<!e)ed|ate|became|began|bought|broke|brought|built|came|caught|chose|drew|drove|fell|felt|flew|fought|found|"
     r"gave|got|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rang|said|sang|sat|saw|sent|shot|slept|sold|spent|"
     r"spoke|stood|stole|swam|taught|threw|told|took|went|woke|won|wore|wrote)\b"
 )
-# Asks for all of them, whenever: "Which teachers has she had?" too.
+# Asks for all values of all times: "Which teachers has she had?" too.
 _ASKS_ALL = _pattern(
     r"\b(?:ever|in all|altogether|all (?:of|the|her|his|its|my|our|their)|list|over time)\b|"
     r"^(?:what|which)\s(?:(?!\b(?:do|does|is|are|am|can|will)\b)[^.?!]){0,60}?\b(?:has|have)\b"
     r"(?![^.?!]{0,99}\bbeen \w+ing\b)"
 )
-# Words that say when, and are not part of the topic.
+# Words about the time, which are not part of the topic.
 _PAST_WORDS = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b"
 )
-# Asks in the past tense relative to something else: "before she moved to Lisbon", "while at Google".
+# Asks in the past tense relative to an event: "before she moved to Lisbon", "while at Google".
 _ANCHOR = _pattern(r"\s(before|prior to|after|when|while)\s+(?=\S)")
 _SENTENCE_ENDS = re.compile(r"[.?!;:]")
 _ANCHOR_RELATIONS: Mapping[str, AnchorRelation] = {"before": "before", "prior to": "before", "after": "after"}
 """The other words of an anchor mean "during"."""
 # Phrases around a question: "I was going through our last chat. I was wondering if you could remind me of ...".
-# What may be the topic itself ("what was it I wanted to check") counts only at the start of a sentence.
+# A phrase that may be the topic itself ("what was it I wanted to check") counts only at the start of a sentence.
 _LAST_CHAT = (
     r"our (?:previous|last|earlier|past|recent) (?:conversation|chat|discussion|talk|session|exchange)s?"
     r"(?: (?:about|on))?"
@@ -82,32 +82,33 @@ _FRAMING = _pattern(
     r"|\bdo you (?:remember|recall)|\bI(?:['’]m| am) trying to (?:remember|recall)"
     r")\b"
 )
-# Asks what the assistant said.
+# Asks about the words of the assistant.
 _ASKS_ASSISTANT = _pattern(
     r"\byou(?:['’]ve| have| had)? (?:said|told|mentioned|recommended|suggested|gave|given|provided|wrote"
     r"|written|listed|described|explained|advised|proposed)\b"
     r"|\bdid you (?:say|tell|mention|recommend|suggest|give|provide|write|list|describe|explain|advise"
     r"|propose)\b"
 )
-# Names the kind of answer that is wanted; not a search term.
+# Names the kind of answer; not a search term.
 _HOW_MUCH = _pattern(r"\bhow (?:many|much)\b|\bin total\b")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
-_NAMED_TIME, _NO_WORD = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)"), re.compile(r"(?!)")
+_NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
+_NO_WORD = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRelation:
-    """How a question asks about another time, besides the times that it names."""
+    """How a question asks about another time, in addition to the times that it names."""
 
     clause: str = ""
     """The clause that asks, without its times."""
     order: Literal["last", "first"] | None = None
     """Whether it asks for a value that is no longer valid: the last ("previously") or the first ("originally")."""
     relation: AnchorRelation | None = None
-    """Whether it asks for what was valid before, after or during something else."""
+    """Whether it asks for values that were valid before, after or during an event, its anchor."""
     anchor_words: frozenset[str] = frozenset()
-    """The words of that: "she moved to Lisbon"."""
+    """The words of the anchor: "she moved to Lisbon"."""
 
     def topic_words(self, names: Iterable[str]) -> frozenset[str]:
         """The words of the clause, without words about the past and without these names."""
@@ -116,7 +117,7 @@ class TimeRelation:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """What the text of a question says."""
+    """A question, parsed."""
 
     times: tuple[Window, ...]
     names: tuple[str, ...]
@@ -124,7 +125,7 @@ class ParsedQuestion:
     uncommon_words: tuple[str, ...]
     """Lowercase words that are not common: they may be names."""
     asks_assistant: bool
-    """Whether it asks what the assistant said."""
+    """Whether it asks about the words of the assistant."""
     asks_about_past: bool
     search_text: str
     """The text without phrases such as "could you remind me", "how many" and "two weeks ago"."""
@@ -134,12 +135,12 @@ class ParsedQuestion:
     text: str
     """The text to embed: the question, with the turns before it if it refers to them."""
     reading_text: str
-    """What a reader is given."""
+    """The text for the reader."""
 
 
 def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> ParsedQuestion:
-    """Parse a question; times are read relative to `now`. If it refers to the `turns` before it, it is searched for
-    and read together with them."""
+    """Parse a question. Times are relative to `now`. If the question refers to the `turns` before it, the texts for the
+    search and for the reader include them."""
     parsed = _parse(text, now)
     if not turns or not is_follow_up(text, [name for name in parsed.names if name != SELF]):
         return parsed
@@ -155,7 +156,7 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
 
 
 def _parse(text: str, now: datetime) -> ParsedQuestion:
-    asked, unframed = text, _FRAMING.sub(" ", text)
+    question, unframed = text, _FRAMING.sub(" ", text)
     text = unframed if tokens(unframed) else text
     phrases = find_times(text, now)
     times = tuple(phrase.window for phrase in phrases)
@@ -171,8 +172,8 @@ def _parse(text: str, now: datetime) -> ParsedQuestion:
         search_text=_search_text(text, phrases, _NAMED_TIME),
         time_relation=(relation := _time_relation(text, phrases)),
         focus=_focus(text, times, relation, now),
-        text=asked,
-        reading_text=asked,
+        text=question,
+        reading_text=question,
     )
 
 
@@ -191,22 +192,22 @@ def _focus(text: str, times: Sequence[Window], relation: TimeRelation, now: date
 
 
 def _is_past(text: str, verb: re.Match[str] | None) -> bool:
-    """Whether a question is put in the past tense, given its first auxiliary."""
+    """Whether a question is in the past tense. `verb` is its first auxiliary."""
     return bool(_PAST_FORM.search(text) if verb is None else _PAST_VERB.fullmatch(verb[0]))
 
 
 def in_first_person(text: str, speakers: Iterable[str]) -> str:
-    """A question as these speakers would ask it about themselves: speakers do not use their own names.
+    """The question with "I" and "my" in place of these names: speakers do not use their own names.
 
     >>> in_first_person("Where did Elise go with Elise's sister?", ["Elise"]), in_first_person("Elise?", ["Elise"])
     ('Where did I go with my sister?', 'Elise?')
     """
-    out = text
+    result = text
     for name in speakers:
         name_pattern = rf"\b{re.escape(name)}"
-        out = re.sub(rf"{name_pattern}(?:['’`]s?\b|['’`](?=\s))", "my", out)
-        out = re.sub(rf"{name_pattern}\b", "I", out)
-    return out if tokens(out) else text
+        result = re.sub(rf"{name_pattern}(?:['’`]s?\b|['’`](?=\s))", "my", result)
+        result = re.sub(rf"{name_pattern}\b", "I", result)
+    return result if tokens(result) else text
 
 
 def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
@@ -214,12 +215,12 @@ def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
     if not _is_past(text, verb):
         return TimeRelation(clause=_search_text(text, phrases, _NO_WORD))  # asks about now
     begin = 0 if verb is None else verb.end()  # "Who taught Ana before Bo?" has no other verb
-    found = _ANCHOR.search(text, begin)
-    if found is None or _SENTENCE_ENDS.search(text, begin, found.start()):
+    match = _ANCHOR.search(text, begin)
+    if match is None or _SENTENCE_ENDS.search(text, begin, match.start()):
         clause, relation, anchor = text, None, ""
     else:
-        clause, anchor = text[: found.start()], text[found.end() :]
-        relation = _ANCHOR_RELATIONS.get(found[1].lower(), "during")
+        clause, anchor = text[: match.start()], text[match.end() :]
+        relation = _ANCHOR_RELATIONS.get(match[1].lower(), "during")
     return TimeRelation(
         clause=_search_text(clause, phrases, _NO_WORD),
         order="last" if _ASKS_PREVIOUS.search(clause) else "first" if _ASKS_FIRST.search(clause) else None,
@@ -229,7 +230,7 @@ def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
 
 
 def _search_text(text: str, phrases: Sequence[TimePhrase], time_words: re.Pattern[str]) -> str:
-    """The text to search for; of its times only the words that `time_words` matches."""
+    """The text to search for. Its time phrases are removed, except the words that `time_words` matches."""
     parts, end = [], 0
     for phrase in phrases:
         parts += [text[end : phrase.start], *time_words.findall(text[phrase.start : phrase.end])]

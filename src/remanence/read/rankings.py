@@ -1,4 +1,4 @@
-"""Asking the signals: each ranks rows or abstains, in the order of their stages."""
+"""Step of the read path: the signals rank rows or abstain, in the order of their stages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.ports import Signal, Stage
+from remanence.read.context import RecallContext
 from remanence.read.fusion import fuse
-from remanence.read.receipts import RecallRequest
 from remanence.schema import Query, Ranking
 
 log = logging.getLogger(__name__)
@@ -18,13 +18,19 @@ log = logging.getLogger(__name__)
 MIN_CANDIDATES = 100
 """How many rows each signal may return, at least."""
 _SCORED_ROWS = 32
+"""How many rows of each FIND signal a SCORE signal is asked about."""
 _SPREAD_ROWS = 100
+"""From how many rows SPREAD signals start."""
 
 
-def rank_by_signals(index: Index, request: RecallRequest, query: Query, embedding_error: str | None) -> list[Ranking]:
-    """The ranking of each signal that is asked, in the order of their stages. Signals of the stage SCORE are also
-    asked about rows that FIND signals found, so that no row counts as unrelated only because it was not among the
-    nearest. Signals of the stage SPREAD start from the rows that the stages before them agree on."""
+def rank_by_signals(context: RecallContext, embedding_error: str | None) -> list[Ranking]:
+    """The ranking of each signal that is asked, in the order of their stages.
+
+    Signals of the stage SCORE are also asked about the rows of FIND signals, so that no row counts as unrelated only
+    because it was not among the nearest. Signals of the stage SPREAD start from the best rows of the stages before.
+    `embedding_error` is the reason why the question has no vector, if it has none.
+    """
+    index, request, query = context.index, context.request, context.query
     limit = max(MIN_CANDIDATES, 2 * request.limit)
     weights = index.signal_weights
     rankings: list[Ranking] = []
@@ -40,23 +46,23 @@ def rank_by_signals(index: Index, request: RecallRequest, query: Query, embeddin
 def _with_candidates(
     query: Query, stage: Stage, rankings: Sequence[Ranking], weights: Mapping[str, float], limit: int
 ) -> Query:
-    """The query with what the stages before this one found."""
+    """The query with the rows of the stages before this one."""
     if stage is Stage.SCORE:
         return replace(query, candidate_rows=[row for ranking in rankings for row in _rows_to_score(ranking, query)])
     count = _SPREAD_ROWS if query.time_mask is None else _SPREAD_ROWS + limit // 2
-    agreed = fuse(rankings, weights).first(count)
-    return replace(query, candidate_scores=dict(zip(agreed.rows.tolist(), agreed.scores.tolist(), strict=True)))
+    fused = fuse(rankings, weights).first(count)
+    return replace(query, candidate_scores=dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True)))
 
 
 def _rows_to_score(ranking: Ranking, query: Query) -> Sequence[int]:
     """The first rows of a ranking, and all of its rows from the time that is asked for."""
     if query.time_mask is None:
         return ranking.rows[:_SCORED_ROWS]
-    return [row for place, row in enumerate(ranking.rows) if place < _SCORED_ROWS or query.time_mask[row]]
+    return [row for rank, row in enumerate(ranking.rows) if rank < _SCORED_ROWS or query.time_mask[row]]
 
 
 def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error: str | None) -> Ranking:
-    """The ranking of one signal. One that fails is named in the answer, and the others continue."""
+    """The ranking of one signal. If a signal fails, it is named in the answer, and the other signals continue."""
     if signal.name in index.broken:
         return Ranking.unavailable(signal.name, f"{index.broken[signal.name]} (`rebuild` repairs it)")
     if signal.needs_embedding and embedding_error is not None:
@@ -71,7 +77,7 @@ def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error
 
 
 def _checked(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
-    """The ranking, if it is one that fusion can use; a plug-in may return anything."""
+    """The ranking, if fusion can use it; a plug-in may return anything."""
     if not isinstance(ranking, Ranking) or ranking.signal != signal.name:
         raise TypeError(f"it returned {type(ranking).__name__}, not a Ranking with the name {signal.name!r}")
     if len(ranking.rows) != len(ranking.scores):

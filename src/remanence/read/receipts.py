@@ -1,4 +1,4 @@
-"""What a caller asks for, and the receipt of it: enough to return the same list again later."""
+"""The request of a recall, and its receipt, by which the same list can be returned again later."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals", "excl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallOptions(RowFilter):
-    """How a question is asked: the optional arguments of a recall, checked."""
+    """The optional arguments of a recall, checked."""
 
     limit: int = 10
     during: Window | None = None
     history: bool | None = None
-    """None leaves it to the wording of the question."""
+    """None: the wording of the question decides."""
     min_score: float | None = None
     signals: tuple[str, ...] | None = None
-    """None asks all signals."""
+    """None: all signals."""
     weights: Mapping[str, float] | None = None
     context: tuple[str, ...] = ()
     """The turns before the question."""
@@ -56,8 +56,8 @@ class RecallRequest(RecallOptions):
 
     def to_receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
         own_vector = self.vector is not None
-        asked = (space, self.position, settings, self.text, self.now)
-        return Receipt(*asked, own_vector=own_vector, archive=archive, **self.options())
+        request = (space, self.position, settings, self.text, self.now)
+        return Receipt(*request, own_vector=own_vector, archive=archive, **self.options())
 
     @classmethod
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
@@ -87,39 +87,39 @@ class Receipt(RecallOptions):
 
     @property
     def id(self) -> str:
-        """The same for the same question, asked of the same ledger at the same moment."""
+        """Equal for the same question to the same ledger at the same moment."""
         written = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
         return hashlib.blake2b(written.encode(), digest_size=12).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """This receipt as a dict of JSON types. Optional values that are not set are left out.
+        """This receipt as a dict of JSON types. Optional values that are not set are omitted.
 
         >>> from remanence.schema import EPOCH
         >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
         >>> Receipt.from_dict(receipt.to_dict()) == receipt
         True
         """
-        out: dict[str, Any] = {name: getattr(self, name) for name in ("space", "position", "settings", "question")}
-        out |= {"now": micros(self.now), "limit": self.limit}
+        record: dict[str, Any] = {name: getattr(self, name) for name in ("space", "position", "settings", "question")}
+        record |= {"now": micros(self.now), "limit": self.limit}
         if self.during is not None:
-            out["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
+            record["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
         if self.since is not None:
-            out["since"] = micros(self.since)
+            record["since"] = micros(self.since)
         for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights", "telling"):
             value = getattr(self, name)
             if value is not None and not (name == "context" and not value):
-                out[name] = list(value) if isinstance(value, tuple) else value
-        return out | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
+                record[name] = list(value) if isinstance(value, tuple) else value
+        return record | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Receipt:
+    def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
         """The receipt that `to_dict` wrote.
 
         Raises:
             InvalidInput: The dict is not a receipt.
         """
         try:
-            values = dict(given)
+            values = dict(record)
             values["now"] = from_micros(values["now"])
             if "during" in values:
                 ends = (None if end is None else from_micros(end) for end in values["during"])
@@ -132,7 +132,7 @@ class Receipt(RecallOptions):
             return cls(**values)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(
-                f"{truncate(str(given), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
+                f"{truncate(str(record), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
             ) from None
 
 

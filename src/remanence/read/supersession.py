@@ -1,20 +1,22 @@
-"""Step of the read path for questions about now: what was superseded is replaced by what superseded it.
+"""Step of the read path for questions about now: superseded rows are replaced by the rows that superseded them.
 
 A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so, or
 when every claim in it has been replaced by a later value of a single-valued relation, unless the text says more than
-its claims. What contradicts a hit is listed right after it.
+its claims. A row that contradicts a hit is listed right after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.language.text import normalize_name, truncate
+from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Disagreement, DisagreementKind, Evidence, Memory, Snapshot
 from remanence.state.claim_view import RowDisagreement
@@ -36,19 +38,19 @@ def is_verbatim(index: Index, row: int) -> bool:
 
 
 def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
-    """Whether nothing superseded this row or ended what it claims."""
-    return bool(current_mask(index, np.array([row]), snapshot)[0])
+    """Whether nothing superseded this row or ended its claims."""
+    return bool(unsuperseded_mask(index, np.array([row]), snapshot)[0])
 
 
-def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+def unsuperseded_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows nothing superseded, and whose claims nothing ended."""
     catalog = index.catalog
-    out = catalog.active(rows, snapshot.position)
+    mask = catalog.active(rows, snapshot.position)
     if not index.links.is_empty:
-        out &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
-    for place in np.flatnonzero(out).tolist():
-        out[place] = not _is_superseded(index, int(rows[place]), snapshot)
-    return out
+        mask &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
+    for i in np.flatnonzero(mask).tolist():
+        mask[i] = not _is_superseded(index, int(rows[i]), snapshot)
+    return mask
 
 
 def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
@@ -71,14 +73,14 @@ def pairs_that_disagree(
     index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind]
 ) -> list[tuple[Memory, Disagreement]]:
     """Visible memories that disagree in one of these ways, each pair once, in the order in which they were learned."""
-    found: dict[frozenset[int], tuple[int, int, DisagreementKind, str]] = {}
+    pair_of: dict[frozenset[int], tuple[int, int, DisagreementKind, str]] = {}
     for row in np.flatnonzero(snapshot.row_mask).tolist():
         if is_isolated(index, row):
             continue
         for other, kind, topic in disagreeing_rows(index, row, snapshot):
             if kind in kinds and snapshot.row_mask[other]:
-                found.setdefault(frozenset((row, other)), (row, other, kind, topic))
-    pairs = list(found.values())
+                pair_of.setdefault(frozenset((row, other)), (row, other, kind, topic))
+    pairs = list(pair_of.values())
     memories = index.memories([row for row, _, _, _ in pairs])
     others = index.memories([other for _, other, _, _ in pairs])
     return [
@@ -96,134 +98,179 @@ def disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[RowDisa
         (catalog.row_at(number, snapshot.position), "conflict", "as a link says")
         for number in index.links.contradicting(catalog.memory_of(row), snapshot)
     ]
-    found = [*linked, *index.relations.disagreements(row, snapshot)]
+    disagreements = [*linked, *index.relations.disagreements(row, snapshot)]
     superseded = index.links.superseded_mask(snapshot)
 
-    def is_settled(other: int) -> bool:
-        """Whether a link says which of the two is current."""
+    def is_decided(other: int) -> bool:
+        """Whether a link says which of the two rows is current."""
         return bool(superseded[[catalog.memory_of(row), catalog.memory_of(other)]].any())
 
     return [
-        (other, "correction" if kind == "conflict" and is_settled(other) else kind, topic)
-        for other, kind, topic in found
+        (other, "correction" if kind == "conflict" and is_decided(other) else kind, topic)
+        for other, kind, topic in disagreements
         if other is not None
     ]
 
 
 def rank_by_supersession(
-    index: Index,
-    fused: FusedRanking,
-    snapshot: Snapshot,
-    allowed: NDArray[np.bool_],
-    limit: int,
-    names: Iterable[str],
-    *,
-    narrowed: bool,
+    context: RecallContext, fused: FusedRanking, allowed: NDArray[np.bool_], limit: int
 ) -> FusedRanking:
-    """Put current rows in the place of superseded ones, at the score of whichever ranked higher. Stops after the first
-    `limit` current rows. `names` are those in the question: a superseded row that the question asks about by name
-    stays, right after the row that superseded it. So do chat turns and documents. If the search is `narrowed` to some
-    sources, speakers, conversations or metadata, a row stays if what superseded it is not among them."""
+    """Replace superseded rows by current rows, at the score of whichever ranked higher. Stops after the first `limit`
+    current rows. `allowed` marks the rows that may be returned.
+
+    Chat turns and documents stay, right after the row that superseded them. So does a superseded row that the question
+    asks about by name. If the search is narrowed to some sources, speakers, conversations or metadata, a row also stays
+    if the row that superseded it is excluded by that.
+    """
+    index = context.index
     if all(is_isolated(index, row) for row in fused.rows[:limit].tolist()):
         return replace(fused, pinned_rows=frozenset())
-    asked_names = {normalize_name(name) for name in names}
-    scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
-    moves: dict[int, tuple[str, int]] = {}  # by row: why it was moved, and because of which row
-    current: set[int] = set()
+    scores = _RowScores(context, fused, allowed)
     for row in fused.rows.tolist():
-        if len(current) >= limit:
+        if len(scores.current) >= limit:
             break
-        if not _is_superseded(index, row, snapshot):
-            current.add(row)
-            following = _following_row(index, row, snapshot, asked_names)
-            if following is not None and allowed[following] and scores[row] > scores.get(following, 0.0):
-                moves[following] = "holds now, after", row
-                scores[following] = scores[row]
-                scores[row] *= DEMOTION_FACTOR
-                current.add(following)
-            continue
-        score, successor = scores.pop(row), _current_successor(index, row, snapshot)
-        if successor is not None and allowed[successor]:
-            if score > scores.get(successor, 0.0):
-                moves[successor] = "supersedes", row
-            scores[successor] = max(score, scores.get(successor, 0.0))
-            current.add(successor)
-        if is_verbatim(index, row) or (successor is not None and _claims_about(index, row, asked_names)):
+        if _is_superseded(index, row, context.snapshot):
+            scores.replace_superseded(row)
+        else:
+            scores.keep_current(row)
+    scores.add_contradicting(limit)
+    return scores.to_ranking(fused, limit)
+
+
+class _Move(NamedTuple):
+    """The reason why a row was moved up, as text, and the row that caused it."""
+
+    reason: str
+    cause: int
+
+
+class _RowScores:
+    """The scores of a ranking while superseded rows are replaced."""
+
+    def __init__(self, context: RecallContext, fused: FusedRanking, allowed: NDArray[np.bool_]) -> None:
+        self._index, self._snapshot = context.index, context.snapshot
+        self._names = {normalize_name(name) for name in context.query.entity_names}
+        self._is_narrowed = context.request.narrows_origin
+        self._allowed = allowed
+        self._scores: dict[int, float] = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
+        self._moves: dict[int, _Move] = {}
+        self.current: set[int] = set()
+        """The rows that are current, or are returned like a current row."""
+
+    def keep_current(self, row: int) -> None:
+        """Keep a row that nothing superseded. If it only states the end of a claim, the row that is valid now is ranked
+        above it."""
+        self.current.add(row)
+        following = _following_row(self._index, row, self._snapshot, self._names)
+        if following is None or not self._allowed[following] or self._scores[row] <= self._score(following):
+            return
+        self._moves[following] = _Move("holds now, after", row)
+        self._scores[following] = self._scores[row]
+        self._scores[row] *= DEMOTION_FACTOR
+        self.current.add(following)
+
+    def replace_superseded(self, row: int) -> None:
+        """Put the current successor of a row in its place. The row is removed, or ranked right after its successor."""
+        score = self._scores.pop(row)
+        successor = _current_successor(self._index, row, self._snapshot)
+        if successor is not None and self._allowed[successor]:
+            if score > self._score(successor):
+                self._moves[successor] = _Move("supersedes", row)
+            self._scores[successor] = max(score, self._score(successor))
+            self.current.add(successor)
+        if is_verbatim(self._index, row) or (successor is not None and _claims_about(self._index, row, self._names)):
             # A chat turn stays true as a quotation: it is only ranked below the newer statement.
-            scores[row] = score * DEMOTION_FACTOR
-        elif narrowed and successor is not None and not allowed[successor]:
-            scores[row] = score  # a filter leaves out what superseded it; its hit names that
-            current.add(row)
-    # By the original scores: a row that was moved up moves no other row. Otherwise the first hits would depend on the
-    # limit.
-    before = dict(scores)
-    for row in sorted(current, key=lambda row: -before[row])[:limit]:
-        for other, kind, _ in () if is_isolated(index, row) else disagreeing_rows(index, row, snapshot):
-            score = before[row] * DEMOTION_FACTOR if kind == "conflict" else 0.0
-            if score > scores.get(other, 0.0) and allowed[other] and not _is_superseded(index, other, snapshot):
-                scores[other] = score
-                moves[other] = "contradicts", row
-    rows = np.fromiter(scores, np.int64, len(scores))
-    ranked = replace(fused, rows=rows).with_scores(np.fromiter(scores.values(), np.float64, len(rows)))
-    return replace(ranked, notes={**fused.notes, **_notes(index, moves, limit, ranked)}, pinned_rows=frozenset())
+            self._scores[row] = score * DEMOTION_FACTOR
+        elif self._is_narrowed and successor is not None and not self._allowed[successor]:
+            self._scores[row] = score  # the filters exclude the successor; the hit names it
+            self.current.add(row)
+
+    def add_contradicting(self, limit: int) -> None:
+        """Rank the rows that contradict one of the first `limit` current rows right after that row."""
+        # By the scores before this step: a row that was moved up moves no other row. Otherwise the first hits would
+        # depend on the limit.
+        before = dict(self._scores)
+        for row in sorted(self.current, key=lambda row: -before[row])[:limit]:
+            if is_isolated(self._index, row):
+                continue
+            score = before[row] * DEMOTION_FACTOR
+            for other, kind, _ in disagreeing_rows(self._index, row, self._snapshot):
+                if kind == "conflict" and score > self._score(other) and self._may_be_added(other):
+                    self._scores[other] = score
+                    self._moves[other] = _Move("contradicts", row)
+
+    def to_ranking(self, fused: FusedRanking, limit: int) -> FusedRanking:
+        """The ranking by these scores, with the reasons why some of the first `limit` rows were moved."""
+        rows = np.fromiter(self._scores, np.int64, len(self._scores))
+        scores = np.fromiter(self._scores.values(), np.float64, len(rows))
+        ranked = replace(fused, rows=rows).with_scores(scores)
+        notes = self._notes(ranked.rows[:limit].tolist())
+        return replace(ranked, notes={**fused.notes, **notes}, pinned_rows=frozenset())
+
+    def _score(self, row: int) -> float:
+        return self._scores.get(row, 0.0)
+
+    def _may_be_added(self, row: int) -> bool:
+        return bool(self._allowed[row]) and not _is_superseded(self._index, row, self._snapshot)
+
+    def _notes(self, rows: Sequence[int]) -> dict[int, Evidence]:
+        """The reasons for the rows that were moved."""
+        moves = {row: self._moves[row] for row in rows if row in self._moves}
+        if not moves:
+            return {}
+        causes = [move.cause for move in moves.values()]
+        # These rows become hits, so their memories are read here too, in one query with the others.
+        memories = self._index.memories([*causes, *rows])[: len(causes)]
+        return {
+            row: Evidence("supersession", 1, 0.0, 0.0, f"{move.reason} {truncate(memory.text, 60)!r}")
+            for (row, move), memory in zip(moves.items(), memories, strict=True)
+        }
 
 
-def _notes(index: Index, moves: Mapping[int, tuple[str, int]], limit: int, ranked: FusedRanking) -> dict[int, Evidence]:
-    """The reasons why some of the first `limit` rows were moved."""
-    first = ranked.rows[:limit].tolist()
-    moved = {row: moves[row] for row in first if row in moves}
-    causes = [cause for _, cause in moved.values()]
-    # The first rows become hits: they are read together with the others, in one query.
-    texts = [memory.text for memory in index.memories([*causes, *first])[: len(causes)]] if causes else []
-    return {
-        row: Evidence("supersession", 1, 0.0, 0.0, f"{why} {truncate(text, 60)!r}")
-        for (row, (why, _)), text in zip(moved.items(), texts, strict=True)
-    }
-
-
-def _following_row(index: Index, row: int, snapshot: Snapshot, asked_names: set[str]) -> int | None:
-    """The row that is valid now, if this one only states what has ended and the question does not name it."""
+def _following_row(index: Index, row: int, snapshot: Snapshot, names: Collection[str]) -> int | None:
+    """The row that is valid now, if this row only states the end of a claim and the question does not name it."""
     if is_isolated(index, row) or not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
         return None
     following = index.relations.following_row(row, snapshot)
-    return None if following is None or _claims_about(index, row, asked_names) else following
+    return None if following is None or _claims_about(index, row, names) else following
 
 
-def drop_expired_sources(index: Index, fused: FusedRanking, snapshot: Snapshot, limit: int) -> FusedRanking:
-    """The ranking without those of the first `limit` texts whose extracted facts have all expired: "The plumber comes
-    tomorrow", a week later."""
+def drop_expired_sources(context: RecallContext, fused: FusedRanking, limit: int) -> FusedRanking:
+    """The ranking without the texts among the first `limit` rows whose extracted facts have all expired: "The plumber
+    comes tomorrow", a week later."""
+    index, snapshot = context.index, context.snapshot
     extractions = index.journal.extractions
     if not extractions:
         return fused
     keep = np.ones(len(snapshot.row_mask), np.bool_)
     for row in fused.rows[:limit].tolist():
-        found = extractions.get(index.catalog.ids[index.catalog.memory_of(row)])
-        facts = found[-1].facts if found else ()
-        rows = [index.current_row(fact, snapshot.position) for fact in facts]
-        known = np.array([fact for fact in rows if fact is not None and fact != row], np.int64)
-        if len(known) and not index.catalog.current(known, snapshot.position, snapshot.now).any():
+        extracted = extractions.get(index.catalog.ids[index.catalog.memory_of(row)])
+        facts = extracted[-1].facts if extracted else ()
+        fact_rows = [index.current_row(fact, snapshot.position) for fact in facts]
+        others = np.array([fact for fact in fact_rows if fact is not None and fact != row], np.int64)
+        if len(others) and not index.catalog.current(others, snapshot.position, snapshot.now).any():
             keep[row] = False
     return fused if keep.all() else fused.restrict_to(keep)
 
 
-def _claims_about(index: Index, row: int, names: set[str]) -> bool:
+def _claims_about(index: Index, row: int, names: Collection[str]) -> bool:
     """Whether a claim of this row is about two of these names: "When did Alice move to Lisbon?"."""
     pairs = index.relations.names_claimed(row) if names else ()
-    return any({normalize_name(subject), normalize_name(object_)} <= names for subject, object_ in pairs)
+    return any(normalize_name(subject) in names and normalize_name(object_) in names for subject, object_ in pairs)
 
 
 def _is_superseded(index: Index, row: int, snapshot: Snapshot) -> bool:
-    """Whether a row states nothing but its claims, and none of them is valid any longer."""
+    """Whether a row states only its claims, and none of them is valid any longer."""
     return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, snapshot)
 
 
 def _current_successor(index: Index, row: int, snapshot: Snapshot) -> int | None:
-    """The current row that superseded this one by its claims; None if what followed has ended as well."""
-    passed = {row}
+    """The current row that superseded this one by its claims; None if the claims of its successors have ended too."""
+    visited = {row}
     successor = index.relations.superseding_row(row, snapshot)
     while successor is not None and index.relations.is_stale(successor, snapshot):
-        passed.add(successor)
+        visited.add(successor)
         successor = index.relations.superseding_row(successor, snapshot)
-        if successor in passed:
+        if successor in visited:
             return None
     return successor

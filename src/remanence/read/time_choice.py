@@ -1,207 +1,258 @@
-"""Part of the reading step: which of the hits that answer was valid at the time that the question asks about.
+"""Part of the rerank step: which of the answers was valid at the time that the question asks about.
 
-For now that is the best one that most probably nothing told later replaces; for a past moment the same of what was told
-by then; and "first", "before" and "previously" accordingly. A reader that can read a timeline is given the best hits
-together, in the order they were told. Its choice counts beside that, decides where a question asks about an event at no
-particular time, and says how probable it is that any of them answers.
+For a question about now, the best answer is put first that most probably no later statement replaces. For a past
+moment, only statements up to that moment count. "First", "previously", "before", "after" and "during" have rules of
+their own (`choose_by_time`).
+
+A reader that can read a timeline is also given the best hits together, in the order in which they were stated. It says
+for each hit how probable it is that this hit is the answer. That probability counts in addition to the score. It
+decides alone where a question asks about an event at no particular time.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
 from remanence.language.text import tokens
 from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
-from remanence.read.question import ParsedQuestion
-from remanence.schema import Hit, Memory
+from remanence.read.question import ParsedQuestion, TimeFocus
+from remanence.read.scored_hit import ScoredHit
+from remanence.schema import Memory
 
-_MIN_PROBABILITY, _PART_OF_BEST = 0.2, 0.2
-"""A hit counts as an answer if its probability is at least this, and at least this part of the best."""
-_MIN_LATER = 0.01
-"""The least probability that a later statement answers the question, for it to be compared with an earlier one: what
-replaces an answer is often put in words that do not sound like one ("scrapped the Corolla")."""
-_MOST_COMPARED = 5
-"""How many of the hits that answer are compared with what was told later."""
-_COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.65, 0.36, 0.55, -2.8
-"""The weights of the log odds that a later statement replaces an earlier answer: what the reader says of the two for
-this question, how probable an answer the later one is beside the earlier, and the days between them, for most things
-last a while. Fitted on the worlds to develop on of `benchmarks/unseen.py`; the constant also on chats in which little
-changes."""
-_CHOICE_WEIGHT = {"any": 0.05, "now": 0.15, "at": 0.15}
-"""How much the choice in a timeline counts beside the score, as an exponent of its probability, by what time a question
-asks about. Higher ones do well on questions about what changes, and badly on chats, in which most is told once."""
-_LEAST_CHOICE = 1e-4
-_MANY_ANSWERS, _SURE = 6, 0.3
-"""If more hits answer, the question probably has several valid answers at a time, as is frequent in chats. Then one is
-put first only if its probability in the timeline is at least this."""
-_DECIDED = 0.6
-"""The probability in the timeline from which on the choice also decides for "before" and "previously"."""
-_REASONS = {
-    "any": "chosen among those read together",
-    "now": "nothing told later replaces it",
-    "at": "valid at the time asked about",
-}
-_CODE, _MIN_CODE = re.compile(r"[\w-]*\d[\w-]*"), 3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadHit:
-    """A hit as it was read."""
-
-    hit: Hit
-    passage: str
-    probability: float
-    score: float
-    time: datetime
-    """When it was told. A date in the text may be that of something else."""
-    before: str = ""
-    """The turn before it, if it needs that to be understood."""
-    after: str = ""
-    """The hit that it answers together with, if it does not alone."""
+_MIN_PROBABILITY = 0.2
+"""The least probability of a hit that counts as an answer."""
+_MIN_PART_OF_BEST = 0.2
+"""The same, as a part of the probability of the best hit."""
+_MIN_LATER_PROBABILITY = 0.01
+"""The least probability that a later statement answers the question, for it to be compared with an earlier answer. It
+is low, because the statement that replaces an answer often does not sound like one ("scrapped the Corolla")."""
+_MAX_COMPARED = 5
+"""How many answers are compared with later statements."""
+# The log odds that a later statement replaces an earlier answer are a weighted sum. Fitted on the worlds to develop on
+# of `benchmarks/unseen.py`; the bias also on chats in which little changes.
+_W_READER = 0.65
+"""The weight of the log odds by the reader, for these two statements and this question."""
+_W_ANSWER = 0.36
+"""The weight of the probability that the later statement is an answer, relative to the earlier one, as a logarithm."""
+_W_DAYS = 0.55
+"""The weight of the days between the statements, as a logarithm: most things last a while."""
+_BIAS = -2.8
+_CHOICE_WEIGHT: Mapping[TimeFocus, float] = {"any": 0.05, "now": 0.15, "at": 0.15}
+"""The exponent of the probability in the timeline, by the time that a question asks about. A score is multiplied by
+that power. Higher exponents do well on questions about facts that change, and badly on chats, in which most facts are
+stated once."""
+_MIN_CHOICE = 1e-4
+"""Added to the probability in the timeline, so that no score becomes zero."""
+_MAX_SINGLE_ANSWERS = 6
+"""If more hits answer, the question probably has several valid answers at a time, as is frequent in chats."""
+_MIN_CHOICE_TO_LEAD = 0.3
+"""With several valid answers, one is put first only if its probability in the timeline is at least this."""
+_CLEAR_CHOICE = 0.6
+"""At or above this probability in the timeline, the choice also decides for "before" and "previously"."""
+_CHOSEN = "chosen among those read together"
+_IDENTIFIER = re.compile(r"[\w-]*\d[\w-]*")
+_MIN_IDENTIFIER_LENGTH = 3
 
 
-def moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
+class TimeChoice(NamedTuple):
+    """The hit to put first, if any, and the reason as text."""
+
+    hit: ScoredHit | None = None
+    reason: str = ""
+
+
+def read_timeline(
+    scored_hits: Sequence[ScoredHit],
+    parsed: ParsedQuestion,
+    now: datetime,
+    reader: Reader,
+    as_statement: Callable[[ScoredHit], str],
+) -> dict[str, float]:
+    """For the best hits, by id, the probability that each is the answer at the time asked about. Empty if the reader
+    cannot tell. Memories with less trust than an answer are excluded."""
+    if not isinstance(reader, TimelineReader):
+        return {}
+    answers = (scored for scored in scored_hits if scored.probability >= _MIN_PROBABILITY)
+    min_trust = max((answer.memory.trust for answer in answers), default=0.0)
+    trusted = [scored for scored in scored_hits if scored.memory.trust >= min_trust]
+    by_statement: dict[str, ScoredHit] = {}  # a statement that was repeated on one day is read once
+    for scored in _best_first(trusted):
+        if len(by_statement) == TIMELINE_LINES:
+            break
+        by_statement.setdefault(as_statement(scored), scored)
+    statements = sorted(by_statement.items(), key=lambda item: item[1].time)
+    moment = _moment_asked_about(parsed, now)
+    stated_by_then = sum(scored.time <= moment for _, scored in statements)
+    choice = reader.choose(parsed.reading_text, [statement for statement, _ in statements], stated_by_then)
+    return {scored.id: probability for (_, scored), probability in zip(statements, choice, strict=False)}
+
+
+def choose_by_time(
+    scored_hits: Sequence[ScoredHit],
+    parsed: ParsedQuestion,
+    now: datetime,
+    reader: Reader,
+    timeline: Mapping[str, float],
+) -> TimeChoice:
+    """Of the hits that answer, the one that was valid at the time asked about. `timeline` is the result of
+    `read_timeline`."""
+    candidates = _matching_identifiers(parsed, scored_hits)
+    best = max(scored.probability for scored in candidates)
+    min_probability = max(_MIN_PROBABILITY, _MIN_PART_OF_BEST * best)
+    answers = _best_first(scored for scored in candidates if scored.probability >= min_probability)
+    if not answers:
+        return TimeChoice()
+    question, focus = parsed.reading_text, parsed.focus
+    if focus in ("before", "previous"):
+        clear = next((scored for scored in candidates if timeline.get(scored.id, 0.0) >= _CLEAR_CHOICE), None)
+        if clear is not None:
+            return TimeChoice(clear, _CHOSEN)
+    match focus:
+        case "any":
+            factors = _choice_factors(candidates, timeline, focus)
+            chosen = max(answers, key=lambda answer: answer.score * factors[answer.id]) if timeline else None
+            return TimeChoice(_if_single(chosen, answers, timeline), _CHOSEN)
+        case "now" | "at":
+            moment = _moment_asked_about(parsed, now)
+            factors = _choice_factors(candidates, timeline, focus)
+            chosen = _valid_at(moment, answers, candidates, question, reader, factors)
+            reason = "nothing told later replaces it" if focus == "now" else "valid at the time asked about"
+            return TimeChoice(_if_single(chosen, answers, timeline), reason)
+        case "first":
+            return TimeChoice(_oldest_first(answers)[0], f"the first of {len(answers)} that answer")
+        case "previous":
+            return TimeChoice(_last_replaced(answers, question, reader), "replaced by what was told later")
+        case "before" | "after" | "during":
+            return _relative_to_anchor(answers, parsed)
+
+
+def _moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
     """The end of the past time that a question names, or now."""
     return next((window.end for window in parsed.times if window.end is not None and window.end <= now), now)
 
 
-def read_timeline(
-    read: Sequence[ReadHit], question: str, moment: datetime, reader: Reader, as_statement: Callable[[ReadHit], str]
+def _matching_identifiers(parsed: ParsedQuestion, scored_hits: Sequence[ScoredHit]) -> Sequence[ScoredHit]:
+    """The hits with the identifiers and numbers of the question, if there is such a hit: readers confuse similar
+    identifiers."""
+    identifiers = _IDENTIFIER.findall(parsed.search_text.lower())
+    identifiers = [identifier for identifier in identifiers if len(identifier) >= _MIN_IDENTIFIER_LENGTH]
+    matching = [
+        scored for scored in scored_hits if all(identifier in scored.memory.text.lower() for identifier in identifiers)
+    ]
+    return matching or scored_hits
+
+
+def _choice_factors(
+    scored_hits: Sequence[ScoredHit], timeline: Mapping[str, float], focus: TimeFocus
 ) -> dict[str, float]:
-    """For the best hits, by id, the probability that each is the answer at that moment; nothing if the reader cannot
-    tell. What a less trusted source told does not compete with an answer of a more trusted one."""
-    if not isinstance(reader, TimelineReader):
-        return {}
-    trust = max((each.hit.memory.trust for each in read if each.probability >= _MIN_PROBABILITY), default=0.0)
-    trusted = [each for each in read if each.hit.memory.trust >= trust]
-    by_statement: dict[str, ReadHit] = {}  # what was told twice on a day is read once
-    for each in sorted(trusted, key=lambda each: -each.score):
-        if len(by_statement) == TIMELINE_LINES:
-            break
-        by_statement.setdefault(as_statement(each), each)
-    best = sorted(by_statement.items(), key=lambda item: item[1].time)
-    told = sum(each.time <= moment for _, each in best)
-    choice = reader.choose(question, [statement for statement, _ in best], told)
-    return {each.hit.memory.id: probability for (_, each), probability in zip(best, choice, strict=False)}
+    """The factor for the score of each hit, by id: a power of its probability in the timeline. A hit that answers only
+    together with another one is no answer in the timeline, so the probability of the pair counts too."""
+    if not timeline:
+        return {scored.id: 1.0 for scored in scored_hits}
+    weight, factors = _CHOICE_WEIGHT[focus], {}
+    for scored in scored_hits:
+        probability = max(timeline.get(scored.id, 0.0), scored.probability if scored.chained_to else 0.0)
+        factors[scored.id] = math.pow(probability + _MIN_CHOICE, weight)
+    return factors
 
 
-def first_by_time(
-    read: Sequence[ReadHit], parsed: ParsedQuestion, now: datetime, reader: Reader, choice: Mapping[str, float]
-) -> tuple[ReadHit | None, str]:
-    """Of the hits that answer, the one that was valid at the time asked about, and why in words. `choice` is that of
-    `read_timeline`."""
-    read = _with_codes_of(parsed, read)
-    best = max(each.probability for each in read)
-    answering = [each for each in read if each.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * best)]
-    answering.sort(key=lambda each: -each.score)
-    question, focus, moment = parsed.reading_text, parsed.focus, moment_asked_about(parsed, now)
-    if not answering:
-        return None, ""
-    if focus in ("any", "now", "at"):
-        factor = {each.hit.memory.id: _choice_factor(each, choice, focus) for each in read}
-        if focus == "any":
-            chosen = max(answering, key=lambda each: each.score * factor[each.hit.memory.id]) if choice else None
-        else:
-            chosen = _valid_at(moment, answering, read, question, reader, factor)
-        unsure = chosen is not None and bool(choice) and choice.get(chosen.hit.memory.id, 0.0) < _SURE
-        return (None if unsure and len(answering) > _MANY_ANSWERS else chosen), _REASONS[focus]
-    if focus in ("before", "previous"):
-        decided = next((each for each in read if choice.get(each.hit.memory.id, 0.0) >= _DECIDED), None)
-        if decided is not None:
-            return decided, _REASONS["any"]
-    oldest = sorted(answering, key=lambda each: each.time)
-    if focus == "first":
-        return oldest[0], f"the first of {len(answering)} that answer"
-    if focus == "previous":
-        replaced = {each.hit.memory.id for each in answering if _replaced_by(each, oldest, question, reader, 0.5)}
-        past = [each for each in answering if not each.hit.current or each.hit.memory.id in replaced]
-        return max(past, key=lambda each: each.time, default=None), "replaced by what was told later"
-    anchors = [each for each in oldest if _mentions(each.hit.memory, parsed.time_relation.anchor_words)]
-    if not anchors:
-        return None, ""
-    anchor = anchors[0].time
-    if focus == "after":
-        return next((each for each in oldest if each.time > anchor and each not in anchors), None), "told after it"
-    earlier = [each for each in oldest if each.time < anchor or (focus == "during" and each.time == anchor)]
-    return (earlier[-1] if earlier else None), f"what was valid {focus} it"
-
-
-def _with_codes_of(parsed: ParsedQuestion, read: Sequence[ReadHit]) -> Sequence[ReadHit]:
-    """Those that have the codes and numbers of the question, if any has: a reader takes like ones for each other."""
-    codes = [code for code in _CODE.findall(parsed.search_text.lower()) if len(code) >= _MIN_CODE]
-    having = [each for each in read if all(code in each.hit.memory.text.lower() for code in codes)]
-    return having or read
-
-
-def _choice_factor(each: ReadHit, choice: Mapping[str, float], focus: str) -> float:
-    """What the score of a hit is multiplied by, for the choice in the timeline. One that answers only after another is
-    no answer there by itself."""
-    if not choice:
-        return 1.0
-    chance = max(choice.get(each.hit.memory.id, 0.0), each.probability if each.after else 0.0)
-    return math.pow(chance + _LEAST_CHOICE, _CHOICE_WEIGHT[focus])
+def _if_single(
+    chosen: ScoredHit | None, answers: Sequence[ScoredHit], timeline: Mapping[str, float]
+) -> ScoredHit | None:
+    """The chosen hit; None if the question probably has several valid answers and the timeline does not prefer it."""
+    if chosen is None or not timeline or len(answers) <= _MAX_SINGLE_ANSWERS:
+        return chosen
+    return chosen if timeline.get(chosen.id, 0.0) >= _MIN_CHOICE_TO_LEAD else None
 
 
 def _valid_at(
     moment: datetime,
-    answering: Sequence[ReadHit],
-    read: Sequence[ReadHit],
+    answers: Sequence[ScoredHit],
+    candidates: Sequence[ScoredHit],
     question: str,
     reader: Reader,
-    factor: Mapping[str, float],
-) -> ReadHit | None:
-    """Of what was told by a moment, the hit that scores best and was most probably not replaced by then. What replaces
-    an answer is an answer itself, though it may not sound like one. `factor` is that of `_choice_factor`, by id."""
-    told = sorted((each for each in read if each.time <= moment), key=lambda each: each.time)
-    compared = [each for each in answering if each.time <= moment][:_MOST_COMPARED]
+    factors: Mapping[str, float],
+) -> ScoredHit | None:
+    """Of the hits stated up to a moment, the one with the best score that most probably was not replaced by then. A hit
+    that replaces an answer is an answer itself: it gets the score of that answer, if its own score is lower."""
+    stated = _oldest_first(scored for scored in candidates if scored.time <= moment)
+    compared = [answer for answer in answers if answer.time <= moment][:_MAX_COMPARED]
     if not compared:
         return None
-    score = {each.hit.memory.id: each.score for each in told}
-    valid = dict.fromkeys(score, 1.0)
-    for each in sorted(compared, key=lambda each: each.time):
-        own = each.hit.memory.id
-        for later, probability in _replaced_by(each, told, question, reader):
-            score[later] = max(score[later], probability * score[own])
-            valid[own] = min(valid[own], 1 - probability)
+    scores = {scored.id: scored.score for scored in stated}
+    validity = dict.fromkeys(scores, 1.0)
+    for answer in _oldest_first(compared):
+        for later_id, probability in _replacements(answer, stated, question, reader):
+            scores[later_id] = max(scores[later_id], probability * scores[answer.id])
+            validity[answer.id] = min(validity[answer.id], 1 - probability)
 
-    def worth(each: ReadHit) -> float:
-        own = each.hit.memory.id
-        return score[own] * valid[own] * factor[own]
+    def score_if_valid(scored: ScoredHit) -> float:
+        return scores[scored.id] * validity[scored.id] * factors[scored.id]
 
-    return max(told, key=worth)
+    return max(stated, key=score_if_valid)
 
 
-def _replaced_by(
-    earlier: ReadHit, others: Sequence[ReadHit], question: str, reader: Reader, least: float = 0.0
+def _last_replaced(answers: Sequence[ScoredHit], question: str, reader: Reader) -> ScoredHit | None:
+    """The last answer that is no longer valid."""
+    oldest = _oldest_first(answers)
+    replaced = {answer.id for answer in answers if _replacements(answer, oldest, question, reader, 0.5)}
+    past = [answer for answer in answers if not answer.hit.current or answer.id in replaced]
+    return max(past, key=lambda answer: answer.time, default=None)
+
+
+def _relative_to_anchor(answers: Sequence[ScoredHit], parsed: ParsedQuestion) -> TimeChoice:
+    """The answer before, after or during an event that the question names, its anchor: "before Lisbon"."""
+    oldest, focus = _oldest_first(answers), parsed.focus
+    anchors = [answer for answer in oldest if _mentions_half_of(answer.memory, parsed.time_relation.anchor_words)]
+    if not anchors:
+        return TimeChoice()
+    time = anchors[0].time
+    if focus == "after":
+        later = (answer for answer in oldest if answer.time > time and answer not in anchors)
+        return TimeChoice(next(later, None), "told after it")
+    earlier = [answer for answer in oldest if answer.time < time or (focus == "during" and answer.time == time)]
+    return TimeChoice(earlier[-1] if earlier else None, f"what was valid {focus} it")
+
+
+def _replacements(
+    answer: ScoredHit, others: Sequence[ScoredHit], question: str, reader: Reader, min_probability: float = 0.0
 ) -> list[tuple[str, float]]:
-    """The ids of the later hits that may replace or end an answer, each with the probability that it does, if that is
-    at least so much. Where both make claims, the rules have compared these already. For a reader that cannot compare,
-    every later answer replaces an earlier one."""
-    claims, p = earlier.hit.memory.triples, earlier.probability
-    later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
-    later = [other for other in later if other.hit.memory.trust >= earlier.hit.memory.trust]
+    """The ids of the later hits that may replace or end an answer, each with the probability that it does, at least
+    `min_probability`. Two hits with claims are not compared: the rules have compared their claims already. For a reader
+    that cannot compare, every later answer replaces an earlier one."""
+    has_claims, trust = bool(answer.memory.triples), answer.memory.trust
+    later = [other for other in others if other.time > answer.time and not (has_claims and other.memory.triples)]
+    later = [other for other in later if other.memory.trust >= trust]
     if not isinstance(reader, RelationReader):
-        enough = max(_MIN_PROBABILITY, _PART_OF_BEST * p)
-        return [(other.hit.memory.id, 1.0) for other in later if other.probability >= enough]
-    later = [other for other in later if other.probability >= _MIN_LATER]
+        min_answer = max(_MIN_PROBABILITY, _MIN_PART_OF_BEST * answer.probability)
+        return [(other.id, 1.0) for other in later if other.probability >= min_answer]
+    later = [other for other in later if other.probability >= _MIN_LATER_PROBABILITY]
     if not later:
         return []
-    compared = reader.compare([(earlier.passage, other.passage) for other in later], question)
-    replaced = np.array([odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in compared])
-    answers = np.array([min(1.0, other.probability / p) for other in later])
-    days = np.array([(other.time - earlier.time).total_seconds() / 86_400 for other in later])
-    log_odds = _COMPARED * np.log((replaced + 1e-3) / (1 - replaced + 1e-3)) + _ANSWERS * np.log(answers)
-    log_odds += _TIME_PASSED * np.log1p(days) + _NOTHING_CHANGES
-    odds = zip(later, (1 / (1 + np.exp(-log_odds))).tolist(), strict=True)
-    return [(other.hit.memory.id, probability) for other, probability in odds if probability >= least]
+    relations = reader.compare([(answer.passage, other.passage) for other in later], question)
+    replaces = np.array([relation.get("replaces", 0.0) + relation.get("ends", 0.0) for relation in relations])
+    relative = np.array([min(1.0, other.probability / answer.probability) for other in later])
+    days = np.array([(other.time - answer.time).total_seconds() / 86_400 for other in later])
+    log_odds = _W_READER * np.log((replaces + 1e-3) / (1 - replaces + 1e-3)) + _W_ANSWER * np.log(relative)
+    log_odds += _W_DAYS * np.log1p(days) + _BIAS
+    probabilities = (1 / (1 + np.exp(-log_odds))).tolist()
+    return [(other.id, p) for other, p in zip(later, probabilities, strict=True) if p >= min_probability]
 
 
-def _mentions(memory: Memory, words: frozenset[str]) -> bool:
+def _best_first(scored_hits: Iterable[ScoredHit]) -> list[ScoredHit]:
+    return sorted(scored_hits, key=lambda scored: -scored.score)
+
+
+def _oldest_first(scored_hits: Iterable[ScoredHit]) -> list[ScoredHit]:
+    return sorted(scored_hits, key=lambda scored: scored.time)
+
+
+def _mentions_half_of(memory: Memory, words: frozenset[str]) -> bool:
     return bool(words) and 2 * len(words.intersection(tokens(memory.text))) >= len(words)

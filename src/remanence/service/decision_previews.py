@@ -15,7 +15,7 @@ from remanence.graph import entity_revisions
 from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import pluralize, truncate
-from remanence.read.supersession import current_mask
+from remanence.read.supersession import unsuperseded_mask
 from remanence.schema import Entity, Memory, Snapshot
 
 _MAX_TEXT = 120
@@ -123,7 +123,7 @@ def _revived(space: Space, memory: str) -> list[Memory]:
 
 
 def _current(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
-    return current_mask(index, rows, snapshot) if len(rows) else np.zeros(0, np.bool_)
+    return unsuperseded_mask(index, rows, snapshot) if len(rows) else np.zeros(0, np.bool_)
 
 
 def _counts(index: Index, space: Space, entity: Entity) -> tuple[int, int]:

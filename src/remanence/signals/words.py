@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.languages import ENGLISH, tokens_by_language
-from remanence.language.thesaurus import related_words
+from remanence.language.lexicon.languages import ENGLISH, tokens_by_language
+from remanence.language.lexicon.thesaurus import related_words
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.bm25 import CorpusStatistics, GrowingBM25

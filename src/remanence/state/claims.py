@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from remanence.events import Invalidated, Related, Remembered
-from remanence.language.rules.predicate_rules import is_date_predicate
+from remanence.language.claim_extraction.predicate_rules import is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
 from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings

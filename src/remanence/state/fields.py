@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.rules.sentences import has_statement
+from remanence.language.fact_extraction.sentences import has_statement
 from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
 from remanence.state.columns import GROWING, INTERNED, ITEMS, Column, Interner, SavedPart

@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from remanence.language.rules.alias_rules import are_nicknames, is_short_form
-from remanence.language.rules.lexicon import (
+from remanence.language.lexicon.word_lists import (
     DETERMINERS,
     FIRST_NAMES,
     ORGANIZATION_WORDS,
@@ -25,6 +24,7 @@ from remanence.language.rules.lexicon import (
     PLACES,
     is_common_word,
 )
+from remanence.language.named_entities.alias_rules import are_nicknames, is_short_form
 from remanence.language.text import strip_accents
 from remanence.state.names import Names
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from remanence.events import Remembered
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.text import normalize_name, split_words
 from remanence.schema import SELF
 from remanence.state.columns import GROWING_TEXTS, INTERNED, TEXTS, Interner, SavedPart, TextList

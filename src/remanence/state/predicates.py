@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.language.rules.predicate_rules import (
+from remanence.language.claim_extraction.predicate_rules import (
     EVENT_PREDICATES,
     IMMUTABLE_PREDICATES,
     STATE_AFTER_EVENT,

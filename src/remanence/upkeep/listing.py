@@ -5,16 +5,19 @@ The score of a hit is its decay score d as d / (1 + d), which lies between 0 and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import pluralize
 from remanence.read.answer import Recall
 from remanence.read.query import searchable_rows
+from remanence.read.recall import answer_request
 from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import is_current_row, replacement_row
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
@@ -35,8 +38,16 @@ class _Scored(NamedTuple):
     usage: MemoryUsage
 
 
-def list_by_recency(index: Index, request: RecallRequest, settings: UpkeepSettings) -> Recall:
-    """The memories that pass the filters of a request, the highest decay score first."""
+def list_by_recency(
+    engine: Engine, space: str, request: RecallRequest, position_of: Callable[[Index], int], *, archive: bool = False
+) -> Recall:
+    """The memories that pass the filters of a request, the highest decay score first. The arguments are the same as
+    for `recall`."""
+    answer = partial(_list_from_index, settings=UpkeepSettings.from_env())
+    return answer_request(engine, space, request, position_of, answer, archive=archive)
+
+
+def _list_from_index(index: Index, request: RecallRequest, settings: UpkeepSettings) -> Recall:
     with index.lock:
         snapshot = index.snapshot(request.position, request.now)
         history = bool(request.history) or request.during is not None

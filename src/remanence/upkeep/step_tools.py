@@ -189,7 +189,7 @@ def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> boo
 def unexpired_current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows have neither expired nor been superseded."""
     mask = index.catalog.current(rows, snapshot.position, snapshot.now)
-    mask[mask] = supersession.current_mask(index, rows[mask], snapshot)
+    mask[mask] = supersession.unsuperseded_mask(index, rows[mask], snapshot)
     return mask
 
 

@@ -24,8 +24,8 @@ from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph.entity_revisions import plan_registration
 from remanence.graph.known_entities import KnownEntities
-from remanence.language.rules.alias_rules import AliasPair, find_aliases, full_forms
-from remanence.language.rules.lexicon import load_pattern, word_set
+from remanence.language.lexicon.word_lists import load_pattern, word_set
+from remanence.language.named_entities.alias_rules import AliasPair, find_aliases, full_forms
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Alias, Memory
 from remanence.state.name_similarity import SamePerson, name_similarity, same_person

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from remanence.core.index import Index
-from remanence.language.rules.rule_extractor import RuleExtractor
-from remanence.language.rules.update_rules import remaining_text
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.verdict_rules import remaining_text
 from remanence.language.text import text_hash
 from remanence.ports import JudgingExtractor
 from remanence.schema import SELF, Fact, LinkKind, Memory, Query, Snapshot, Triple, Verdict

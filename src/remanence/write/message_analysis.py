@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core import inputs
-from remanence.language.message_need import evidence_words, need_of_memory
-from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import compile_pattern
-from remanence.language.rules.sentences import is_question, is_request
+from remanence.language.fact_extraction.sentences import is_question, is_request
+from remanence.language.lexicon.topic_tags import tags_of
+from remanence.language.lexicon.word_lists import compile_pattern
+from remanence.language.recall_need import evidence_words, need_of_memory
 from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
 from remanence.schema import SELF, UTC, Utterance

@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import Queue
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.temporal.date_order import given_date_order, reading_dates
 from remanence.schema import Extraction, Mention, Triple, Window
 

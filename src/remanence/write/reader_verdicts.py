@@ -1,7 +1,7 @@
 """Which older facts a new one replaces or ends in other words, by a reader and the rules together.
 
-The rules choose what to ask (`change_rules.may_replace`), the reader answers. It makes mistakes, so its probability has
-to be high. It is called outside of locks, with a limited number of older facts.
+The rules choose what to ask (`replacement_candidates.may_replace`), the reader answers. It makes mistakes, so its
+probability has to be high. It is called outside of locks, with a limited number of older facts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remanence.language.rules.change_rules import is_likely, may_replace
+from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 

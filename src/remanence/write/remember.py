@@ -21,7 +21,7 @@ from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
 from remanence.graph.assertions import invalidation_events
-from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor

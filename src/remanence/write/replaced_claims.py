@@ -15,7 +15,7 @@ from datetime import datetime
 from remanence.core.index import Index
 from remanence.events import Invalidated, Remembered
 from remanence.graph.assertions import invalidation_events
-from remanence.language.rules.lexicon import load_tool_kinds, load_words
+from remanence.language.lexicon.word_lists import load_tool_kinds, load_words
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Relation, Snapshot, Triple
 

@@ -9,7 +9,7 @@ from typing_extensions import assert_type
 
 import remanence
 from remanence import Change, Entity, Memory, Profile, Recall, Relation, Space, Stats, View
-from remanence.read.recall_tables import Relations
+from remanence.read.show.recall_tables import RelationList
 
 
 async def right_calls(space: Space, view: View) -> None:
@@ -24,7 +24,7 @@ async def right_calls(space: Space, view: View) -> None:
     assert_type(await space.aprofile(max_tokens=100), Profile)
     assert_type(await space.aforget("m1", why="she asked"), None)
     assert_type(await space.graph.arelate("Alice", "lives_in", "Porto"), Relation)
-    assert_type(await space.graph.awhen("Alice", "lives_in"), Relations)
+    assert_type(await space.graph.awhen("Alice", "lives_in"), RelationList)
     assert_type(await view.graph.asave("graph.svg", depth=2), Path)
     assert_type(await view.graph.asave_timeline("Alice", "alice.svg"), Path)
     assert_type(await space.entities.aresolve("Alice"), Entity | None)

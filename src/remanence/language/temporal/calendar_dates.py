@@ -14,28 +14,28 @@ from remanence.language.temporal.token_reader import SpanMatch, TokenReader
 class CalendarDateRules(TokenReader):
     """The rules that use the reference time only to choose the year."""
 
-    def calendar_date(self, i: int, loose: bool = False) -> SpanMatch:
+    def calendar_date(self, i: int, allow_ambiguous: bool = False) -> SpanMatch:
         """The first rule that applies at `i`. A date that does not exist raises ValueError."""
-        token, expected = self.token(i), loose
-        loose = loose or self.has_cue(i)
+        token, expected = self.token(i), allow_ambiguous
+        allow_ambiguous = allow_ambiguous or self.has_cue(i)
         if token.kind not in ("word", "number", "ordinal"):
-            return self.digit_pattern(i, loose, expected)
+            return self.digit_pattern(i, allow_ambiguous, expected)
         word = token.normalized
         if word in vocab.MONTHS:
-            return self.month_first(i) or self.bare_month(i, loose, expected)
+            return self.month_first(i) or self.bare_month(i, allow_ambiguous, expected)
         if word in vocab.WEEKDAYS:
-            return self.weekday(i, loose)
+            return self.weekday(i, allow_ambiguous)
         if word in vocab.SEASONS:
-            return self.season(i, loose)
+            return self.season(i, allow_ambiguous)
         if word in vocab.DECADES:
             return self.decade(i)
         if word in vocab.HOLIDAY_FIRST_WORDS:
-            return self.holiday(i, loose)
+            return self.holiday(i, allow_ambiguous)
         if token.kind == "word" and not (word in vocab.NUMBERS or word in vocab.ORDINALS or word in ("the", "year")):
             return None
-        return self.day_first(i) or self.bare_year(i, expected) or self.day_alone(i, loose) or self.century(i)
+        return self.day_first(i) or self.bare_year(i, expected) or self.day_alone(i, allow_ambiguous) or self.century(i)
 
-    def digit_pattern(self, i: int, loose: bool, expected: bool) -> SpanMatch:
+    def digit_pattern(self, i: int, allow_ambiguous: bool, expected: bool) -> SpanMatch:
         """A token that is a date by its digits."""
         kind, text = self.token(i).kind, self.word(i)
         digits = [int(run) for run in re.findall("[0-9]+", text)]
@@ -51,10 +51,10 @@ class CalendarDateRules(TokenReader):
             span = Span.iso_week(digits[0], digits[1])
         elif kind == "ymd":
             span = Span.of_date("day", *digits)
-        elif kind == "compact" and loose:
+        elif kind == "compact" and allow_ambiguous:
             span = iso_span(f"{text[:4]}-{text[4:6]}-{text[6:]}")
         elif kind == "dmy":
-            if not loose and self.word(i + 1) in ("is", "by", "has"):
+            if not allow_ambiguous and self.word(i + 1) in ("is", "by", "has"):
                 return None  # a title: "11/22/63 is a novel"
             first, second, year = digits
             day_first = self.is_day_first or "." in text  # with dots the day comes first
@@ -63,7 +63,7 @@ class CalendarDateRules(TokenReader):
                 span = self.numbered_day(first, second, self.expand_year(year), not day_first)
         elif kind == "odd":
             span = parse_with_dateparser(text, self.now)
-        elif kind == "yy" and loose:
+        elif kind == "yy" and allow_ambiguous:
             span = Span.of_date("year", self.expand_year(digits[0]))
         elif kind == "years":
             span = self.year_range(digits[0], digits[1])
@@ -75,7 +75,7 @@ class CalendarDateRules(TokenReader):
                 return self.numbered_day(first, second, year_found[0]), year_found[1]
             span = self.in_open_year(lambda year: self.numbered_day(first, second, year))
         elif kind == "quarter":
-            return self.quarter(i, loose)
+            return self.quarter(i, allow_ambiguous)
         elif kind == "decade":
             return self.decade(i)
         return (span, i + 1) if span else None
@@ -83,8 +83,13 @@ class CalendarDateRules(TokenReader):
     def fits_weekday(self, i: int, span: Span) -> bool:
         """False if a weekday stands next to the date and another is meant: "on 03/04/2025, a Thursday"."""
         after = self.skip(self.skip(i + 1, ",", "("), "a", "which", "was", "is")
-        beside = (self.word(i - 1), self.word(i - 2), self.word(after), self.word(self.skip(after, "was", "is", "a")))
-        named = {vocab.WEEKDAYS[word] for word in beside if word in vocab.WEEKDAYS}
+        neighbours = (
+            self.word(i - 1),
+            self.word(i - 2),
+            self.word(after),
+            self.word(self.skip(after, "was", "is", "a")),
+        )
+        named = {vocab.WEEKDAYS[word] for word in neighbours if word in vocab.WEEKDAYS}
         return not named or span.start.weekday() in named
 
     def year_range(self, first: int, final: int) -> Span | None:
@@ -172,7 +177,7 @@ class CalendarDateRules(TokenReader):
 
         return (make(year[0]), year[1]) if year else (self.in_open_year(make), j)
 
-    def bare_month(self, i: int, loose: bool, expected: bool) -> SpanMatch:
+    def bare_month(self, i: int, allow_ambiguous: bool, expected: bool) -> SpanMatch:
         """As in "in May", "since June", "January"; never "May I" or "every May"."""
         before = self.word(i - 1)
         if not (month := self.month(i)) or before in ("every", "each"):
@@ -181,7 +186,7 @@ class CalendarDateRules(TokenReader):
         if self.may_be_verb(i):
             alone = self.whole_text and self.token_count < 4
             sure = alone or before in ("in", "since", "during", "until", "till")
-        elif not loose and self.may_be_name(i):
+        elif not allow_ambiguous and self.may_be_name(i):
             sure = False
         elif self.word(i) in vocab.UNAMBIGUOUS_MONTHS or self.year_step(j) is not None:
             sure = True
@@ -190,16 +195,16 @@ class CalendarDateRules(TokenReader):
             sure = self.word(j) in vocab.RANGE_WORDS or (expected and before == "to")
             sure = sure or ((expected or before in ("of", "by")) and self.may_end_before(j))
         else:
-            sure = loose
+            sure = allow_ambiguous
         return (self.in_open_year(lambda year: Span.of_date("month", year, number)), j) if sure else None
 
     def bare_year(self, i: int, expected: bool) -> SpanMatch:
         """As in "in 2019", "the year 1850", "(2019)", "from 1765 to 1803"; never "room 2012"."""
-        if self.word(i) == "year" and (found := self.year(i + 1)):
-            return Span.of_date("year", found[0]), found[1]
-        if (found := self.year(i)) is None or self.is_counted_noun(found[1]):
+        if self.word(i) == "year" and (match := self.year(i + 1)):
+            return Span.of_date("year", match[0]), match[1]
+        if (match := self.year(i)) is None or self.is_counted_noun(match[1]):
             return None
-        year, j = found
+        year, j = match
         before = self.word(i - 1)
         bracketed = before == "(" and self.word(j) == ")"
         cued = self.has_cue(i) and before not in ("at", "on", "over", "about", "to", "through")
@@ -209,7 +214,7 @@ class CalendarDateRules(TokenReader):
             return None
         return Span.of_date("year", year), self.skip(j, "ad", "ce")
 
-    def weekday(self, i: int, loose: bool) -> SpanMatch:
+    def weekday(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """As in "Tuesday", "Tuesday March 7", "Monday the 21st", "Tuesday of last week"."""
         word, weekday = self.word(i), vocab.WEEKDAYS[self.word(i)]
         full = word in vocab.DAY_NAMES
@@ -230,7 +235,7 @@ class CalendarDateRules(TokenReader):
         two_digits = self.token(i + 1).kind == "number" and len(self.word(i + 1)) == 2
         if two_digits and self.may_end_before(i + 2) and self.word(i + 2) not in (*vocab.RANGE_WORDS, ":"):
             return self.weekday_numbered(weekday, int(self.word(i + 1)), i + 2)
-        if not full and not loose:
+        if not full and not allow_ambiguous:
             return None
         j = i + 1
         k = self.skip(self.skip(j, "of", "in", ","), "the")
@@ -255,10 +260,10 @@ class CalendarDateRules(TokenReader):
         """In the year in which the day is this weekday, if that is this year, the last or the next."""
         if self.is_statement and (make := span.in_year) and span.granularity == "day":
             years = (self.now.year + step for step in (0, 1, -1))
-            found = [day for year in years if (day := self._made(make, year)) and day.start.weekday() == weekday]
-            if found:
+            days = [day for year in years if (day := self._made(make, year)) and day.start.weekday() == weekday]
+            if days:
                 self.chosen = None
-                return found[0]
+                return days[0]
         return span
 
     def weekday_in_week(self, moment: datetime, weekday: int) -> Span:
@@ -279,9 +284,9 @@ class CalendarDateRules(TokenReader):
             if start.day == day and (start >= self.today if lies_ahead else behind):
                 yield Span.enclosing(start, "day")
 
-    def day_alone(self, i: int, loose: bool) -> SpanMatch:
+    def day_alone(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """As in "on the 18th", but not "on the 18th floor"."""
-        if self.word(i - 1) != "the" or not loose or self.token(i).kind != "ordinal":
+        if self.word(i - 1) != "the" or not allow_ambiguous or self.token(i).kind != "ordinal":
             return None
         openers = ("from", "to", "between") if self.is_statement else ()
         if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after", *openers):
@@ -294,7 +299,7 @@ class CalendarDateRules(TokenReader):
         days = self.days_numbered(day)
         return next(((span, i + 1) for span in days if self.is_statement or span.start <= self.now), None)
 
-    def quarter(self, i: int, loose: bool) -> SpanMatch:
+    def quarter(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """As in "Q3 2024", "2017-Q1", "in Q2", "H1 2023"."""
         word = self.word(i)
         years = re.findall("[0-9]{4}", word)
@@ -307,8 +312,8 @@ class CalendarDateRules(TokenReader):
 
         if years:
             return make(int(years[0])), i + 1
-        loose = loose or self.year_step(self.skip(i + 1, "of")) is not None
-        return (self.in_open_year(make), i + 1) if loose and size == "q" else None
+        allow_ambiguous = allow_ambiguous or self.year_step(self.skip(i + 1, "of")) is not None
+        return (self.in_open_year(make), i + 1) if allow_ambiguous and size == "q" else None
 
     def decade(self, i: int) -> SpanMatch:
         """As in "1990s", "the '90s", "the nineties"; never "in her thirties"."""
@@ -331,7 +336,7 @@ class CalendarDateRules(TokenReader):
         start = Span.of_date("year", max(1, number * 100 - 100)).start
         return Span(start, Span.of_date("year", number * 100).start, "century"), j + 1
 
-    def season(self, i: int, loose: bool) -> SpanMatch:
+    def season(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """As in "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""
         first = vocab.SEASONS[self.word(i)]
         k = self.skip(self.skip(i + 1, "of"), "the")
@@ -344,10 +349,10 @@ class CalendarDateRules(TokenReader):
         if before in ("in", "during", "over", "since", "until"):
             sure = self.may_end_before(i + 1) and self.word(i + 1) != "of"
         else:
-            sure = loose and self.whole_text
+            sure = allow_ambiguous and self.whole_text
         return (self.in_open_year(lambda year: Span.season(year, first)), i + 1) if sure else None
 
-    def holiday(self, i: int, loose: bool) -> SpanMatch:
+    def holiday(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """As in "Christmas 2022", "on Halloween", but not "a Christmas tree"."""
         name = self.holiday_name(i)
         if name is None:
@@ -357,9 +362,9 @@ class CalendarDateRules(TokenReader):
         if year := self.year_after(j):
             return make(year[0]), year[1]
         before = self.word(i - 1)
-        if name == "new year" and (before == "the" or not self.token(i).capitalized or not loose):
+        if name == "new year" and (before == "the" or not self.token(i).capitalized or not allow_ambiguous):
             return None  # "in the new year" is not one day
-        announced = loose or before in ("for", "this", "last", "next")
+        announced = allow_ambiguous or before in ("for", "this", "last", "next")
         sure = self.may_end_before(j) if announced else " " in name
         return (self.in_open_year(make), j) if sure else None
 

@@ -118,8 +118,8 @@ class Span:
             month, day = rule.split("-")
             return cls.of_date("day", year, int(month), int(day))
         count, weekday, month, *later = rule.split()
-        found = cls.of_date("month", year, int(month)).nth_weekday(vocab.WEEKDAYS[weekday], int(count))
-        return cls.enclosing(found.start + ONE_DAY * int(later[0] if later else 0), "day")
+        day_span = cls.of_date("month", year, int(month)).nth_weekday(vocab.WEEKDAYS[weekday], int(count))
+        return cls.enclosing(day_span.start + ONE_DAY * int(later[0] if later else 0), "day")
 
     @property
     def window(self) -> Window:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from remanence.language.languages import ENGLISH, language_of
+from remanence.language.lexicon.languages import ENGLISH, language_of
 
 _DATE = re.compile(r"(?<![\w./-])([0-9]{1,2})([/-])([0-9]{1,2})\2(?:[0-9]{4}|[0-9]{2})(?![\w/-])")
 _NUMBERS = re.compile("[0-9][/-][0-9]")
@@ -46,7 +46,7 @@ def date_order_evidence(text: str) -> int:
     """
     if not has_numeric_date(text):
         return 0
-    pairs = [(int(found[1]), int(found[3])) for found in _DATE.finditer(text)]
+    pairs = [(int(match[1]), int(match[3])) for match in _DATE.finditer(text)]
     return sum(second <= 12 < first <= 31 for first, second in pairs) - sum(
         first <= 12 < second <= 31 for first, second in pairs
     )
@@ -56,7 +56,7 @@ def is_day_first(text: str) -> bool:
     """Whether the day comes first in the dates of this text."""
     if not has_numeric_date(text):
         return False
-    if told := date_order_evidence(text):
-        return told > 0
-    given = _day_first.get()
-    return language_of(text) != ENGLISH if given is None else given
+    if evidence := date_order_evidence(text):
+        return evidence > 0
+    day_first = _day_first.get()
+    return language_of(text) != ENGLISH if day_first is None else day_first

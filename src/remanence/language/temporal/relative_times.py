@@ -33,16 +33,16 @@ class RelativeTimeRules(CalendarDateRules):
         if word in vocab.RELATIVE_DAYS:
             day = Span.enclosing(self.today + ONE_DAY * vocab.RELATIVE_DAYS[word], "day")
             return (self.day_part(day.start, word), i + 1) if word in vocab.DAY_PARTS else (day, i + 1)
-        if (word in ("last", "final") or self.ordinal(i)) and (found := self.ordinal_part(i)):
-            return found
+        if (word in ("last", "final") or self.ordinal(i)) and (match := self.ordinal_part(i)):
+            return match
         if word in vocab.PAST_WORDS or word in vocab.FUTURE_WORDS or word == "this":
             return self.neighbour(i)
         if word in vocab.MODIFIERS or word in ("first", "second"):
             return self.period_part(i)
         if word == "in":
             return self.ahead(i)
-        if (word in vocab.UNITS or word in vocab.WEEKDAYS or word in vocab.DAY_PARTS) and (found := self.next_to(i)):
-            return found
+        if (word in vocab.UNITS or word in vocab.WEEKDAYS or word in vocab.DAY_PARTS) and (match := self.next_to(i)):
+            return match
         return self.counted_units(i)
 
     def day_part(self, day: datetime, name: str) -> Span:
@@ -79,8 +79,8 @@ class RelativeTimeRules(CalendarDateRules):
         if name in vocab.SEASONS:
             first = vocab.SEASONS[name]
             return self.nearest(lambda year: Span.season(year, first), "season", step), j + 1
-        if (holiday := self.holiday_name(j)) and (found := self.holiday(j, True)):
-            return self.nearest(lambda year: Span.holiday(year, holiday), "day", step), found[1]
+        if (holiday := self.holiday_name(j)) and (match := self.holiday(j, True)):
+            return self.nearest(lambda year: Span.holiday(year, holiday), "day", step), match[1]
         return None
 
     def neighbour_unit(self, word: str, step: int, j: int) -> SpanMatch:
@@ -144,8 +144,8 @@ class RelativeTimeRules(CalendarDateRules):
             step = -high if self.word(j) in vocab.PAST_WORDS else high
             return (self.rolling(step, unit), j + 2) if unit and self.word(j) != "following" else None
         unit = self.unit(j)
-        if unit is None and low == high and self.word(j + 1) == "ago" and (found := self.recurring_ago(high, j)):
-            return found
+        if unit is None and low == high and self.word(j + 1) == "ago" and (match := self.recurring_ago(high, j)):
+            return match
         if unit is None or high > 5000:
             return None
         after, then = self.word(j + 1), self.word(j + 2)
@@ -156,8 +156,8 @@ class RelativeTimeRules(CalendarDateRules):
             return self.stepped(-high, -low, unit), j + 2
         if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
             return self.stepped(low, high, unit), j + 2 + (after == "from")
-        if after in ("before", "after", "from") and (found := self.time_span(j + 2, True)):
-            span, k = found
+        if after in ("before", "after", "from") and (match := self.time_span(j + 2, True)):
+            span, k = match
             if span.granularity == "range":
                 return None
             start = shift(span.start, -high if after == "before" else high, unit)
@@ -223,8 +223,8 @@ class RelativeTimeRules(CalendarDateRules):
                 return self.day_part(self.today + ONE_DAY * step, word), i + 3
             if unit and unit not in vocab.SMALL_UNITS:
                 return Span.enclosing(shift(self.today, step, unit), unit), i + 3
-        if unit == "week" and (found := self.week_of(i)):
-            return found
+        if unit == "week" and (match := self.week_of(i)):
+            return match
         the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _WEEKEND_CUES
         if the_weekend and after not in ("of", "before", "after"):
             back = (self.today.weekday() - 5) % 7
@@ -232,14 +232,14 @@ class RelativeTimeRules(CalendarDateRules):
                 back -= 7 if back > 1 else 0
             return Span.enclosing(self.today - ONE_DAY * back, "weekend"), i + 1
         if after == "of" and (unit in ("weekend", "month", "year") or word in vocab.DAY_PARTS):
-            if not (found := self.time_span(i + 2, True)):
+            if not (match := self.time_span(i + 2, True)):
                 return None
-            span, j = found
+            span, j = match
             if span.granularity == "day" and unit is None:
                 return self.day_part(span.start, word), j
             if span.granularity == "day" and unit == "weekend":
                 return Span.enclosing(span.start, "weekend"), j
-            return found if span.granularity == unit else None
+            return match if span.granularity == unit else None
         if after in ("before", "after") and (unit not in (None, *vocab.SMALL_UNITS) or word in vocab.WEEKDAYS):
             return self.before_or_after(i)
         return None
@@ -251,9 +251,9 @@ class RelativeTimeRules(CalendarDateRules):
             return Span.iso_week(year[0], int(relation)), year[1]
         if relation not in ("of", "starting", "beginning", "commencing", "ending"):
             return None
-        if not (found := self.time_span(self.skip(i + 2, "on"), True)) or found[0].granularity != "day":
+        if not (match := self.time_span(self.skip(i + 2, "on"), True)) or match[0].granularity != "day":
             return None
-        day, j = found
+        day, j = match
         if relation == "of":
             return Span.enclosing(day.start, "week"), j
         start = day.end - 7 * ONE_DAY if relation == "ending" else day.start
@@ -262,10 +262,10 @@ class RelativeTimeRules(CalendarDateRules):
     def before_or_after(self, i: int) -> SpanMatch:
         """As in "the day before Christmas", "the Monday after 24 July", "the weekend before last Friday"."""
         if self.word(i - 1) in ("one", "every", "each", "this", "a") or not (
-            found := self.relative_time(i + 2) or self.calendar_date(self.skip(i + 2, "the"), True)
+            match := self.relative_time(i + 2) or self.calendar_date(self.skip(i + 2, "the"), True)
         ):
             return None
-        span, j = found
+        span, j = match
         if span.granularity == "range":
             return None
         unit, before = self.unit(i), self.word(i + 1) == "before"
@@ -298,10 +298,10 @@ class RelativeTimeRules(CalendarDateRules):
         if word in ("beginning", "start", "middle", "end"):
             return self.part_of(j + 1, lambda span: span.third(index)) if self.word(j) == "of" else None
         j = self.skip(j, "-", "in")
-        found = self.time_span(self.skip(j, "the"), True)
-        if found and found[0].granularity in ("day", "part"):
-            return found if word != "mid" else None
-        return self.part_of(j, lambda span: span.third(index)) if found else None
+        match = self.time_span(self.skip(j, "the"), True)
+        if match and match[0].granularity in ("day", "part"):
+            return match if word != "mid" else None
+        return self.part_of(j, lambda span: span.third(index)) if match else None
 
     def part_of(self, i: int, part: Callable[[Span], Span]) -> SpanMatch:
         """A part of the span at `i`, where "the year" is the current year."""
@@ -309,9 +309,9 @@ class RelativeTimeRules(CalendarDateRules):
         unit = self.unit(self.skip(j, "current"))
         if unit in _SIZES and self.word(j + 1) not in ("of", "before", "after") and not self.year(j + 1):
             return part(Span.enclosing(self.today, unit)), self.skip(j, "current") + 1
-        if not (found := self.time_span(j, True)):
+        if not (match := self.time_span(j, True)):
             return None
-        span, end = found
+        span, end = match
         if span.granularity not in (*_SIZES, "season", "half"):
             return None
         if make := span.in_year:
@@ -326,8 +326,8 @@ class RelativeTimeRules(CalendarDateRules):
         elif self.word(j) in ("this", "the") and self.unit(j + 1) in _SIZES:
             unit, end = vocab.UNITS[self.word(j + 1)], j + 2
         else:
-            found = self.time_span(j) if self.word(j) in vocab.PAST_WORDS else None
-            return (found[0].third(0 if earlier else 2), found[1]) if found else None
+            match = self.time_span(j) if self.word(j) in vocab.PAST_WORDS else None
+            return (match[0].third(0 if earlier else 2), match[1]) if match else None
         span = Span.enclosing(self.today, unit)
         middle = self.now if unit == "day" else self.today + ONE_DAY if earlier else self.today
         return (Span(span.start, middle, "range") if earlier else Span(middle, span.end, "range")), end

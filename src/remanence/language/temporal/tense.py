@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.time_lexer import Token
+from remanence.language.temporal.time_lexer import TimeToken
 
 _Cue: TypeAlias = Literal["past", "present", "future"]
 Recurrence: TypeAlias = Literal["year", "week"]
@@ -31,21 +31,22 @@ class Direction(NamedTuple):
     """Whether it comes again: "her birthday is on 3 May", "we always meet on Friday". That is not one day."""
 
 
-PAST, NEAREST = Direction(False, True), Direction(None, False)
+PAST = Direction(False, True)
+NEAREST = Direction(None, False)
 
 
 class TenseReader:
     """The tense of the clauses of a text."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[TimeToken]) -> None:
         self._tokens = tokens
         self._clauses = _split(tokens)
         self._starts = [start for _, start, _ in self._clauses]
 
     def direction_at(self, i: int) -> Direction:
         """Where the time that begins at token `i` lies."""
-        place = bisect_right(self._starts, i) - 1
-        _, start, end = self._clauses[place]
+        clause_index = bisect_right(self._starts, i) - 1
+        _, start, end = self._clauses[clause_index]
         start, end = max(start, i - _REACH), min(end, i + _REACH)
         words = {token.normalized for token in self._tokens[start:end]}
         yearly = not words.isdisjoint(vocab.YEARLY_WORDS) or ("born" in words and words.isdisjoint(vocab.NEWBORN_WORDS))
@@ -53,15 +54,18 @@ class TenseReader:
         back_in = self._word(i - 1) == "in" and self._word(i - 2) == "back" and i - 2 == start
         if back_in or "since" in (self._word(i), self._word(i - 1), self._word(i - 2)):
             return Direction(False, True, recurs)
-        cue = self._cue_in(start, end, i) or self._cue_in_neighbours(place, i)
+        cue = self._cue_in(start, end, i) or self._cue_in_neighbours(clause_index, i)
         if cue is None:
             return Direction(None, False, recurs)
         return Direction(cue != "past", True, recurs)
 
-    def _cue_in_neighbours(self, place: int, i: int) -> _Cue | None:
+    def _cue_in_neighbours(self, clause_index: int, i: int) -> _Cue | None:
         """The tense of the nearest clause of the same sentence that has one, those before first."""
-        sentence = self._clauses[place][0]
-        before, after = self._clauses[max(0, place - 8) : place][::-1], self._clauses[place + 1 : place + 9]
+        sentence = self._clauses[clause_index][0]
+        before, after = (
+            self._clauses[max(0, clause_index - 8) : clause_index][::-1],
+            self._clauses[clause_index + 1 : clause_index + 9],
+        )
         for number, start, end in (*before, *after):
             start, end = max(start, i - _REACH), min(end, i + _REACH)
             if number == sentence and start < end and (cue := self._cue_in(start, end, i)):
@@ -105,7 +109,7 @@ class TenseReader:
         return None
 
     def _perfect(self, k: int) -> _Cue:
-        """What "have" at token `k` is: "have met" is past, "have to", "have a meeting" and "have got" are not."""
+        """The tense of "have" at token `k`: "have met" is past, "have to", "have a meeting" and "have got" are not."""
         j = k + 1
         while self._word(j) in vocab.VERB_ADVERBS:
             j += 1
@@ -153,7 +157,7 @@ class TenseReader:
         return self._tokens[k].normalized if 0 <= k < len(self._tokens) else ""
 
 
-def _split(tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
+def _split(tokens: Sequence[TimeToken]) -> list[tuple[int, int, int]]:
     """The clauses: the number of the sentence, the first token and the one after the last."""
     clauses, sentence, start = [], 0, 0
     for k, token in enumerate(tokens):

@@ -67,7 +67,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class TimeToken(NamedTuple):
     """A word, number, digit pattern or mark; `normalized` is in lower case, without a possessive ending."""
 
     kind: str
@@ -77,7 +77,7 @@ class Token(NamedTuple):
     capitalized: bool
 
 
-END_TOKEN = Token("end", "", -1, -1, False)
+END_TOKEN = TimeToken("end", "", -1, -1, False)
 
 
 def may_have_time(text: str) -> bool:
@@ -89,7 +89,7 @@ def may_have_time(text: str) -> bool:
     return not _CUE_BYTES.isdisjoint(letters.split())
 
 
-def lex(text: str) -> list[Token]:
+def lex(text: str) -> list[TimeToken]:
     """The tokens of a text, in order."""
     tokens = []
     for match in _TOKEN.finditer(text):
@@ -101,5 +101,5 @@ def lex(text: str) -> list[Token]:
             kind = "quarter" if normalized[0] in "qh" else "odd"
         elif len(normalized) > 2 and ("'" in normalized or "’" in normalized):
             normalized = normalized.replace("’", "'").removesuffix("'s").removesuffix("'")
-        tokens.append(Token(kind, normalized, match.start(), match.end(), matched[0].isupper()))
+        tokens.append(TimeToken(kind, normalized, match.start(), match.end(), matched[0].isupper()))
     return tokens

@@ -58,27 +58,29 @@ class ClockTime:
 class TimeOfDayRules(TokenReader):
     """The rules for times of day."""
 
-    def clock_time(self, i: int, loose: bool = False) -> tuple[ClockTime, int] | None:
-        """A range, or one time. `loose` means that a day is next to it, so that bare numbers may be hours."""
-        if ranged := self.clock_range(i, loose):
+    def clock_time(self, i: int, allow_ambiguous: bool = False) -> tuple[ClockTime, int] | None:
+        """A range, or one time. With `allow_ambiguous` a day is next to it, so that bare numbers may be hours."""
+        if ranged := self.clock_range(i, allow_ambiguous):
             return ranged
         announced = self.word(i - 1) in _CLOCK_CUES
-        if (found := self.hour(i)) is None:
+        if (match := self.hour(i)) is None:
             return None
-        hour, j = found
+        hour, j = match
         if self.unit(j):  # "around 14:30 minutes"
             return None
         in_day_part = self.is_day_part(j)
         bare_number = self.token(i).kind == "number" and j == i + 1 and not in_day_part  # not "3 in the morning"
-        if bare_number and not (loose and announced and self.may_end_before(j)):
+        if bare_number and not (allow_ambiguous and announced and self.may_end_before(j)):
             return None
         ambiguous = self.token(i).kind == "hm" or self.word(i) in vocab.NOON_WORDS
-        if ambiguous and not (announced or loose or in_day_part or self.whole_text):  # a score, a verse, a ratio
+        if ambiguous and not (
+            announced or allow_ambiguous or in_day_part or self.whole_text
+        ):  # a score, a verse, a ratio
             return None
         ahead, j = self.time_zone(j)
         return ClockTime(hour, ahead=ahead), j
 
-    def clock_range(self, i: int, loose: bool) -> tuple[ClockTime, int] | None:
+    def clock_range(self, i: int, allow_ambiguous: bool) -> tuple[ClockTime, int] | None:
         """As in "from 3 to 5pm", "10:30 - 11"; two bare numbers only next to a day: "Monday 11-4"."""
         opener = self.word(i) in ("from", "between", "at")
         if (begin := self.hour(i + opener)) is None:
@@ -93,7 +95,7 @@ class TimeOfDayRules(TokenReader):
         if self.unit(k) or self.month(self.skip(k, "of")):
             return None
         sure = any(self.token(at).kind in ("clock", "hm") for at in (i + opener, j + 1))
-        if not sure and not (loose and (opener or self.word(j) in ("-", "–"))):
+        if not sure and not (allow_ambiguous and (opener or self.word(j) in ("-", "–"))):
             return None
         if not first.mark and final.mark in ("a", "p"):
             same = first.digits[0] % 12 <= final.digits[0] % 12

@@ -8,14 +8,14 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.rules.lexicon import is_common_word
+from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
 from remanence.language.temporal.date_order import is_day_first
-from remanence.language.temporal.dateparser_times import translate_in_any_language
-from remanence.language.temporal.other_languages import looks_english
 from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
+from remanence.language.temporal.time_translation import translate_in_any_language
+from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
 
@@ -83,17 +83,17 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     tokens = lex(text)
     parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement, is_day_first=is_day_first(text))
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
-    titles = [found.span() for found in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
+    titles = [match.span() for match in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
         kind = tokens[i].kind
         skipped = tokens[i].normalized not in start_words if kind == "word" else kind in ("mark", "junk")
-        found = None if skipped else parser.parse_phrase(i)
-        if found is None or parser.is_named_before(i):
+        match = None if skipped else parser.parse_phrase(i)
+        if match is None or parser.is_named_before(i):
             i += 1
             continue
-        window, end_token = found
+        window, end_token = match
         start, end = tokens[i].start, tokens[end_token - 1].end
         is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
         recurs = parser.direction.recurs if is_open else None
@@ -220,8 +220,8 @@ def _read_words(text: str, now: datetime, direction: Direction | None = None) ->
         is_day_first=is_day_first(text),
     )
     for i in range(min(3, len(tokens))):
-        if (found := parser.parse_phrase(i)) and found[1] == len(tokens):
-            return found[0]
+        if (match := parser.parse_phrase(i)) and match[1] == len(tokens):
+            return match[0]
         if tokens[i].normalized not in _LEADING_WORDS:
             break
     return None

@@ -33,11 +33,11 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         """The longest time phrase that begins at token `i`, and the token after it."""
         self.phrase_start, self.chosen = i, None
         try:
-            found = self._phrase(i)
+            match = self._phrase(i)
         except (ValueError, OverflowError):
             return None  # the time lies outside the calendar
-        start, end = (found[0].start, found[0].end) if found else (None, None)
-        return None if start and end and start >= end else found
+        start, end = (match[0].start, match[0].end) if match else (None, None)
+        return None if start and end and start >= end else match
 
     def _phrase(self, i: int) -> tuple[Window, int] | None:
         word = self.word(i)
@@ -55,9 +55,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         # "May to March", "Jan-Feb 2017": a range of two months needs no other cue.
         months = word in vocab.MONTHS and self.word(i + 2) in vocab.MONTHS and not self.may_be_verb(i)
         months = months and self.word(i + 1) in vocab.RANGE_WORDS
-        if not (found := self.time_span(i, months)):
+        if not (match := self.time_span(i, months)):
             return None
-        span, j = found
+        span, j = match
         other = self.endpoint(j + 1) if self.word(j) in vocab.RANGE_WORDS and span.granularity != "range" else None
         if other and (ranged := self.join_range(span, other[0])):
             return ranged, other[1]
@@ -66,7 +66,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         return span.window, j
 
     def lasting(self, i: int) -> tuple[Window, int] | None:
-        """What holds from now on ("currently", "effective immediately"), or from a time on ("as of May")."""
+        """A span that begins now ("currently", "effective immediately") or at a time ("as of May")."""
         word, after = self.word(i), self.word(i + 1)
         if word == "effective" and after in ("immediately", "now"):
             return Window(self.today, None), i + 2
@@ -92,17 +92,17 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         """A range with an open end: "since May", "before 2020", "by Friday", "later than 2018"."""
         word, j = self.word(i), i + 1
         if (word == "later" and self.word(j) != "than") or (word == "beginning" and self.word(j) == "of"):
-            found = self.time_span(i)
-            return (found[0].window, found[1]) if found else None
+            match = self.time_span(i)
+            return (match[0].window, match[1]) if match else None
         if word == "later":
             word, j = ("by" if self.word(i - 1) == "no" else "after"), j + 1
         elif word == "prior":
             j = self.skip(j, "to")
         elif word in ("starting", "beginning", "as", "effective"):
             j = self.skip(self.skip(j, "on", "from", "in", "as", "of"), "of")
-        if not (found := self.time_span(self.skip(j, "the"), True)):
+        if not (match := self.time_span(self.skip(j, "the"), True)):
             return None
-        span, end = found
+        span, end = match
         if word in _BEGINNINGS:
             return Window(span.start, None), end
         clock = span.granularity == "clock"  # after 3pm is from 3pm on
@@ -128,16 +128,16 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         word, j = self.word(i), self.skip(i + 1, "than")
         if j == i + 1 and word != "over":
             return None
-        if not (found := self.counted_units(j)) or found[0].start > self.now:
+        if not (match := self.counted_units(j)) or match[0].start > self.now:
             return None
         if word == "less":
-            return Window(found[0].start, add_clamped(self.now, _MICROSECOND)), found[1]
-        return Window(None, found[0].end), found[1]
+            return Window(match[0].start, add_clamped(self.now, _MICROSECOND)), match[1]
+        return Window(None, match[0].end), match[1]
 
     def between(self, i: int) -> tuple[Window, int] | None:
         """As in "between A and B", "from A to B", "from A onwards"; "from A" alone is A."""
-        if found := self.time_span(i):
-            return found[0].window, found[1]
+        if match := self.time_span(i):
+            return match[0].window, match[1]
         if not (begin := self.endpoint(i + 1)):
             return None
         span, j = begin
@@ -179,7 +179,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             final = Span.enclosing(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
         return Window(begin.start, final.end) if begin.start < final.end else None
 
-    def time_span(self, i: int, loose: bool = False) -> SpanMatch:
+    def time_span(self, i: int, allow_ambiguous: bool = False) -> SpanMatch:
         """One span: a date with its part of the day and clock time in either order, or a clock time alone."""
         try:
             token = self.token(i)
@@ -188,9 +188,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
                 may_be_clock = False  # "7 May" is not seven o'clock
             if may_be_clock and (clock := self.clock_time(i)):
                 return self.with_day(*clock)
-            if not (found := self.relative_time(i) or self.calendar_date(i, loose)):
+            if not (match := self.relative_time(i) or self.calendar_date(i, allow_ambiguous)):
                 return None
-            span, j = self.in_stated_year(*found)
+            span, j = self.in_stated_year(*match)
             return self.with_clock(span, j) if span.granularity in ("day", "part") else (span, j)
         except (ValueError, OverflowError):
             return None  # a date that does not exist or lies outside the calendar is not a time
@@ -225,9 +225,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if self.is_day_part(j):
             hint, j = self.word(j + 2), j + 3
         k = self.skip(j, ",", "on", "-")
-        found = self.relative_time(self.skip(k, "the")) if self.word(k) != "in" else None
-        if found := found or self.calendar_date(self.skip(k, "the"), k > j):
-            span, end = found
+        match = self.relative_time(self.skip(k, "the")) if self.word(k) != "in" else None
+        if match := match or self.calendar_date(self.skip(k, "the"), k > j):
+            span, end = match
             if span.granularity == "part":
                 return clock.on_day(midnight(span.start), "morning" if span.start.hour < 12 else "night"), end
             if span.granularity == "day":

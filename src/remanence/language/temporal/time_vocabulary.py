@@ -19,9 +19,11 @@ def _numbered(group: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: first + step * i for i, word in enumerate(_WORDS[group])}
 
 
-MONTH_NAMES, DAY_NAMES = _WORDS["months"], _WORDS["weekdays"]
+MONTH_NAMES = _WORDS["months"]
+DAY_NAMES = _WORDS["weekdays"]
 MONTHS = _numbered("months", 1) | {name[:3]: number for name, number in _numbered("months", 1).items()} | {"sept": 9}
-VERB_MONTHS, UNAMBIGUOUS_MONTHS = set(_WORDS["verb_months"]), set(_WORDS["unambiguous_months"])
+VERB_MONTHS = set(_WORDS["verb_months"])
+UNAMBIGUOUS_MONTHS = set(_WORDS["unambiguous_months"])
 WEEKDAYS = _numbered("weekdays", 0) | {name[:3]: number for name, number in _numbered("weekdays", 0).items()}
 WEEKDAYS |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
 SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}  # their first months
@@ -42,8 +44,11 @@ VAGUE_NUMBERS = {"couple": (2, 2), "few": (2, 5), "several": (3, 7)}  # from, to
 ORDINALS = _numbered("ordinals", 1) | {"thirtieth": 30}
 DECADES = _numbered("decades", 20, 10)
 
-PAST_WORDS, FUTURE_WORDS = set(_WORDS["past"]), set(_WORDS["future"])
-EARLY_WORDS, MIDDLE_WORDS, LATE_WORDS = set(_WORDS["early"]), set(_WORDS["middle"]), set(_WORDS["late"])
+PAST_WORDS = set(_WORDS["past"])
+FUTURE_WORDS = set(_WORDS["future"])
+EARLY_WORDS = set(_WORDS["early"])
+MIDDLE_WORDS = set(_WORDS["middle"])
+LATE_WORDS = set(_WORDS["late"])
 RANGE_WORDS = set(_WORDS["ranges"])
 
 HOLIDAYS = {
@@ -56,20 +61,30 @@ HOLIDAYS_AROUND = {"easter": ("good friday", "easter monday"), "christmas": ("ch
 HOLIDAYS_AROUND |= {"new year": ("new year eve", "new year day")}
 HOLIDAY_FIRST_WORDS = {name.split()[0] for name in HOLIDAYS}
 
-TIME_CUES, FOLLOWING_WORDS = set(_WORDS["cues"]), set(_WORDS["following"])
-COUNT_NOUNS, NOT_PLURAL = set(_WORDS["count_nouns"]), set(_WORDS["not_plural"])
+TIME_CUES = set(_WORDS["cues"])
+FOLLOWING_WORDS = set(_WORDS["following"])
+COUNT_NOUNS = set(_WORDS["count_nouns"])
+NOT_PLURAL = set(_WORDS["not_plural"])
 
 # The words that name a time or a unit by themselves.
 TIME_NOUNS = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *DAY_PARTS, *NOON_WORDS, *HOLIDAY_FIRST_WORDS}
 # The words that move or narrow the time after them.
 MODIFIERS = PAST_WORDS | FUTURE_WORDS | EARLY_WORDS | MIDDLE_WORDS | LATE_WORDS
 
-PAST_CUES, FUTURE_CUES, PRESENT_CUES = set(_WORDS["past_cues"]), set(_WORDS["future_cues"]), set(_WORDS["present_cues"])
-VERB_ADVERBS, BEFORE_PARTICIPLES = set(_WORDS["verb_adverbs"]), set(_WORDS["before_participles"])
-NOT_PAST, HABIT_WORDS, NEWBORN_WORDS = set(_WORDS["not_past"]), set(_WORDS["habit_words"]), set(_WORDS["newborn_words"])
-PROMISING_VERBS, ARRANGING_VERBS = set(_WORDS["promising_verbs"]), set(_WORDS["arranging_verbs"])
-ARRANGED_NOUNS, YEARLY_WORDS = set(_WORDS["arranged_nouns"]), set(_WORDS["yearly_words"])
-UNCHANGED_VERBS, CALLED_WORDS = set(_WORDS["unchanged_verbs"]), set(_WORDS["called"])
+PAST_CUES = set(_WORDS["past_cues"])
+FUTURE_CUES = set(_WORDS["future_cues"])
+PRESENT_CUES = set(_WORDS["present_cues"])
+VERB_ADVERBS = set(_WORDS["verb_adverbs"])
+BEFORE_PARTICIPLES = set(_WORDS["before_participles"])
+NOT_PAST = set(_WORDS["not_past"])
+HABIT_WORDS = set(_WORDS["habit_words"])
+NEWBORN_WORDS = set(_WORDS["newborn_words"])
+PROMISING_VERBS = set(_WORDS["promising_verbs"])
+ARRANGING_VERBS = set(_WORDS["arranging_verbs"])
+ARRANGED_NOUNS = set(_WORDS["arranged_nouns"])
+YEARLY_WORDS = set(_WORDS["yearly_words"])
+UNCHANGED_VERBS = set(_WORDS["unchanged_verbs"])
+CALLED_WORDS = set(_WORDS["called"])
 NAMING_WORDS = set(_WORDS["naming"])
 TIME_ZONES = frozenset(_WORDS["time_zones"])
 NOW_WORDS = set(_GROUPS["now_words"].split(", "))

@@ -1,4 +1,4 @@
-"""What every rule of the grammar uses: access to tokens, and the reading of numbers, days and years."""
+"""The base of all rules of the grammar: access to tokens, and the reading of numbers, days and years."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from remanence.language.rules.lexicon import FIRST_NAMES
+from remanence.language.lexicon.word_lists import FIRST_NAMES
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight, zone_offset
 from remanence.language.temporal.tense import PAST, Direction, TenseReader
-from remanence.language.temporal.time_lexer import END_TOKEN, Token
+from remanence.language.temporal.time_lexer import END_TOKEN, TimeToken
 
 SpanMatch = tuple[Span, int] | None
-"""What a rule returns: the span and the position after it, or None if the rule does not apply."""
+"""The result of a rule: the span and the position after it, or None if the rule does not apply."""
 
 
 class TokenReader:
     """The tokens and the reference time. Rules take a position and change nothing.
 
-    `loose` means that the words around already announce a time (in, since, from ... to), so that a bare
-    month or year is accepted. With `whole_text` the text is one phrase, and loose from its first word.
+    With `allow_ambiguous` the words around already announce a time (in, since, from ... to), so that a bare month or
+    year is accepted. With `whole_text` the text is one phrase, and ambiguous words are accepted from its start on.
     In a statement, tense tells whether a time without a year lies ahead, if `direction` does not;
     elsewhere it lies behind.
     """
 
     def __init__(
         self,
-        tokens: Sequence[Token],
+        tokens: Sequence[TimeToken],
         now: datetime,
         *,
         whole_text: bool = False,
@@ -53,7 +53,7 @@ class TokenReader:
         self._tense: TenseReader | None = None
         self._direction: tuple[int, Direction] | None = None
 
-    def time_span(self, i: int, loose: bool = False) -> SpanMatch:
+    def time_span(self, i: int, allow_ambiguous: bool = False) -> SpanMatch:
         """One span of time in any form; `TimePhraseParser` has the rule."""
         raise NotImplementedError
 
@@ -69,9 +69,9 @@ class TokenReader:
         return self._direction[1]
 
     def in_open_year(self, make: Callable[[int], Span]) -> Span:
-        """The latest span that has started or the next that has not ended, by the tense; `make` gives that of a year.
+        """The latest span that has started or the next that has not ended, by the tense.
 
-        29 February may be eight years away. Where nothing tells, the nearer one.
+        `make` returns the span in a year. 29 February may be eight years away. Where nothing tells, the nearer one.
         """
         self.chosen = "year"
         behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
@@ -91,7 +91,7 @@ class TokenReader:
         except ValueError:
             return None  # not every year has a 29 February
 
-    def token(self, i: int) -> Token:
+    def token(self, i: int) -> TimeToken:
         return self._tokens[i]
 
     def word(self, i: int) -> str:
@@ -179,15 +179,15 @@ class TokenReader:
 
     def day_number(self, i: int) -> tuple[int, int] | None:
         """A day of a month, with or without "th"."""
-        found = self.ordinal(i)
-        if found is None:
+        match = self.ordinal(i)
+        if match is None:
             number = self.number(i) if self.word(i) not in ("a", "an") else None
             if number is None or number[0] != number[1] or len(self.word(number[2] - 1)) > 9:
                 return None
-            found = number[1], number[2]
-        if not 1 <= found[0] <= 31 or self.unit(found[1]) or self.word(found[1]) in ("percent", "%"):
+            match = number[1], number[2]
+        if not 1 <= match[0] <= 31 or self.unit(match[1]) or self.word(match[1]) in ("percent", "%"):
             return None
-        return found
+        return match
 
     def month(self, i: int) -> tuple[int, int] | None:
         """A month's name, with the dot of "Oct." if a number follows it."""
@@ -266,8 +266,8 @@ class TokenReader:
         j = self.skip(i, ",", "of", "in", "-")
         if self.word(j) == "the" and self.word(j + 1) == "year":
             j += 2
-        if found := self.year(j):
-            return found
+        if match := self.year(j):
+            return match
         short = self.token(j).kind == "number" and len(self.word(j)) == 2 and self.word(i) == "of"
         if self.token(j).kind == "yy" or short:
             return self.expand_year(int(self.word(j)[-2:])), j + 1

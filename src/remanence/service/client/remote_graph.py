@@ -10,7 +10,7 @@ from remanence.errors import InvalidInput
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
 from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
-from remanence.read.recall_tables import Relations
+from remanence.read.show.recall_tables import RelationList
 from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
 from remanence.service import graph_operations, map_operations
 from remanence.service.client.arguments import several, to_json
@@ -35,9 +35,9 @@ class RemoteGraphView(RemoteFacet, GraphView):
     def path(self, a: Any, b: Any, depth: int = 6, at: Any = None) -> Path | None:
         return self._read(graph_operations.path, a=a, b=b, depth=depth, at=at).to_path()
 
-    def when(self, subject: Any, predicate: str, object: Any = None) -> Relations:
+    def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
         items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
-        return Relations(each.to_relation() for each in items)
+        return RelationList(each.to_relation() for each in items)
 
     def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
         items = self._read(graph_operations.disagreements, kinds=several(kinds)).items

@@ -16,7 +16,7 @@ from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile
-from remanence.read.recall_tables import Memories
+from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service import admin_operations, memory_operations
 from remanence.service import requests as ask

@@ -1,0 +1,221 @@
+"""Whether a later statement may replace an earlier one in other words: the check before a reader compares them.
+
+A reader takes statements on one topic for replacements. So it is asked only where both are about the same person or
+thing, the later one names a change or a present state, and it is not about something temporary. Where both make
+claims, the claims have been compared already (verdict_rules.py).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from remanence.language.claim_extraction.claim_rules import LEFT_FOR_THE_DAY
+from remanence.language.fact_extraction.sentence_reading import find_sentence_names
+from remanence.language.lexicon.topic_tags import tags_of
+from remanence.language.lexicon.word_lists import (
+    FUNCTION_WORDS,
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    word_set,
+)
+from remanence.language.text import normalize_name
+from remanence.schema import SELF, Memory
+
+_NOW = compile_pattern("now_marker", re.IGNORECASE)
+_END = compile_pattern("end_marker", re.IGNORECASE)
+_LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
+_TODAY = compile_pattern("this_time_only", re.IGNORECASE)
+_HAPPENED = compile_pattern("happened")
+_TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
+_ADDITION = re.compile(r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NO_TOPIC = word_set("user others their they them with have has been does doing about every again still there these")
+_SUBJECT_CHARS = 60
+_STEM = 5
+_DEAD = compile_pattern("dead")
+_FIRST_WORDS = re.compile(r"[^.!?]{0,60}\b(?:is|are|has|lives?|loves?|likes?|hates?|works?|[a-z]+s)\b")
+_ENDINGS = tuple(
+    (compile_pattern(f"{name}_before"), compile_pattern(f"{name}_after"))
+    for name in ("birth", "job_search", "learning")
+)
+"""A state, and what ends it; their groups have to be the same."""
+_KIN = re.compile(rf"[\w ]+['’]s (?:[a-z]+ )?({load_pattern('relationship')}),? ([A-Z]\w+)")
+_NAME = r"[A-ZÀ-Þ][\w'’-]+"
+_NAME_JOINT = re.compile(r", (?:and )?| and ")
+_COUNTS = ("one", "two", "three", "four", "five")
+_NAME_LIST = re.compile(
+    rf"(?:\b(?P<count>two|three|four|five|six) (?P<noun>[a-z]+)(?P<joint>,? (?:called |named )?|: ))?"
+    rf"(?<![\w.] (?=The))\b(?P<names>{_NAME}(?:, {_NAME})*(?:,)? and {_NAME})\b"
+)
+_GONE = re.compile(
+    r"\b(?:died|dead|gone|left|no longer|not|doesn['’]t|isn['’]t|ran away|passed|rehomed|only)\b|n['’]t\b"
+)
+_PLACE = re.compile(rf" (?P<at>in|at) (?P<place>{_NAME}(?: {_NAME})*)(?P<end>\.?)$")
+_DOES_SOMETHING = re.compile(r"\b(?!lives|moved|stays|is|was)[a-z]+s (?:as |an? |the )?[a-z]+ ?[a-z]*")
+_ONLY_PLACE = re.compile(r"^(?:The user|[A-Z][\w'’ ]*?) (?:is|lives|moved|works|stays)(?: now| back| to)? (?:in|at) ")
+_DONE_TO = compile_pattern("done_to_somebody")
+
+
+def may_replace(new: Memory, old: Memory) -> bool:
+    """Whether `new` may replace or end `old`, so that a reader should compare them.
+
+    >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
+    >>> new = Memory("2", "main", "Alice eats olives by the bowl now.", observed_by="Alice")
+    >>> may_replace(new, old), may_replace(Memory("3", "main", "Bob eats olives now.", observed_by="Alice"), old)
+    (True, False)
+    """
+    if _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
+        return False
+    if _TODAY.search(new.text) and not _states_end(new.text):
+        return False
+    kin, other_kin = _KIN.match(new.text), _KIN.match(old.text)
+    if kin and other_kin and kin[2] == other_kin[2] and kin[1] != other_kin[1]:
+        return False  # a sister Lena and a cousin Lena
+    return _subjects_agree(new, old)
+
+
+def is_likely(new: Memory, old: Memory) -> bool:
+    """Whether it names a change, or both are on one topic. Then a reader needs less confidence.
+
+    >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
+    >>> is_likely(Memory("2", "main", "Alice eats olives by the bowl.", observed_by="Alice"), old)
+    True
+    """
+    return _names_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
+
+
+def certainly_ends(new: Memory, old: Memory) -> bool:
+    """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned.
+
+    >>> old = Memory("1", "main", "Alice's dog Bella is 12.", observed_by="Alice")
+    >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
+    True
+    """
+    if old.kind == "episode" or new.observed_by != old.observed_by:
+        return False
+    dead = _DEAD.search(new.text)
+    if dead:
+        who = normalize_name(next(name for name in dead.groups() if name))
+        return _FIRST_WORDS.match(old.text) is not None and _names_subject(old, who)
+    for before, after in _ENDINGS:
+        state, end = before.search(old.text), after.search(new.text)
+        if state and end and state.groups() == end.groups():
+            return _subjects_agree(new, old)
+    return False
+
+
+def remainder(new: Memory, old: Memory) -> str | None:
+    """The text of `old` without the part that `new` changes: one name of a list, or a place. None if there is no such
+    part.
+
+    >>> old = Memory("1", "main", "Alice shares a flat with Bojan and Terese in Leeds.")
+    >>> remainder(Memory("2", "main", "Terese moved out in January."), old)
+    'Alice shares a flat with Bojan in Leeds.'
+    >>> old = Memory("3", "main", "Alice's sister Hanne works as a midwife in Odense.")
+    >>> remainder(Memory("4", "main", "Hanne is in Esbjerg."), old)
+    "Alice's sister Hanne works as a midwife."
+    """
+    listed = _NAME_LIST.search(old.text)
+    if listed:
+        first_clause = re.split(r"[,;]| so | but ", new.text, maxsplit=1)[0]
+        names = _NAME_JOINT.split(listed["names"])
+        ended = [name for name in names if re.search(rf"\b{re.escape(name)}\b", first_clause)]
+        left = [name for name in names if name not in ended]
+        if not ended or not left or not _states_loss(new):
+            return None
+        joined = " and ".join(filter(None, (", ".join(left[:-1]), left[-1])))
+        counted = f"{_count_of(len(left))} {_one_of(listed['noun'], len(left))}" if listed["count"] else ""
+        joint = "" if not counted else f"{listed['joint']}"
+        return f"{old.text[: listed.start()]}{counted}{joint}{joined}{old.text[listed.end() :]}"
+    place, other = _PLACE.search(old.text), _PLACE.search(new.text)
+    if place is None or other is None or place["place"] == other["place"] or place["at"] != other["at"]:
+        return None
+    kept = old.text[: place.start()]
+    return f"{kept}{place['end']}" if _DOES_SOMETHING.search(kept) and _ONLY_PLACE.search(new.text) else None
+
+
+def _states_loss(memory: Memory) -> bool:
+    return _states_end(memory.text) or _GONE.search(memory.text) is not None
+
+
+def _count_of(number: int) -> str:
+    return _COUNTS[number - 1] if number <= len(_COUNTS) else str(number)
+
+
+def _one_of(noun: str, number: int) -> str:
+    """The noun as it stands after this number."""
+    return PLURAL_RELATIONSHIP_NOUNS.get(noun, noun.removesuffix("s")) if number == 1 else noun
+
+
+def _names_subject(memory: Memory, name: str) -> bool:
+    """Whether a text begins with this name: "Bella is 12", "Alice's dog Bella is 12", "the user's grandmother is"."""
+    return (
+        re.match(rf"(?:[\w ]+['’]s )?(?:[\w-]+ )?{re.escape(name)}\b(?!['’]s)", normalize_name(memory.text)) is not None
+    )
+
+
+def _names_change(memory: Memory) -> bool:
+    """Whether a text states an end, or a present state. A single event that ends nothing changes no state."""
+    if _states_end(memory.text):
+        return True
+    return memory.kind != "episode" and _NOW.search(memory.text) is not None
+
+
+def _states_end(text: str) -> bool:
+    left = _LEFT.search(text)
+    return (left is not None and not LEFT_FOR_THE_DAY.match(text, left.end())) or _END.search(text) is not None
+
+
+def share_topic(one: str, other: str) -> bool:
+    """Whether two texts share a tag, or the beginning of a topic word."""
+    if not _topic_words(one).isdisjoint(_topic_words(other)):
+        return True
+    return not set(tags_of(one)).isdisjoint(tags_of(other))
+
+
+def _subjects_agree(new: Memory, old: Memory) -> bool:
+    """Whether they are about the same person, or one of them names the other's subject; a text without a person in
+    front is about whoever says it."""
+    if new.observed_by != old.observed_by:
+        return False
+    first, second = _subjects(new), _subjects(old)
+    if not first.isdisjoint(second):
+        return True
+    speaker = normalize_name(new.observed_by or SELF)
+    named_in_old, named_in_new = _all_names(old), _all_names(new)
+    if speaker in first and not second.isdisjoint(named_in_new):
+        return True
+    return speaker in second and not first.isdisjoint(named_in_old)
+
+
+def _subjects(memory: Memory) -> set[str]:
+    """The people named in the first words. "The user's son Anton" is Anton."""
+    speaker = memory.observed_by or SELF
+    names = [name for name in find_sentence_names(memory.text, speaker) if name.start < _SUBJECT_CHARS]
+    people = [name for name in names if name.kind == "person"]
+    if not people or people[0].start > _SUBJECT_CHARS // 2:  # a statement about a thing is attributed to the speaker
+        things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
+        return {*things, normalize_name(speaker)}
+    subjects = {normalize_name(people[0].text)}
+    if _DONE_TO.match(memory.text) and len(people) > 1:  # the boss fired Alice
+        subjects.add(normalize_name(people[1].text))
+    for last, name in pairwise(name for name in names if name.kind in ("person", "thing")):
+        between = memory.text[last.end : name.start]
+        if between == " " or re.fullmatch(r"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
+            subjects = {normalize_name(name.text)}
+        elif between in (" and ", ", "):
+            subjects.add(normalize_name(name.text))
+        else:
+            break
+    return subjects
+
+
+def _all_names(memory: Memory) -> set[str]:
+    return {normalize_name(mention.name) for mention in memory.mentions}
+
+
+def _topic_words(text: str) -> set[str]:
+    words = (word.lower() for word in _WORD.findall(text))
+    return {word[:_STEM] for word in words if word not in _NO_TOPIC and word not in FUNCTION_WORDS}

@@ -1,0 +1,146 @@
+"""Word lists and patterns, read from the data files of this package, and the test for ordinary English words.
+
+word_lists.txt         words and phrases by name, in lower case unless the capitals are the evidence
+common_words.txt       ordinary English words in their base forms
+phrase_patterns.txt    alternatives of regular expressions by name
+sentence_patterns.txt  long regular expressions by name
+verb_phrases.txt       the verb phrases that make a claim; read in verb_phrases.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+_SECTION_NAME = re.compile(r"\[([a-z][a-z_ ]*)\]")
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list written as text."""
+    return frozenset(text.split())
+
+
+def data_lines(file_name: str) -> list[str]:
+    """The lines of a data file of this package, without comments and empty lines."""
+    lines = (_FOLDER / file_name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@lru_cache
+def _sections(file_name: str) -> dict[str, list[str]]:
+    """The lines of a data file by the "[name]" line before them."""
+    sections: dict[str, list[str]] = {}
+    for line in data_lines(file_name):
+        name = _SECTION_NAME.fullmatch(line)
+        if name:
+            lines = sections[name[1]] = []
+        else:
+            lines.append(line)
+    return sections
+
+
+def load_words(name: str) -> frozenset[str]:
+    """A list of word_lists.txt."""
+    text = " ".join(_sections("word_lists.txt")[name])
+    return frozenset(phrase.strip() for phrase in text.split(",")) if "," in text else word_set(text)
+
+
+def load_tool_kinds() -> dict[str, str]:
+    """The kind of each well-known tool, by its name in lower case."""
+    lines = (line.partition(": ") for line in _sections("word_lists.txt")["tool_kinds"])
+    return {tool: kind for kind, _, tools in lines for tool in tools.split(", ")}
+
+
+def load_pattern(name: str) -> str:
+    """A pattern of sentence_patterns.txt, the alternatives of a list, or a pattern derived from the lists.
+
+    Alternatives have no group of their own. References to other patterns are resolved.
+    """
+    if name in _DERIVED:
+        return _DERIVED[name]
+    if name in _sections("sentence_patterns.txt"):
+        pattern = "".join(_sections("sentence_patterns.txt")[name])
+    elif name in _sections("phrase_patterns.txt"):
+        pattern = "|".join(_sections("phrase_patterns.txt")[name])
+    else:
+        return "|".join(sorted(load_words(name)))
+    return re.sub(r"\{([a-z_]+)\}", lambda reference: load_pattern(reference[1]), pattern)
+
+
+def compile_pattern(name: str, flags: int = 0) -> re.Pattern[str]:
+    """The compiled pattern of this name."""
+    return re.compile(load_pattern(name), flags)
+
+
+def pattern_names(prefix: str) -> list[str]:
+    """The names of the lists in phrase_patterns.txt that begin so."""
+    return [name for name in _sections("phrase_patterns.txt") if name.startswith(prefix)]
+
+
+FIRST_NAMES = load_words("first_names")
+PLACES = load_words("places")
+PLACE_ACRONYMS = load_words("place_acronyms")
+PLACE_WORDS = load_words("place_words")
+ORGANIZATIONS = load_words("organizations")
+ORGANIZATION_WORDS = load_words("organization_words")
+PRODUCTS = load_words("products")
+HONORIFICS = load_words("honorifics")
+KINSHIP_TITLES = load_words("kinship_titles")
+CALENDAR_WORDS = load_words("calendar_words")
+PROPER_ADJECTIVES = load_words("proper_adjectives")
+NATIONALITY_ADJECTIVES = PROPER_ADJECTIVES - load_words("not_nationalities")
+LANGUAGES = PROPER_ADJECTIVES | load_words("other_languages")
+GREETINGS = load_words("greetings")
+DETERMINERS = load_words("determiners")
+VERBS_AFTER_NAMES = load_words("verbs_after_names")
+VERBS_OF_PEOPLE = VERBS_AFTER_NAMES - load_words("verbs_also_of_things")
+LOWERCASE_TITLE_WORDS = load_words("lowercase_title_words")
+FUNCTION_WORDS = load_words("function_words")
+"""A capital after one of these is evidence of a name, even at the start of a sentence."""
+RELATIONSHIP_NOUNS = load_words("relationship_nouns")
+PLURAL_RELATIONSHIP_NOUNS = dict(pair.split("=") for pair in sorted(load_words("plural_relationship_nouns")))
+"""The noun for several people or animals, with the noun for one."""
+_DERIVED = {
+    "relationship": "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda noun: (-len(noun), noun))),
+    "relationships": "|".join(PLURAL_RELATIONSHIP_NOUNS),
+    "any_relationship": "|".join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS))),
+    "capitalized_adjectives": "|".join(sorted(map(str.title, PROPER_ADJECTIVES))),
+}
+
+_COMMON_WORDS = word_set(" ".join(data_lines("common_words.txt")))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_common_word(word: str) -> bool:
+    """Whether this lower-case word is an ordinary English one, though it may also be a name.
+
+    The list has base forms; their plural, past, -ing and -ly forms count too.
+
+    >>> is_common_word("definitely"), is_common_word("stories"), is_common_word("follow-up"), is_common_word("rose")
+    (True, True, True, True)
+    >>> is_common_word("melanie"), is_common_word("james")  # although "jam" is one
+    (False, False)
+    """
+    if word in _COMMON_WORDS:
+        return True
+    if "-" in word:
+        return all(len(part) < 3 or is_common_word(part) for part in word.split("-"))
+    return word not in FIRST_NAMES and any(len(stem) > 2 and stem in _COMMON_WORDS for stem in _stems(word))
+
+
+_ENDINGS = (
+    *(("s", ""), ("es", ""), ("ies", "y"), ("ly", ""), ("ily", "y")),
+    *(("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e")),
+)
+
+
+def _stems(word: str) -> Iterator[str]:
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and not word.endswith("ss"):
+            yield word.removesuffix(ending) + replacement
+    stem = word[:-3] if word.endswith("ing") else word[:-2] if word.endswith("ed") else ""
+    if stem[-1:] == stem[-2:-1]:  # stopped
+        yield stem[:-1]

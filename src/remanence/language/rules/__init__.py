@@ -1,1 +1,0 @@
-"""Names, claims and facts found by rule, in English."""

@@ -1,0 +1,1 @@
+"""`space.evaluate`: how often recall finds the expected memories, under several settings."""

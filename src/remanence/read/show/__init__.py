@@ -1,0 +1,1 @@
+"""Results of recall as tables and pictures, for notebooks and data frames."""
