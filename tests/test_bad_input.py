@@ -226,6 +226,36 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
     assert space.admin.check() == {}
 
 
+@pytest.mark.parametrize("message", [{"role": "user", "text": "I am allergic to nuts."}, {"role": "user"}, {"a": 1}])
+def test_a_message_without_content_is_refused(lived_in: Space, message: dict[str, object]) -> None:
+    """A wrong key does not lose what was said."""
+    good = {"role": "user", "content": "I live in Porto."}
+    refused(lambda s: s.remember([good, message]), lived_in, "row 1: content is missing from")
+
+
+def test_an_empty_message_and_a_call_of_a_tool_are_left_out(lived_in: Space) -> None:
+    """Chats of OpenAI have both."""
+    empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": None, "tool_calls": []}]
+    assert lived_in.remember([*empty, {"role": "assistant", "tool_calls": [{"id": "1"}]}, {"role": "system"}]) == []
+
+
+def test_a_now_in_the_future_does_not_move_what_is_added_later(
+    space: Space, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is recorded when it is added, and the next memory as well."""
+    before, future = clock.now(), datetime(2062, 1, 1, tzinfo=UTC)
+    rome = space.add("Zoe lives in Rome.", now=future)
+    assert "now=2062-01-01 is after the clock" in caplog.text
+    space.remember([{"role": "user", "content": "I live in Bonn."}], now=future)
+    clock.advance(hours=1)
+    oslo = space.add("Zoe lives in Oslo.")
+
+    assert (rome.recorded_at, rome.told_at) == (before, future)
+    assert (oslo.recorded_at, oslo.told_at) == (clock.now(), clock.now())
+    assert space.as_of(clock.now()).count() == space.count()
+    assert space.recall("Where does Zoe live?")[0].memory == oslo
+
+
 # Asking
 
 

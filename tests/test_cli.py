@@ -475,3 +475,20 @@ def _all_of(descriptor: int) -> bytes:
         pass
     os.close(descriptor)
     return seen
+
+
+def test_a_space_that_does_not_exist_is_refused(run: Run) -> None:
+    """A mistyped name does not look like an empty space; one that has spaces below it exists."""
+    run("--space", "default/users/bob", "add", "I like tea.")
+
+    for name in ("bob", "users/bob"):
+        assert "There is: default/users/bob" in run("--space", name, "count", code=1)
+    assert run("--space", "default/users/bob", "count") == "1"
+    assert run("--space", "default/users", "count") == "0"
+
+
+def test_tokens_are_made_in_a_new_folder(run: Run) -> None:
+    """Before the server was started and before anything was added."""
+    assert run("tokens", "create", "laptop", "default").startswith("rem_")
+    assert "laptop" in run("tokens", "list")
+    assert run("count") == "0"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import InvalidInput, NotFound, RemanenceError, Space
+from remanence import InvalidInput, NotFound, RemanenceError, Space, errors
 from remanence.errors import LedgerUnavailable
 from remanence.service.tokens import TokenStore
 from remanence.testing import FakeClock
@@ -153,3 +153,24 @@ def test_every_method_is_there(remote: Space) -> None:
 
 
 _CLIENT_FILES = ("remote_space.py", "remote_facets.py", "remote_graph.py", "remote_upkeep.py")
+
+
+def test_a_refused_token_has_an_exception_of_its_own(space: Space) -> None:
+    """Whether to sign in again or to ask for more rights can be told apart."""
+    tokens = TokenStore(None)
+    secret, _ = tokens.create("bob", spaces=["default"], access="read")
+    with connected(space, tokens=tokens, token=secret, require_token=True) as remote:
+        with pytest.raises(errors.AccessDenied, match="this token allows 'read'") as refused:
+            remote.add("Bob runs.")
+        assert not isinstance(refused.value, errors.InvalidToken)
+    wrong = connected(space, tokens=tokens, token="rem_wrong", require_token=True)
+    with pytest.raises(errors.InvalidToken), wrong as remote:
+        remote.count()
+
+
+def test_text_that_cannot_be_sent_is_refused_as_it_is_locally(remote: Space) -> None:
+    """Half of a surrogate pair is no text."""
+    with pytest.raises(errors.InvalidInput):
+        remote.add("\ud800")
+    with pytest.raises(errors.InvalidInput):
+        remote.remember([{"role": "user", "content": "\ud800"}])

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from remanence import Memory, NotFound, Space
 from remanence.core.index import Index
 from remanence.testing import HashingEmbedder
 from remanence.write import remember as remembering
+from remote import connected
 
 MANY = 1_500
 """More than a space that is rebuilt at once has."""
@@ -468,3 +470,36 @@ def test_a_killed_export_leaves_no_file(home: Path, tmp_path: Path) -> None:
     with open_folder(home) as space:
         space.admin.export(target)
     assert list(target.parent.iterdir()) == [target]
+
+
+ALLERGY = "I am allergic to nuts and I live in Porto."
+
+
+@pytest.mark.parametrize("over", ["here", "server"])
+def test_a_fact_is_forgotten_with_what_was_said(space: Space, over: str) -> None:
+    """Otherwise the text still answers, or the fact of a forgotten text."""
+    with connected(space) if over == "server" else nullcontext(space) as asked:
+        [fact] = asked.remember([{"role": "user", "content": "I am allergic to nuts."}])
+        [said] = [memory for memory in asked.memories() if memory.turn is not None]
+
+        asked.forget(fact.id)
+        assert [memory.id for memory in asked.memories()] == [said.id]
+        asked.forget(fact.id, with_related=True)
+        assert asked.count() == 0
+        asked.unforget(fact.id, with_related=True)
+        assert asked.count() == 2
+        assert asked.forget_many([said.id], with_related=True) == 2
+        assert asked.count() == 0
+
+
+def test_forgetting_a_fact_with_its_text_keeps_the_other_facts(space: Space) -> None:
+    """Who says "forget that I am allergic" still lives in Porto; erased, the text takes along what only it told."""
+    facts = {memory.text: memory for memory in space.remember([{"role": "user", "content": ALLERGY}])}
+    allergy, home = facts["The user is allergic to nuts."], facts["The user lives in Porto."]
+
+    space.forget(allergy, with_related=True)
+    assert [memory.text for memory in space.memories()] == [home.text]
+    certificate = space.erase(allergy, with_related=True)
+    assert allergy.id in certificate.memories
+    assert space.admin.check() == {}
+    assert space.count() == 0

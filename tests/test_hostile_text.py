@@ -245,6 +245,14 @@ def test_time_is_linear_in_length(name: str, grow: Callable[[int], str]) -> None
     assert is_linear(PATHS[name], grow)
 
 
+@pytest.mark.parametrize("piece", ["x", "a1", "-", "é_"])
+def test_a_question_of_one_long_word_takes_little_time(piece: str) -> None:
+    """A pasted blob as a question does not stop the recall, also with a reader."""
+    with remanence.open(None, reader=lambda question, texts: [0.9] * len(texts)) as space:
+        space.add_many([{"text": "Alice lives in Porto."}, {"text": "Bob plays the cello."}])
+        assert cpu_seconds(space.recall, f"Where does Alice live? {piece * 20_000}", 1) < 2
+
+
 def test_many_times_in_a_text_without_a_sentence_end() -> None:
     """Times are read in the first 100,000 characters only, so that a text four times as long takes little longer."""
     short, long = (cpu_seconds(PATHS["extract"], "Monday " * count, 1) for count in (14_000, 56_000))

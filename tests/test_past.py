@@ -445,7 +445,7 @@ def test_what_is_told_late_does_not_replace_what_is_newer() -> None:
     """The ledger's time does not go back, but `now` says when it was told: an older state stays the older one."""
 
     def known(*told_before: str) -> tuple[str, list[str]]:
-        with remanence.open(None, clock=FakeClock("2025-01-01"), worker=False) as space:
+        with remanence.open(None, clock=FakeClock("2025-07-01"), worker=False) as space:
             for text in told_before:
                 space.add(text, now="2025-06-01")
             remembering(space, "Alice works at Google.", "2025-01-10")

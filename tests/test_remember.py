@@ -828,3 +828,47 @@ def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str
             space.remember(text)
         first, second = (space.entities.resolve(name) for name in different)
     assert first is None or second is None or first.id != second.id
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "together"])
+@pytest.mark.parametrize(
+    ("earlier", "later", "current"),
+    [
+        (
+            ("2026-05-01", "I live in Ghent."),
+            ("2026-05-11", "I moved to Bruges last month."),
+            "The user lives in Bruges.",
+        ),
+        (
+            ("2026-06-02", "I work at Google."),
+            ("2026-06-03", "I started at Anthropic two weeks ago."),
+            "The user works at Anthropic.",
+        ),
+        (("2026-05-01", "I live in Rome."), ("2020-01-01", "I live in Oslo."), "The user lives in Rome."),
+        (("2026-05-01", "I live in Lisbon."), ("2026-05-11", "I moved to Porto in 2019."), "The user lives in Lisbon."),
+    ],
+)
+def test_of_two_homes_or_jobs_one_is_current(
+    earlier: tuple[str, str], later: tuple[str, str], current: str, at_once: bool
+) -> None:
+    """A change that began before the old value was told does not end both values."""
+    messages = [{"role": "user", "content": text, "time": day} for day, text in (earlier, later)]
+    with remanence.open(None, reader=None) as space:
+        for batch in [messages] if at_once else [[message] for message in messages]:
+            space.remember(batch, now=batch[-1]["time"])
+
+        assert str(space.profile()) == current
+        assert current not in [memory.text for memory in space.memories("superseded")]
+        question = "Where do I live?" if "live" in current else "Where do I work?"
+        place = current.split()[-1]
+        assert place in space.recall(question, now="2026-06-15")[0].memory.text
+
+
+def test_a_home_that_had_been_left_when_it_was_told_has_an_end() -> None:
+    """The graph shows one home after the other, not the old one again."""
+    with remanence.open(None, reader=None) as space:
+        space.remember("I live in Ghent.", now="2026-05-01")
+        space.remember("I moved to Bruges last month.", now="2026-05-11")
+
+        homes = [(str(each.object), str(each.valid)) for each in space.graph.when("me", "lives_in")]
+        assert homes == [("Ghent", "until 2026-04-01"), ("Bruges", "since 2026-04-01")]

@@ -658,3 +658,28 @@ def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
     started = time.perf_counter()
     find_stated_times(text * (100_000 // len(text)), NOW)
     assert time.perf_counter() - started < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "expected"),
+    [
+        ("Starting at a startup called Ferrous in June.", "2025-04-15", "2025-06-01 to 2025-07-01"),
+        ("I'm joining a firm named Bolt in June.", "2025-04-15", "2025-06-01 to 2025-07-01"),
+        ("I'm moving to a firm based in Exeter in June.", "2025-04-15", "2025-06-01 to 2025-07-01"),
+        ("I'm picking up a puppy called Biscuit on Saturday.", "2025-03-03", "2025-03-08 to 2025-03-09"),
+        ("We adopted a cat called Miso on Saturday.", "2025-03-03", "2025-03-01 to 2025-03-02"),
+        ("A friend called Tom on Saturday.", "2025-03-03", "2025-03-01 to 2025-03-02"),
+        ("My boss called Tom on Saturday.", "2025-03-03", "2025-03-01 to 2025-03-02"),
+        ("Sara and I tied the knot on Saturday", "2025-12-01", "2025-11-29 to 2025-11-30"),
+        ("My uncle died on Saturday.", "2025-12-01", "2025-11-29 to 2025-11-30"),
+        ("The team underwent a review on Saturday.", "2025-12-01", "2025-11-29 to 2025-11-30"),
+        ("Atlas deadline slipped from 30 June to 15 September", "2026-05-20", "2026-09-15 to 2026-09-16"),
+        ("The deadline was extended from 30 June to 15 September.", "2026-05-20", "2026-09-15 to 2026-09-16"),
+        ("We rescheduled the review from 2 June to 9 June.", "2026-05-20", "2026-06-09 to 2026-06-10"),
+        ("The launch was pushed back from June to August.", "2026-05-20", "2026-08-01 to 2026-09-01"),
+        ("I worked there from March to May.", "2026-05-20", "2026-03-01 to 2026-06-01"),
+    ],
+)
+def test_the_tense_is_that_of_the_verb(text: str, now: str, expected: str) -> None:
+    """A participle after a noun is no tense, and a move from one date to another is no period."""
+    assert stated(text, datetime.fromisoformat(now).replace(tzinfo=UTC)) == expected

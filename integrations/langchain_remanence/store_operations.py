@@ -248,7 +248,9 @@ def _joined(lines: Iterable[tuple[str, Any]]) -> IndexedText:
     return IndexedText(text, passages)
 
 
-def _check_labels(namespace: tuple[str, ...]) -> None:
+def _check_labels(namespace: tuple[str, ...] | str) -> None:
+    if isinstance(namespace, str):  # its characters would be labels
+        raise InvalidNamespaceError(f"{namespace!r} is text, not a tuple of labels. Give ({namespace!r},).")
     for label in namespace:
         if not isinstance(label, str):
             raise InvalidNamespaceError(f"{label!r} in {namespace!r} is {type(label).__name__}, not text.")

@@ -84,15 +84,18 @@ def forget(
     ],
     why: Annotated[str | None, Field(description="Why it is to be forgotten")] = None,
     restore: Annotated[bool, Field(description="Bring forgotten memories back instead")] = False,
+    with_related: Annotated[
+        bool, Field(description="Also what was said that they were found in, and facts found in them alone")
+    ] = True,
 ) -> dict[str, Any]:
     """Forget memories from now on, if the user asks for it or they are wrong. What has merely changed is not to be
     forgotten: remember how it is now. With restore=true, forgotten memories are brought back."""
     space, ids = current_space(), [memory_ids] if isinstance(memory_ids, str) else memory_ids
     if restore:
         for each in ids:
-            space.unforget(each)
+            space.unforget(each, with_related=with_related)
         return {"restored": ids}
-    return {"forgotten": ids, "count": space.forget_many(ids, why=why)}
+    return {"forgotten": ids, "count": space.forget_many(ids, why=why, with_related=with_related)}
 
 
 @TOOLS.tool("Timeline", next_step="Call `recall` first: give an id that it returned, or a name in a memory.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
@@ -29,7 +30,13 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(space: Space, settings: ServerSettings | None = None, *, log_level: str = "warning") -> None:
+def serve(
+    space: Space,
+    settings: ServerSettings | None = None,
+    *,
+    log_level: str = "warning",
+    on_start: Callable[[], object] | None = None,
+) -> None:
     """Serve the spaces of an opened folder or database until SIGTERM or Ctrl-C.
 
     Requests that run are finished, then the space is closed.
@@ -38,6 +45,7 @@ def serve(space: Space, settings: ServerSettings | None = None, *, log_level: st
         space: Any space that `remanence.open` returned.
         settings: The settings.
         log_level: What uvicorn logs.
+        on_start: Called before the first request is taken, once the settings are checked.
 
     Raises:
         InvalidInput: The address is not a loopback address, and there are no tokens.
@@ -51,6 +59,8 @@ def serve(space: Space, settings: ServerSettings | None = None, *, log_level: st
                 f"{where}, and there are no tokens. Make one: remanence tokens create NAME default --access write."
             )
         app = create_app(space, settings=chosen, tokens=tokens, close=True)
+        if on_start is not None:
+            on_start()
         _run(app, chosen, log_level)
     finally:
         tokens.close()

@@ -3,6 +3,8 @@
     RemanenceError
     ├── InvalidInput          an argument cannot be used (also a ValueError)
     ├── NotFound              no such memory in this space (also a LookupError)
+    ├── AccessDenied          the token does not allow this (the server answered 403)
+    │   └── InvalidToken          there is no token, or it is not valid (401)
     ├── Closed                the space was closed
     ├── JobFailed             a background job was given up after several tries, or cancelled
     ├── LedgerError
@@ -37,6 +39,14 @@ class InvalidInput(RemanenceError, ValueError):
 
 class NotFound(RemanenceError, LookupError):
     """No such memory in this space."""
+
+
+class AccessDenied(RemanenceError):
+    """The server refused this: the token does not allow it."""
+
+
+class InvalidToken(AccessDenied):
+    """The server needs a token, and there is none or it is not valid."""
 
 
 class Closed(RemanenceError):

@@ -686,3 +686,11 @@ def test_options_of_the_wrong_type_are_refused_when_the_store_is_made(
         RemanenceStore(space, **options)
     with pytest.raises(remanence.InvalidInput, match="Give"):
         RemanenceStore.from_conn_string(":memory:", **options)
+
+
+def test_a_namespace_that_is_text_is_refused(store: RemanenceStore) -> None:
+    """Its characters are not labels."""
+    with pytest.raises(InvalidNamespaceError, match="not a tuple of labels"):
+        store.put("users", "k", {"a": 1})  # type: ignore[arg-type]
+    with pytest.raises(InvalidNamespaceError, match="not a tuple of labels"):
+        store.get("users", "k")  # type: ignore[arg-type]

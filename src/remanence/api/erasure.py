@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from remanence.core.engine import Engine
 
 
-def erase_memories(engine: Engine, space: str, ids: Sequence[str]) -> ErasureCertificate:
+def erase_memories(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool) -> ErasureCertificate:
     """Erase these memories of a space."""
-    return _certify(engine, space, [space], lambda name: forget.erase(engine, name, ids))
+    return _certify(engine, space, [space], lambda name: forget.erase(engine, name, ids, with_related=with_related))
 
 
 def erase_spaces(engine: Engine, space: str, names: Sequence[str]) -> ErasureCertificate:

@@ -336,26 +336,37 @@ class Space(View):
         run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
         return await asyncio.to_thread(run, wait=wait)
 
-    def forget(self, id: str | Memory, why: str | None = None) -> None:
+    def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back.
 
         Args:
             id: The memory or its id.
             why: The reason, for `history`.
+            with_related: Also the texts that it was found in, and the facts that were found in it alone.
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None, reader=None) as space:
+            ...     [fact] = space.remember([{"role": "user", "content": "I am allergic to nuts."}])
+            ...     space.forget(fact, with_related=True)
+            ...     space.count()
+            0
         """
-        forgetting.forget_many(self._engine, self.name, [inputs.memory_id(id)], inputs.reason(why))
+        reason, ids = inputs.reason(why), [inputs.memory_id(id)]
+        forgetting.forget_many(self._engine, self.name, ids, reason, with_related=with_related)
 
     aforget = in_thread(forget)
 
-    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None) -> int:
+    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
         """Hide these memories in one transaction.
 
         Args:
             ids: The memories or their ids.
             why: The reason, for `history`.
+            with_related: Also the texts that they were found in, and the facts that were found in them alone.
 
         Returns:
             How many were not forgotten before.
@@ -370,15 +381,17 @@ class Space(View):
             ...     space.forget_many(added, why="they asked"), space.count()
             (2, 0)
         """
-        return forgetting.forget_many(self._engine, self.name, inputs.memory_ids(ids), inputs.reason(why))
+        checked, reason = inputs.memory_ids(ids), inputs.reason(why)
+        return forgetting.forget_many(self._engine, self.name, checked, reason, with_related=with_related)
 
     aforget_many = in_thread(forget_many)
 
-    def unforget(self, id: str | Memory) -> None:
+    def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
         """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
 
         Args:
             id: The memory or its id.
+            with_related: Also the texts that it was found in, and the facts that were found in it alone.
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
@@ -392,11 +405,11 @@ class Space(View):
             ...     space.count()
             1
         """
-        forgetting.unforget(self._engine, self.name, [inputs.memory_id(id)])
+        forgetting.unforget(self._engine, self.name, [inputs.memory_id(id)], with_related=with_related)
 
     aunforget = in_thread(unforget)
 
-    def erase(self, id: str | Memory) -> ErasureCertificate:
+    def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
         """Remove the text of a memory for good, from the past and from every file.
 
         Facts that were found in it alone are erased with it, as are recorded recalls that returned it. The ledger
@@ -404,6 +417,7 @@ class Space(View):
 
         Args:
             id: The memory or its id.
+            with_related: Also the texts that it was found in, and with them what was found in those alone.
 
         Returns:
             What was erased, and what is not gone yet and when it will be.
@@ -419,15 +433,16 @@ class Space(View):
             ...     certificate.memories == (memory.id,), certificate.blanked, space.get(memory)
             (True, {'remembered': 1}, None)
         """
-        return erase_memories(self._engine, self.name, [inputs.memory_id(id)])
+        return erase_memories(self._engine, self.name, [inputs.memory_id(id)], with_related=with_related)
 
     aerase = in_thread(erase)
 
-    def erase_many(self, ids: Iterable[str | Memory]) -> ErasureCertificate:
+    def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
         """Erase these memories in one transaction, as `erase` does one.
 
         Args:
             ids: The memories or their ids.
+            with_related: Also the texts that they were found in, and with them what was found in those alone.
 
         Returns:
             What was erased, and what is not removed yet. See `erase`.
@@ -442,7 +457,7 @@ class Space(View):
             ...     len(space.erase_many(added)), space.count()
             (2, 0)
         """
-        return erase_memories(self._engine, self.name, inputs.memory_ids(ids))
+        return erase_memories(self._engine, self.name, inputs.memory_ids(ids), with_related=with_related)
 
     aerase_many = in_thread(erase_many)
 

@@ -44,7 +44,18 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
         reader=reader_option(args),
         worker=False,
     ) as root:
-        yield root.child(*path) if path else root
+        space = root.child(*path) if path else root
+        if (name or args.space) and not create and not space.spaces():
+            raise InvalidInput(_unknown_space(memory_location(args), space.name))
+        yield space
+
+
+def _unknown_space(location: str | Path, name: str) -> str:
+    # A mistyped name would otherwise look like an empty space.
+    known = _spaces_in(location)
+    alike = [each for each in known if f"/{each}/".endswith(f"/{name}/")] or known[:5]
+    hint = f" There is: {', '.join(alike)}." if alike else ""
+    return f"there is no space {name!r} in {shown_location(location)}.{hint} `remanence spaces` lists them."
 
 
 def reader_option(args: Namespace) -> Any:
@@ -67,6 +78,10 @@ def list_spaces(args: Namespace) -> list[str]:
     location = memory_location(args)
     if args.space is not None:
         return [args.space]
+    return _spaces_in(location)
+
+
+def _spaces_in(location: str | Path) -> list[str]:
     ledger = open_ledger(location)
     try:
         return ledger.spaces()

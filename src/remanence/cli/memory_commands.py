@@ -95,21 +95,22 @@ def get(view: View, args: Namespace) -> None:
     output.print_memory(memory, as_json=args.json)
 
 
-@space_command("forget", f'forget {_SOME_ID} --why "she asked"', "id --why")
+@space_command("forget", f'forget {_SOME_ID} --why "she asked"', "id --why --with-related")
 def forget(space: Space, args: Namespace) -> None:
     """Hide a memory from now on."""
-    space.forget(args.id, why=args.why)
-    print(f"forgotten; `remanence unforget {args.id}` shows it again")
+    space.forget(args.id, why=args.why, with_related=args.with_related)
+    option = " --with-related" if args.with_related else ""
+    print(f"forgotten; `remanence unforget {args.id}{option}` shows it again")
 
 
-@space_command("unforget", f"unforget {_SOME_ID}", "id")
+@space_command("unforget", f"unforget {_SOME_ID}", "id --with-related")
 def unforget(space: Space, args: Namespace) -> None:
     """Show a forgotten memory again."""
-    space.unforget(args.id)
+    space.unforget(args.id, with_related=args.with_related)
     print("no longer forgotten")
 
 
-@space_command("erase", f"erase {_SOME_ID}", "id --yes")
+@space_command("erase", f"erase {_SOME_ID}", "id --with-related --yes")
 def erase(space: Space, args: Namespace) -> int:
     """Delete the text of a memory permanently, in every version."""
 
@@ -117,7 +118,7 @@ def erase(space: Space, args: Namespace) -> int:
         memory = space.get(args.id)
         return "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
 
-    return _erase(args, described, lambda: space.erase(args.id))
+    return _erase(args, described, lambda: space.erase(args.id, with_related=args.with_related))
 
 
 @space_command("erase-space", "erase-space --space users/bob --yes", "--yes")

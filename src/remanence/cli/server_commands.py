@@ -13,6 +13,7 @@ import remanence
 from remanence.cli.locations import load_extractor, memory_location, reader_option
 from remanence.cli.parser import command, given, group
 from remanence.errors import MissingExtra
+from remanence.ledger import open_ledger
 
 if TYPE_CHECKING:
     from remanence.service.tokens import TokenStore
@@ -39,8 +40,8 @@ def serve(args: Namespace) -> None:
         extractor=load_extractor(args.extractor),
         reader=reader_option(args),
     )
-    print(f"http://{settings.host}:{settings.port}/ serves {space.admin.location} until Ctrl-C", flush=True)
-    run(space, settings)
+    address = f"http://{settings.host}:{settings.port}/"
+    run(space, settings, on_start=lambda: print(f"{address} serves {space.admin.location} until Ctrl-C", flush=True))
 
 
 group("tokens", "Who may use the server, and for what", "tokens list")
@@ -54,6 +55,7 @@ def create(args: Namespace) -> None:
 
     now = datetime.now(UTC)
     expires_at = None if args.expires_at is None else parse_moment(args.expires_at, now, argument="expires_at")
+    open_ledger(memory_location(args, create=True)).close()  # the server may not have been started yet
     with _tokens(args) as tokens:
         secret, _ = tokens.create(args.name, spaces=args.spaces, access=args.access, expires_at=expires_at)
     print(secret)

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
 from remanence.ports import Clock, Extractor, Ledger, Locks, Progress, Reader, Signal, Transaction, VectorStores
-from remanence.schema import Change, Entry, Memory
+from remanence.schema import Change, Entry, Memory, format_moment
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 log = logging.getLogger(__name__)
+
+_CLOCK_TOLERANCE = timedelta(days=1)
+"""A `now` that is later than the clock by more is probably an error, and is reported."""
 
 _CHUNK = 2_000
 DEFAULT_CACHE_SIZE = 512 * 2**20
@@ -189,8 +192,15 @@ class Engine:
         self.embed_missing(space, progress)
 
     def append(self, transaction: Transaction, space: str, events: Sequence[Event], at: datetime) -> list[Entry]:
-        """Add an entry for each event, with the signature of this writer if there is a key."""
-        return transaction.append(space, self.signed(space, events), at=at)
+        """Add an entry for each event, with the signature of this writer if there is a key.
+
+        Entries are not later than the clock: times in a ledger do not go back, so all later ones would be too late.
+        """
+        now = self.now()
+        if at - now > _CLOCK_TOLERANCE:
+            told, clock = format_moment(at), format_moment(now)
+            log.warning("now=%s is after the clock: what is added is recorded at %s, and told at %s", told, clock, told)
+        return transaction.append(space, self.signed(space, events), at=min(at, now))
 
     def signed(self, space: str, events: Sequence[Event]) -> Sequence[Event]:
         """The events, each with the signature of this writer if there is a key."""

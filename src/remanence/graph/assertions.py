@@ -18,6 +18,7 @@ from remanence.graph.graph_at_time import EntityRef, MemoryRef
 from remanence.language.temporal import parse_moment
 from remanence.schema import (
     LINK_KINDS,
+    OPEN_START,
     Entity,
     Link,
     Memory,
@@ -29,6 +30,7 @@ from remanence.schema import (
     window_to_micros,
 )
 from remanence.state.entity_registry import is_entity_id
+from remanence.state.intervals import Claim
 from remanence.state.predicates import parse_predicate
 
 
@@ -128,6 +130,25 @@ def invalidation_events(
     ended = [edge_id for edge_id, each in claims.items() if each.effective_start <= moment]
     # What was learned after it had ended, without a date, ended then too.
     return [Invalidated(edge_id, until, why, by) for edge_id in ended or claims]
+
+
+def backdated_invalidation_events(
+    index: Index, snapshot: Snapshot, claim: Triple, until: datetime, why: str, by: str
+) -> list[Invalidated]:
+    """The events that end a claim at a moment before it was told, in the memories that give no date for it."""
+    moment = micros(until)
+
+    def is_undated(each: Claim) -> bool:
+        rows = index.relations.evidence_rows(each.number, snapshot)
+        return each.start == OPEN_START or any(map(index.graph.is_turn, rows))  # a turn is dated by when it was said
+
+    claims = {
+        edge_id: None
+        for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
+        for edge_id, each in index.relations.equivalent_claims(relation.id, snapshot)
+        if moment < min(each.recorded_at, each.effective_end) and is_undated(each)
+    }
+    return [Invalidated(edge_id, until, why, by) for edge_id in claims]
 
 
 def _read_edges(engine: Engine, space: str, edge_ids: Iterable[str], now: datetime) -> list[Relation | Link]:

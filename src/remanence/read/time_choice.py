@@ -57,7 +57,7 @@ _MIN_CHOICE_TO_LEAD = 0.3
 _CLEAR_CHOICE = 0.6
 """At or above this probability in the timeline, the choice also decides for "before" and "previously"."""
 _CHOSEN = "chosen among those read together"
-_IDENTIFIER = re.compile(r"[\w-]*\d[\w-]*")
+_WORD = re.compile(r"[\w-]+")
 _MIN_IDENTIFIER_LENGTH = 3
 
 
@@ -141,8 +141,8 @@ def _moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
 def _matching_identifiers(parsed: ParsedQuestion, scored_hits: Sequence[ScoredHit]) -> Sequence[ScoredHit]:
     """The hits with the identifiers and numbers of the question, if there is such a hit: readers confuse similar
     identifiers."""
-    identifiers = _IDENTIFIER.findall(parsed.search_text.lower())
-    identifiers = [identifier for identifier in identifiers if len(identifier) >= _MIN_IDENTIFIER_LENGTH]
+    words = [word for word in _WORD.findall(parsed.search_text.lower()) if len(word) >= _MIN_IDENTIFIER_LENGTH]
+    identifiers = [word for word in words if any(map(str.isdecimal, word))]
     matching = [
         scored for scored in scored_hits if all(identifier in scored.memory.text.lower() for identifier in identifiers)
     ]

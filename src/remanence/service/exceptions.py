@@ -8,6 +8,8 @@ from remanence.errors import RemanenceError
 _STATUS: dict[type[RemanenceError], int] = {
     errors.InvalidInput: 422,
     errors.NotFound: 404,
+    errors.AccessDenied: 403,
+    errors.InvalidToken: 401,
     errors.JobFailed: 409,
     errors.Closed: 503,
     errors.LedgerUnavailable: 503,
@@ -43,6 +45,8 @@ def exception_of(name: str | None, message: str, status: int, position: int | No
         return errors.LedgerTampered(message, position=position or 0)
     if isinstance(made, type) and issubclass(made, RemanenceError):
         return made(message)
+    if status in (401, 403):
+        return errors.InvalidToken(message) if status == 401 else errors.AccessDenied(message)
     if status in (422, 400):
         return errors.InvalidInput(message)
     return errors.LedgerUnavailable(message) if status in (429, 503) else RemanenceError(message)

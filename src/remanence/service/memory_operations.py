@@ -127,33 +127,34 @@ def cancel_job(space: Space, request: requests.JobRequest) -> JobAnswer:
 @operation("POST", "/memories/{id}/forget", "write")
 def forget(space: Space, request: requests.ForgetRequest) -> Done:
     """Hide a memory from now on."""
-    space.forget(request.id, why=request.why)
+    space.forget(request.id, why=request.why, with_related=request.with_related)
     return Done(done=True)
 
 
 @operation("POST", "/forget", "write")
 def forget_many(space: Space, request: requests.ForgetManyRequest) -> CountAnswer:
     """Hide these memories in one transaction, and count those that were not forgotten before."""
-    return CountAnswer(count=space.forget_many(request.ids, why=request.why))
+    count = space.forget_many(request.ids, why=request.why, with_related=request.with_related)
+    return CountAnswer(count=count)
 
 
 @operation("POST", "/memories/{id}/unforget", "write")
-def unforget(space: Space, request: requests.MemoryRequest) -> Done:
+def unforget(space: Space, request: requests.RelatedRequest) -> Done:
     """Bring back a memory that was forgotten or archived."""
-    space.unforget(request.id)
+    space.unforget(request.id, with_related=request.with_related)
     return Done(done=True)
 
 
 @operation("POST", "/memories/{id}/erase", "admin")
-def erase(space: Space, request: requests.MemoryRequest) -> ErasureAnswer:
+def erase(space: Space, request: requests.RelatedRequest) -> ErasureAnswer:
     """Remove the text of a memory for good, from the past and from every file."""
-    return ErasureAnswer.of(space.erase(request.id))
+    return ErasureAnswer.of(space.erase(request.id, with_related=request.with_related))
 
 
 @operation("POST", "/erase", "admin")
-def erase_many(space: Space, request: requests.ManyRequest) -> ErasureAnswer:
+def erase_many(space: Space, request: requests.RelatedManyRequest) -> ErasureAnswer:
     """Erase these memories in one transaction."""
-    return ErasureAnswer.of(space.erase_many(request.ids))
+    return ErasureAnswer.of(space.erase_many(request.ids, with_related=request.with_related))
 
 
 @operation("POST", "/erase-space", "admin", slow=True)

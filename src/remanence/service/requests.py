@@ -109,7 +109,13 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
-class ForgetRequest(MemoryRequest):
+class RelatedRequest(MemoryRequest):
+    """A memory to erase or to show again; with `with_related`, also the texts it was found in and its own facts."""
+
+    with_related: bool = False
+
+
+class ForgetRequest(RelatedRequest):
     """A memory to hide from now on."""
 
     why: str | None = None
@@ -121,7 +127,13 @@ class ManyRequest(Request):
     ids: list[Name]
 
 
-class ForgetManyRequest(ManyRequest):
+class RelatedManyRequest(ManyRequest):
+    """Memories to erase; with `with_related`, also the texts they were found in."""
+
+    with_related: bool = False
+
+
+class ForgetManyRequest(RelatedManyRequest):
     """Memories to hide from now on."""
 
     why: str | None = None

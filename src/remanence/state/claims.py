@@ -19,7 +19,7 @@ import numpy as np
 from remanence.events import Invalidated, Related, Remembered
 from remanence.language.claim_extraction.predicate_rules import is_date_predicate
 from remanence.language.text import normalize_name
-from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
+from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
 from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
 from remanence.state.columns import GROWING, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
@@ -347,6 +347,14 @@ class Claims(SavedPart):
     def _content_digest(self, claim: int) -> str:
         subject, object_, predicate = self._columns.values[claim, :3].tolist()
         spellings = self._names.spellings
-        names = normalize_name(spellings[subject]), normalize_name(spellings[object_])
-        text = "\x1f".join((names[0], self._predicates.values[predicate], names[1]))
-        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+        return _digest(spellings[subject], self._predicates.values[predicate], spellings[object_])
+
+
+def claim_id(memory: str, claim: Triple) -> str:
+    """The id of a claim that a memory makes: that of the memory, and a digest of what is claimed."""
+    return f"{memory}:{_digest(claim.subject, normalize_predicate(claim.predicate), claim.object)}"
+
+
+def _digest(subject: str, predicate: str, object_: str) -> str:
+    text = "\x1f".join((normalize_name(subject), predicate, normalize_name(object_)))
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

@@ -101,6 +101,7 @@ def find_verdicts(engine: Engine, new: Sequence[NewFact], candidates: Candidates
         for memory, wider in zip(memories, candidates.wider, strict=True)
     ]
     verdicts += read_verdicts(engine.reader, memories, from_other_turns, candidates.source_turns, verdicts)
+    verdicts = _verdicts_in_order(verdicts, memories, candidates.wider)
     return _verdicts_by_trust(verdicts, memories, candidates.wider)
 
 
@@ -151,6 +152,20 @@ def _verdicts_by_trust(
         if verdict.effect == "updates" and new[verdict.new_index].trust < trust.get(verdict.old_id, 0.0)
         else verdict
         for verdict in verdicts
+    ]
+
+
+def _verdicts_in_order(
+    verdicts: Iterable[Verdict], new: Sequence[Memory], old: Sequence[Sequence[Memory]]
+) -> list[Verdict]:
+    """The verdicts, without updates of a memory that was stated after the new one."""
+    stated_at = {memory.id: memory.told_at for candidates in old for memory in candidates}
+    return [
+        verdict
+        for verdict in verdicts
+        if verdict.effect != "updates"
+        or new[verdict.new_index].valid.start is not None
+        or new[verdict.new_index].told_at >= stated_at[verdict.old_id]
     ]
 
 

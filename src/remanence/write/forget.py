@@ -21,22 +21,24 @@ from remanence.state.names import names_in
 _BATCH = 2_000
 
 
-def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None) -> int:
+def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None, *, with_related: bool = False) -> int:
     """Hide these memories in one transaction, also archived ones. Returns how many were not forgotten before."""
 
     def decide(index: Index) -> list[Event]:
         forgettable = _visible_memories(index) | index.catalog.archived_mask(index.catalog.position)
-        return [Forgotten(each, why) for each in dict.fromkeys(ids) if forgettable[index.require_unerased(each)]]
+        numbers = _numbers(index, ids, with_related)
+        return [Forgotten(index.catalog.ids[number], why) for number in numbers if forgettable[number]]
 
     return len(engine.write(space, decide))
 
 
-def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
+def unforget(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> int:
     """Show forgotten or archived memories again, in one transaction. Returns how many were hidden."""
 
     def decide(index: Index) -> list[Event]:
         visible = _visible_memories(index)
-        return [Restored(each) for each in dict.fromkeys(ids) if not visible[index.require_unerased(each)]]
+        numbers = _numbers(index, ids, with_related)
+        return [Restored(index.catalog.ids[number]) for number in numbers if not visible[number]]
 
     return len(engine.write(space, decide))
 
@@ -55,8 +57,9 @@ class Erasure:
     digest: str
 
 
-def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
-    """Delete the text of these memories and of what was derived from them alone, in every version, permanently."""
+def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool = False) -> Erasure:
+    """Delete the text of these memories and of what was derived from them alone, in every version, permanently; with
+    `with_related`, also of the texts that they were found in."""
     _copy_shared_vectors(engine)
     with engine.open_index(space, to_write=True) as index:
         with engine.write_lock, engine.ledger.transaction() as transaction:
@@ -64,7 +67,8 @@ def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
             with index.lock:
                 catalog = index.catalog
                 chosen = {number: None for each in ids if not catalog.is_erased(number := index.require_number(each))}
-                numbers = [number for number in _with_derived(index, chosen) if not catalog.is_erased(number)]
+                wanted = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
+                numbers = [number for number in _with_derived(index, wanted) if not catalog.is_erased(number)]
                 positions_of = _entry_positions_about(index, numbers)
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
@@ -104,6 +108,21 @@ def erase_space(engine: Engine, space: str) -> Erasure:
         index.apply_written(written)
     engine.housekeeper.notify()
     return _erasure(space, ids, [], entries, vectors, written)
+
+
+def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
+    """These memories by number; with `with_related`, also the texts that they were found in, and the facts that were
+    found in them alone."""
+    chosen = [index.require_unerased(each) for each in dict.fromkeys(ids)]
+    if not with_related:
+        return chosen
+    related = dict.fromkeys([*_with_derived(index, chosen), *_sources(index, chosen)])
+    return [number for number in related if not index.catalog.is_erased(number)]
+
+
+def _sources(index: Index, memories: Iterable[int]) -> list[int]:
+    """The memories that these were found in."""
+    return [source for each in memories for source in index.links.ever_linked(each, "derived_from", "out")]
 
 
 def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:

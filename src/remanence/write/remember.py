@@ -20,15 +20,24 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
-from remanence.graph.assertions import invalidation_events
+from remanence.graph.assertions import backdated_invalidation_events, invalidation_events
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.fact_extraction.verdict_rules import claims_ended_before_told
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor
 from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance, Verdict
+from remanence.state.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
-from remanence.write.fact_comparison import LINK_KINDS, NewFact, find_candidates, find_verdicts, remaining_facts
+from remanence.write.fact_comparison import (
+    LINK_KINDS,
+    Candidates,
+    NewFact,
+    find_candidates,
+    find_verdicts,
+    remaining_facts,
+)
 from remanence.write.prepare import prepare_fact, prepare_revision
 
 if TYPE_CHECKING:
@@ -171,6 +180,7 @@ def _compare_and_store(
             *_extractions(source_facts, new, ids),
             *_forgotten_facts(index, source_facts, ids),
             *_invalidations(index, new, now, by),
+            *_backdated_invalidations(index, verdicts, new, candidates, ids, now, by),
             *aliases,
             *(extra_events(index, ids) if extra_events else ()),
         ]
@@ -250,6 +260,36 @@ def _invalidations(index: Index, new: Sequence[NewFact], now: datetime, by: str)
         for event in invalidation_events(index, snapshot, claim, fact.valid.start or now, fact.text, by)
         if prepared.version.trust >= index.relations.trust_of_edge(event.edge)
     ]
+
+
+def _backdated_invalidations(
+    index: Index,
+    verdicts: Iterable[Verdict],
+    new: Sequence[NewFact],
+    candidates: Candidates,
+    ids: Sequence[str],
+    now: datetime,
+    by: str,
+) -> list[Invalidated]:
+    """The ends of undated claims that had been replaced when they were stated: "I live in Ghent", and then "I moved to
+    Bruges last month". Without them the claim that begins later would replace the one that replaces it."""
+    snapshot = index.snapshot(index.catalog.position, now)
+    events: dict[str, Invalidated] = {}
+    new_ids = {each.memory.id: id_ for each, id_ in zip(new, ids, strict=True)}
+    for verdict in verdicts:
+        memory = new[verdict.new_index].memory
+        older = next((each for each in candidates.wider[verdict.new_index] if each.id == verdict.old_id), None)
+        until = memory.valid.start
+        if verdict.effect != "updates" or older is None or until is None:
+            continue
+        for claim in claims_ended_before_told(memory, older):
+            found = backdated_invalidation_events(index, snapshot, claim, until, memory.text, by)
+            if older.id in new_ids:  # it is written in this transaction, so the index does not have it yet
+                edge = claim_id(new_ids[older.id], claim)
+                found.append(Invalidated(edge, until, memory.text, by))
+            trusted = [event for event in found if memory.trust >= index.relations.trust_of_edge(event.edge)]
+            events |= {event.edge: event for event in trusted}
+    return list(events.values())
 
 
 def _matching_claims(index: Index, snapshot: Snapshot, pattern: Triple) -> list[Triple]:

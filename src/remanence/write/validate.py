@@ -16,6 +16,7 @@ from remanence.schema import MemoryKind, Mention, Triple
 
 _PERSON_ROLES = (None, "user", "human")
 _IGNORED_ROLES = ("system", "tool", "function", "developer")
+_CALLS = frozenset(("tool_calls", "function_call"))
 _MENTION = {"name": None, "kind": "thing"}
 _TRIPLE = dict.fromkeys(("subject", "predicate", "object"))
 
@@ -164,7 +165,8 @@ def turn_draft(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraf
 def conversation(given: object, *, source: str | None, observed_by: str | None) -> Draft | list[TurnDraft]:
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
-    Messages of a system or a tool and messages without text are omitted.
+    Messages of a system or a tool and messages with an empty text or only with calls of tools are omitted. A dict
+    without `content` is refused.
     """
     if isinstance(given, str):
         return draft({"text": given, "source": source, "observed_by": observed_by})
@@ -178,7 +180,10 @@ def conversation(given: object, *, source: str | None, observed_by: str | None) 
     turns: list[TurnDraft] = []
     for row, message in enumerate(given):
         fields = dict(message) if isinstance(message, Mapping) else _message_fields(message, row)
-        if fields.get("role") in _IGNORED_ROLES or not str(fields.get("content") or "").strip():
+        if fields.get("role") in _IGNORED_ROLES:
+            continue
+        # Without the key, another one is probably meant, and what was said would be lost.
+        if not str(fields.get("content") or "").strip() and ("content" in fields or not _CALLS.isdisjoint(fields)):
             continue
         if observed_by is not None and not fields.get("speaker") and fields.get("role") in _PERSON_ROLES:
             fields["speaker"] = observed_by
@@ -225,7 +230,7 @@ def _problem(model: type[BaseModel], fields: Mapping[str, Any], error: Mapping[s
     if kind == "extra_forbidden":
         return f"there is no field {field!r}. The fields are {', '.join(model.model_fields)}."
     if kind == "missing":
-        return f"{field} is missing from {inputs.shown(fields)}."
+        return f"{field} is missing from {inputs.shown(fields)}. The fields are {', '.join(model.model_fields)}."
     if kind in ("too_long", "string_too_long"):
         unit = "characters" if isinstance(value, str) else "entries"
         return f"{field} has {len(value):,} {unit}. At most {error['ctx']['max_length']:,} are allowed: split it."

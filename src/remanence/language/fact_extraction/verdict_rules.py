@@ -29,6 +29,10 @@ _Decision = tuple[Literal["updates", "extends", "contradicts"], str]
 _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
+_NEWS = timedelta(days=62)
+"""A change that began at most this long before an undated memory was told is newer than that memory: "I live in Ghent",
+and then "I moved to Bruges last month"."""
+_STILL = re.compile(r"\b(?:since|for the (?:last|past)|now|currently|these days|nowadays)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _COUNTED = re.compile(r"(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (.+)")
 
@@ -198,6 +202,24 @@ def remaining_text(new: Memory, old: Memory) -> str | None:
     return (_without_claims(old, ended) if ended else None) or remainder(new, old)
 
 
+def claims_ended_before_told(new: Memory, old: Memory) -> list[Triple]:
+    """The claims of `old`, which has no date, that had ended when it was told, since `new` began before.
+
+    >>> from remanence.schema import Window
+    >>> told = datetime.fromisoformat("2026-05-01T00:00+00:00")
+    >>> old = Memory("1", "main", "Alice lives in Porto.", told_at=told)
+    >>> new = Memory("2", "main", "Alice lives in Lisbon.", valid=Window(told - timedelta(days=7)))
+    >>> claims_ended_before_told(new, old)
+    [Triple(subject='Alice', predicate='lives_in', object='Porto')]
+    """
+    begins = new.valid.start
+    if begins is None or old.valid.start is not None or begins >= old.told_at:
+        return []
+    claims = _Statement.of(old).claims
+    states = [claim for claim in claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
+    return _ended_states(_Statement.of(new), states)[0]
+
+
 def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
     """The text of a memory without the words of these claims; None if nothing certain is left."""
     text = memory.text
@@ -233,10 +255,19 @@ def _is_history(new: Memory, old: Memory) -> bool:
     new_start, old_start = new.valid.start, old.valid.start
     if new_start is not None and old_start is not None and new_start < old_start:
         return True
+    if old_start is None and _begins_long_before(new, old.told_at):
+        return True
     new_end, old_end = _end_of(new), _end_of(old)
     if new_end is not None and new_end <= (old_start or old.recorded_at):
         return True
     return old_end is not None and new_start is not None and old_end <= new_start
+
+
+def _begins_long_before(memory: Memory, told_at: datetime) -> bool:
+    """Whether a memory is older than another one without a date, which was told at this moment."""
+    if memory.valid.start is None:
+        return memory.told_at < told_at
+    return memory.valid.start < told_at - _NEWS and not _STILL.search(memory.text)
 
 
 def _end_of(memory: Memory) -> datetime | None:

@@ -18,6 +18,7 @@ _CLAUSE_ENDS = frozenset(", ( ) — – and but so because while which who that 
 _PRONOUNS = frozenset("i we you they".split())
 _CONTRACTED_SUBJECTS = frozenset("it he she that there what who here where".split())  # "it's" has a verb
 _PREPOSITIONS = frozenset("on in at for to by from until till this next the a an my our his her their with".split())
+_DETERMINERS = frozenset("a an the my our your his her their its this that some another".split())
 _ENDINGS: dict[str, _Cue] = {"'ll": "future", "'re": "present", "'m": "present"}
 _PARTICIPLE_ENDINGS = ("ed", "en")
 
@@ -101,7 +102,7 @@ class TenseReader:
         if "'" in word:
             return next((cue for ending, cue in _ENDINGS.items() if word.endswith(ending)), None)
         if word in vocab.PAST_CUES or (word.endswith("ed") and len(word) > 4 and word not in vocab.NOT_PAST):
-            return "past" if k == start or self._is_finite(k) else None
+            return "past" if k == start or self._is_finite(k, start) else None
         if word in vocab.UNCHANGED_VERBS and k > start:
             before = self._word(k - 1)  # "the storm hit" is past, "storms hit", "to hit" and "a hit" need not be
             plain = before in _PRONOUNS or before in vocab.BEFORE_PARTICIPLES - {"it", "he", "she"}
@@ -117,15 +118,26 @@ class TenseReader:
         participle = word in vocab.PAST_CUES or (word.endswith(_PARTICIPLE_ENDINGS) and len(word) > 3)
         return "past" if participle and word != "got" else "present"
 
-    def _is_finite(self, k: int) -> bool:
-        """Whether a past form at token `k` is the verb: neither "is closed" nor "a rented car"."""
+    def _is_finite(self, k: int, start: int) -> bool:
+        """Whether a past form at token `k` is the verb: not "is closed", "a rented car", "a firm called Bolt"."""
         j = k - 1
         while self._word(j) in vocab.VERB_ADVERBS:
             j -= 1
         if self._word(j) in vocab.BEFORE_PARTICIPLES or self._word(j).endswith(("'re", "'m")):
             return False
+        if self._describes_noun(k, start):
+            return False
         before = [self._word(n) for n in range(k - 4, k)]  # "will stay closed", "we'll have it fixed"
         return not any(word in ("will", "won't", "would", "shall") or word.endswith("'ll") for word in before)
+
+    def _describes_noun(self, k: int, start: int) -> bool:
+        """Whether the word at token `k` is a participle after a noun that is not the subject: "at a firm called B"."""
+        word = self._tokens[k].normalized
+        named = word in vocab.CALLED_WORDS and k + 1 < len(self._tokens) and self._tokens[k + 1].capitalized
+        if not named and word not in vocab.LASTING_PARTICIPLES:
+            return False
+        article = next((n for n in range(k - 2, max(start, k - 5) - 1, -1) if self._word(n) in _DETERMINERS), start)
+        return article > start and self._word(article - 1) not in vocab.TIME_NOUNS
 
     def _is_arranged(self, k: int, i: int) -> bool:
         """Whether the past verb at token `k` arranges what lies ahead at token `i`: "booked a table for Friday"."""

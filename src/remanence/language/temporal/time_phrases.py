@@ -23,6 +23,8 @@ STATEMENT_START_WORDS = PHRASE_START_WORDS | _LASTING_FIRST_WORDS
 # The words "in", "a" and "an" rarely begin a phrase: the word after them, or a number, decides.
 _AFTER_ARTICLE = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
 _FOLLOWERS = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_ARTICLE, "an": _AFTER_ARTICLE}
+_PLACE_WORDS = frozenset("about around at from here in into out there to".split())
+"""Between a verb and "from", they tell of a movement in space: "I moved to Rome from March to May"."""
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -143,6 +145,10 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         span, j = begin
         if span.granularity == "range":  # "between the 3rd and the 12th of May" is one date already
             return span.window, j
+        if self.is_statement and self.word(i) == "from" and self.word(j) == "to" and self.is_moved(i):
+            self.phrase_start = j + 1  # the tense is that of the new time
+            moved_to = self.endpoint(j + 1)
+            return (moved_to[0].window, moved_to[1]) if moved_to else None
         is_range = self.word(j) in vocab.RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")
         if is_range and (other := self.endpoint(j + 1)) and (ranged := self.join_range(span, other[0])):
             return ranged, other[1]
@@ -154,6 +160,15 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if opens and (span.start >= self.today or i == 0 or self.token(i - 1).kind == "mark"):
             return Window(span.start, None), j  # "from tomorrow", "From May I worked at Bosch"
         return None  # the phrase, if there is one, begins after "from"
+
+    def is_moved(self, i: int) -> bool:
+        """Whether "from" at token `i` names the old time of what is moved: "slipped from 30 June to 15 September"."""
+        for k in range(i - 1, max(-1, i - 5), -1):
+            if self.word(k) in vocab.MOVING_VERBS:
+                return True
+            if self.token(k).kind != "word" or self.word(k) in _PLACE_WORDS:
+                return False
+        return False
 
     def endpoint(self, i: int) -> SpanMatch:
         """One end of a range; here "now" and "date" are times too."""

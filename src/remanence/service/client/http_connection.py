@@ -10,7 +10,7 @@ from urllib.parse import quote
 from urllib.request import getproxies
 
 from pydantic import TypeAdapter
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
@@ -58,14 +58,18 @@ class Connection:
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
-        given: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
-        path = re.sub(r"{(\w+)}", lambda match: quote(str(given.pop(match[1])), safe=""), operation.path)
+        try:
+            given: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
+            path = re.sub(r"{(\w+)}", lambda match: quote(str(given.pop(match[1])), safe=""), operation.path)
+            content = b"" if operation.method == "GET" else to_json(given)
+        except (PydanticSerializationError, UnicodeEncodeError) as error:  # such as half of a surrogate pair
+            raise InvalidInput(f"this cannot be sent to the server: {error}.") from None
         timeout = _SLOW_SECONDS if operation.slow else self._timeout
         if operation.method == "GET":
             response = self.send("GET", space, path, params=given, timeout=timeout)
         else:
             headers = {"idempotency-key": new_id()} if operation.access != "read" else {}
-            response = self._send_json(operation.method, _path(space, path), to_json(given), headers, timeout)
+            response = self._send_json(operation.method, _path(space, path), content, headers, timeout)
         adapter = self._adapters.get(operation.name)
         if adapter is None:
             adapter = self._adapters[operation.name] = TypeAdapter(operation.answer)
@@ -139,6 +143,8 @@ class Connection:
         except ValueError:
             found = {}
         detail = found.get("detail") or f"{self.url} answered with status {response.status_code}."
+        if response.status_code == 404 and not found.get("error"):
+            detail = f"{response.url} does not exist. Connect to the address of the server alone, without /v1."
         raise exception_of(found.get("error"), detail, response.status_code, found.get("position"))
 
     def _unavailable(self, error: Exception) -> LedgerUnavailable:

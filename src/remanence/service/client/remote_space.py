@@ -248,24 +248,24 @@ class RemoteSpace(RemoteReads, Space):
         return _memories(self._write(memory_operations.remember_now, now=now, **content))
 
     @like(Space.forget)
-    def forget(self, id: str | Memory, why: str | None = None) -> None:
-        self._write(memory_operations.forget, id=id_of(id), why=why)
+    def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
+        self._write(memory_operations.forget, id=id_of(id), why=why, with_related=with_related)
 
     @like(Space.forget_many)
-    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None) -> int:
-        return self._write(memory_operations.forget_many, ids=ids_of(ids), why=why).count
+    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
+        return self._write(memory_operations.forget_many, ids=ids_of(ids), why=why, with_related=with_related).count
 
     @like(Space.unforget)
-    def unforget(self, id: str | Memory) -> None:
-        self._write(memory_operations.unforget, id=id_of(id))
+    def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
+        self._write(memory_operations.unforget, id=id_of(id), with_related=with_related)
 
     @like(Space.erase)
-    def erase(self, id: str | Memory) -> ErasureCertificate:
-        return self._write(memory_operations.erase, id=id_of(id)).to_certificate()
+    def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
+        return self._write(memory_operations.erase, id=id_of(id), with_related=with_related).to_certificate()
 
     @like(Space.erase_many)
-    def erase_many(self, ids: Iterable[str | Memory]) -> ErasureCertificate:
-        return self._write(memory_operations.erase_many, ids=ids_of(ids)).to_certificate()
+    def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
+        return self._write(memory_operations.erase_many, ids=ids_of(ids), with_related=with_related).to_certificate()
 
     @like(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
