@@ -303,7 +303,7 @@ def compare_entries(location: str, written: Sequence[Sequence[str]], violations:
 
 def wait_for_erasures(space: Space, violations: Violations, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
-    while pending := space.audit.pending():
+    while pending := space.audit.pending_erasures():
         if time.monotonic() > deadline:
             violations.report("erasure not finished", pending)
             return

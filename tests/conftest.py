@@ -35,8 +35,8 @@ SLOW_FILES = {
         "agents bad_input bm25 both_frameworks chat_store_differential cli crash docs entities erasure "
         "extractors hostile_text import_sources imports inspector langchain_imports langgraph_checkpoints "
         "langgraph_differential ledger llm llm_answers many_spaces mcp_transports migration near_pairs "
-        "notebook_display notebooks one_story package passages processes properties read_ahead server shared_qdrant "
-        "transfer upkeep_vault vector_codes vectorstores written_down"
+        "notebook_display notebooks one_story package parallel_extraction passages processes properties server "
+        "shared_qdrant transfer upkeep_vault vector_codes vectorstores written_down"
     ).split()
 }
 REMOTE_MODULES = frozenset(

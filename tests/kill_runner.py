@@ -130,7 +130,7 @@ class Writer:
         job = self._space.remember(f"Bo{self._number}x{self._count} lives in Faro.", wait=False)
         self._say("ended", "remember_later", job.id)
         self._say("began", "work", [])
-        self._space.jobs.work()
+        self._space.jobs.run_due()
         self._say("ended", "work", None)
 
     def _forget(self, _: str) -> None:
@@ -355,9 +355,9 @@ class Said:
             each = [space, *(space.child(*name.split("/")) for name in space.spaces())]
             wrong += [f"{one.name}: {part} differs: {how}" for one in each for part, how in one.admin.check().items()]
             deadline = time.monotonic() + 30
-            while space.audit.pending() and time.monotonic() < deadline:
+            while space.audit.pending_erasures() and time.monotonic() < deadline:
                 time.sleep(0.1)
-            wrong += [f"not finished: {pending}" for pending in space.audit.pending()]
+            wrong += [f"not finished: {pending}" for pending in space.audit.pending_erasures()]
             space.verify()
         return [*wrong, *self._compare_links(location), *self._compare_files(folders)]
 

@@ -87,6 +87,23 @@ def test_the_integrations_use_public_names_only() -> None:
                 assert {alias.name for alias in node.names} <= public[node.module or ""], module
 
 
+def test_the_integrations_use_no_private_attribute_of_the_core() -> None:
+    """`space._engine`, `space._now` and the like belong to the core. `self`, `cls` and attributes that a module sets
+    itself are its own."""
+    found: list[str] = []
+    for module in (Path(__file__).parent.parent / "integrations").rglob("*.py"):
+        tree = ast.parse(module.read_text("utf-8"))
+        private = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
+        own = {node.attr for node in private if _is_own(node)} | {"_replace"}  # a method of named tuples
+        foreign = (node for node in private if node.attr not in own and not node.attr.startswith("__"))
+        found += [f"{module.name}:{node.lineno}: {ast.unparse(node)}" for node in foreign]
+    assert found == []
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return ast.unparse(node.value) in ("self", "cls", "super()")
+
+
 def test_every_name_for_adapter_authors_is_there() -> None:
     """And has a docstring, or is a type."""
     for name in adapters.__all__:

@@ -937,7 +937,7 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
         answer = space.recall("bakery bread", signals=["vectors"])
         assert (answer[0].memory, answer.missing) == (bread, {})
         assert space.admin.check() == {}
-        assert space.audit.pending() == []
+        assert space.audit.pending_erasures() == []
 
 
 def test_an_embedder_that_hangs_has_a_time_limit(home: Path) -> None:

@@ -78,8 +78,8 @@ def test_expired_memories_are_swept(run: Run) -> None:
     """Once."""
     run("add", "The meeting is at three.", "--expires-at", "2020-01-01")
 
-    assert "The meeting" in run("sweep")
-    assert run("sweep") == ""
+    assert "The meeting" in run("expire")
+    assert run("expire") == ""
 
 
 # The graph

@@ -12,7 +12,7 @@ from remanence.core.index import memory_from_entry
 from remanence.events import Remembered
 from remanence.ledger.codec import decode, encode
 from remanence.schema import Entry, Memory, Mention, Triple, Turn, Window
-from remanence.write.settle import _with_memory_and_turn
+from remanence.write.resolve_identity import _with_memory_and_turn
 
 UTC = timezone.utc
 

@@ -186,7 +186,7 @@ class TestWhatGoes:
             assert not any("write-ahead" in each.where for each in certificate.pending)
             assert files_with(home, "Zanzibar", "Quetzalcoatl", "emerald") == []
             assert not [hit for hit in space.recall("Zanzibar emerald ledger") if hit.memory.id == memory.id]
-            assert eventually(lambda: space.audit.pending() == [])
+            assert eventually(lambda: space.audit.pending_erasures() == [])
             assert space.admin.check() == {}
             assert not [entity for entity in space.entities.list().entities if "Zanzibar" in entity.names]
         assert files_with(home, "Zanzibar", "Quetzalcoatl", "emerald") == []
@@ -354,10 +354,10 @@ class TestPending:
             certificate = space.erase(memory)
             assert time.monotonic() - began < 1.0
             assert [each.where for each in certificate.pending] == ["the write-ahead log or old pages of the ledger"]
-            assert space.audit.pending()
+            assert space.audit.pending_erasures()
             reader.close()
             assert eventually(lambda: files_with(home, "Zanzibar") == [])  # nobody asks
-            assert space.audit.pending() == []
+            assert space.audit.pending_erasures() == []
 
     def test_an_idle_process_catches_up_by_itself(self, home: Path) -> None:
         """It is named until then."""
@@ -378,7 +378,7 @@ class TestPending:
             with open_folder(home) as space:
                 certificate = space.erase(memory)
                 assert [each.where for each in certificate.pending] == [f"an index of process {process.pid}"]
-                assert eventually(lambda: space.audit.pending() == [])
+                assert eventually(lambda: space.audit.pending_erasures() == [])
             assert files_with(home, "Zanzibar") == []
         finally:
             process.stdin.close()
@@ -438,7 +438,7 @@ def test_a_kill_amid_an_erasure_leaves_either_state(home: Path) -> None:
         assert {b for b, count in counts.items() if count == 0} <= tried
         assert space.admin.check() == {}
         space.verify()
-        assert eventually(lambda: space.audit.pending() == [])
+        assert eventually(lambda: space.audit.pending_erasures() == [])
     gone = [b for b, count in counts.items() if count == 0]
     assert files_with(home, *(f"Secret{b}x" for b in gone)) == []
 

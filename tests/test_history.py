@@ -307,7 +307,7 @@ def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], cl
     space.graph.invalidate(space.graph.link(other, "supports", memory, observed_by="Ann"), observed_by="Bob")
     space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob", evidence=memory), observed_by="Cem")
     clock.advance(days=2)
-    space.upkeep.sweep()
+    space.upkeep.expire()
     gone = space.add("A secret.")
     space.erase(gone.id)
     nodes = (memory.id, other.id, gone.id, "Alice", "Bob")

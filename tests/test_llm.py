@@ -231,12 +231,12 @@ def test_an_ungrounded_fact_holds_up_no_job() -> None:
     reply = facts_reply("The user lives in Porto.", "Zaphod stole the Heart of Gold.")
     with remanence.open(None, extractor=LLMExtractor(ScriptedModel(reply)), worker=False) as space:
         job = space.remember("Well, I live in Porto.", wait=False)
-        space.jobs.work()
+        space.jobs.run_due()
         assert (job.status, [memory.text for memory in job.result(timeout=0)]) == ("done", ["The user lives in Porto."])
         assert "1 fact that the conversation does not contain" in str(job.problem)
     with remanence.open(None, extractor=LLMExtractor(ScriptedModel(ConnectionError("503"))), worker=False) as space:
         job = space.remember("Well, I live in Porto.", wait=False)
-        space.jobs.work()
+        space.jobs.run_due()
         assert "waiting, The model 'scripted' raised ConnectionError: 503" in repr(job)
         assert space.admin.stats().jobs == {"waiting": 1}
 

@@ -40,7 +40,7 @@ def tended(model: object, clock: FakeClock, *, timeout: float = 60.0) -> Iterato
     extractor = LLMExtractor(model, timeout=timeout)
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
         space.add_many([{"text": text} for text in TEA])
-        yield space, space.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        yield space, space.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
 
 
 @EVERY_KIND
@@ -112,7 +112,7 @@ def test_a_model_that_hangs_is_waited_for_twice(clock: FakeClock) -> None:
     with tended(hung, clock, timeout=0.05) as (space, upkeep):
         for thing in ("clock", "bridge", "piano"):
             space.add_many([f"Bob repaired the old {thing}{'!' * n}" for n in range(3)])
-        plan = upkeep.using(cluster_similarity=0.85).consolidate()
+        plan = upkeep.with_settings(cluster_similarity=0.85).consolidate()
         hung.release()
         assert len(plan) > MAX_FAILURES
         assert hung.call_count == MAX_FAILURES
@@ -212,7 +212,7 @@ def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
     """And nothing is said of models."""
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
         space.add_many([{"text": text} for text in TEA])
-        plan = space.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7).consolidate("apply")
+        plan = space.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7).consolidate("apply")
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
         assert memory.text == merge_sentences(TEA)

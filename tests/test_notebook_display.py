@@ -154,7 +154,7 @@ def test_everything_is_escaped(space: Space, told: list[Memory], clock: FakeCloc
         space.upkeep.promote(told[2]),
         space.upkeep.discover(),
         space.upkeep.run(),
-        space.upkeep.regret(),
+        space.upkeep.missed_recalls(),
         space.evaluate({EVIL: "tea"}, {EVIL: {"signals": ["times"]}}),
     ]
     for each in shown:
@@ -240,7 +240,7 @@ class TestPictures:
     def test_curves_of_kinds_follow_the_settings(self, space: Space) -> None:
         """Without memories, as if one of each was added now."""
         usual = space.upkeep.show_decay(days=30).formats[".svg"]()
-        slower = space.upkeep.using(half_life_days=30).show_decay(days=30).formats[".svg"]()
+        slower = space.upkeep.with_settings(half_life_days=30).show_decay(days=30).formats[".svg"]()
         assert usual != slower
         assert ">episode<" in usual
         assert ">semantic and viewpoint<" in usual

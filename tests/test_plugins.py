@@ -13,7 +13,9 @@ import remanence
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.models.embedders.static import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
+from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.readers import FunctionReader
+from remanence.models.time_limit import LimitedExtractor
 from remanence.signals.stores import LocalStores
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.times import Times
@@ -26,6 +28,8 @@ from remanence.testing import (
     FactExtractorContract,
     FakeClock,
     HashingEmbedder,
+    JudgingExtractorContract,
+    ModelExtractorContract,
     ReaderContract,
     SignalContract,
     VectorStoreContract,
@@ -108,9 +112,21 @@ class TestHashingEmbedder(EmbedderContract):
         return HashingEmbedder()
 
 
-class TestRules(FactExtractorContract):
+class TestRules(FactExtractorContract, JudgingExtractorContract):
     def make(self) -> RuleExtractor:
         return RuleExtractor()
+
+
+class TestLanguageModel(FactExtractorContract, JudgingExtractorContract, ModelExtractorContract):
+    def make(self) -> LLMExtractor:
+        return LLMExtractor(lambda prompt: '{"facts": [{"text": "Alice lives in Porto.", "turns": [0]}]}')
+
+
+class TestTimeLimit(FactExtractorContract, JudgingExtractorContract, ModelExtractorContract):
+    """An extractor of the caller's with a time limit has the optional methods and attributes of the other one."""
+
+    def make(self) -> Any:
+        return LimitedExtractor(TestLanguageModel().make(), 60.0)
 
 
 class TestSilentExtractor(ExtractorContract):

@@ -490,7 +490,7 @@ class TestLocks:
         one, two = (opened(database, worker=False, cache=tmp_path / name) for name in "ab")
         jobs = [one.remember(f"I live in {city}.", wait=False) for city in ("Porto", "Faro", "Braga")]
         with ThreadPoolExecutor(2) as pool:
-            done = list(pool.map(lambda space: space.jobs.work(), (one, two)))
+            done = list(pool.map(lambda space: space.jobs.run_due(), (one, two)))
         assert [job.status for job in jobs] == ["done"] * 3
         facts = [memory.text for memory in two.memories() if memory.text.startswith("The user lives")]
         assert len(facts) == len(set(facts)) == 3
@@ -562,7 +562,7 @@ class TestErasure:
                 reader.execute("SELECT count(*) FROM entry")
                 pending = space.erase(memory).pending
                 assert any("old pages" in each.where for each in pending)
-            wait_for(lambda: space.audit.pending() == [])
+            wait_for(lambda: space.audit.pending_erasures() == [])
             query(database, "CHECKPOINT")
             assert b"quicksilver" not in table.read_bytes()
             space.verify()
@@ -573,7 +573,7 @@ class TestErasure:
         memory = one.add("The vault opens with quicksilver.")
         assert two.recall("vault")
         assert any("an index of process" in each.where for each in one.erase(memory).pending)
-        wait_for(lambda: one.audit.pending() == [])
+        wait_for(lambda: one.audit.pending_erasures() == [])
         assert two.count() == 0
         one.close()
         two.close()

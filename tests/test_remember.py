@@ -140,7 +140,7 @@ def test_what_is_remembered_of_the_past_was_learned_then(clock: FakeClock, wait:
     with remanence.open(None, clock=clock, worker=False) as space:
         for text, day in (("Hello there!", "2025-01-10"), ("Alice lives in Porto.", "2025-01-11")):
             space.remember(text, now=day, wait=wait)
-            space.jobs.work()
+            space.jobs.run_due()
 
         assert [f"{m.recorded_at:%Y-%m-%d}" for m in space.memories()] == ["2025-01-10", "2025-01-11"]
 
@@ -363,12 +363,12 @@ def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
     extractor = Scripted([[PORTO]], problem="the model is down")
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         job = space.remember(CHAT, wait=False)
-        assert space.jobs.work() == 1
+        assert space.jobs.run_due() == 1
         assert (job.status, job.problem) == ("waiting", "the model is down")
-        assert space.jobs.work() == 0, "not due yet"
+        assert space.jobs.run_due() == 0, "not due yet"
         clock.advance(seconds=3)
         extractor.problem = None
-        assert space.jobs.work() == 1
+        assert space.jobs.run_due() == 1
         assert (job.status, job.problem) == ("done", None)
 
 
@@ -377,12 +377,12 @@ def test_each_wait_is_longer_than_the_last(clock: FakeClock) -> None:
     extractor = Scripted([[PORTO]], problem="the model is down")
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         space.remember(CHAT, wait=False)
-        assert space.jobs.work() == 1
+        assert space.jobs.run_due() == 1
         for wait in (2, 8, 32, 128):
             clock.advance(seconds=wait - 1)
-            assert space.jobs.work() == 0, f"asked again before {wait} seconds"
+            assert space.jobs.run_due() == 0, f"asked again before {wait} seconds"
             clock.advance(seconds=1)
-            assert space.jobs.work() == 1
+            assert space.jobs.run_due() == 1
 
 
 def test_a_job_that_keeps_failing_is_given_up_and_says_so(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,9 +393,9 @@ def test_a_job_that_keeps_failing_is_given_up_and_says_so(clock: FakeClock, monk
         monkeypatch.setattr("remanence.write.remember.store_facts", _full)
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
-            assert space.jobs.work() == 1
+            assert space.jobs.run_due() == 1
             clock.advance(days=1)
-        assert (job.status, space.jobs.work()) == ("given up", 0)
+        assert (job.status, space.jobs.run_due()) == ("given up", 0)
         with pytest.raises(JobFailed, match="the disk is full"):
             job.result(timeout=1)
         monkeypatch.undo()
@@ -413,7 +413,7 @@ def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
         space.remember(CHAT, wait=False)
         with space._engine.open_index(space.name) as index:
             [seen] = index.journal.unfinished_jobs()
-        assert space.jobs.work() == 1
+        assert space.jobs.run_due() == 1
         assert not jobs._try_job(space._engine, space.name, seen)
         assert len(extractor.asked) == 1
 
@@ -423,7 +423,7 @@ def test_of_two_who_did_a_job_one_writes(clock: FakeClock) -> None:
     extractor = Scripted([[PORTO]], gate=threading.Event())
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         job = space.remember(CHAT, wait=False)
-        slow = threading.Thread(target=space.jobs.work)
+        slow = threading.Thread(target=space.jobs.run_due)
         slow.start()
         while not extractor.asked:
             slow.join(0.01)
@@ -440,7 +440,7 @@ def test_after_the_last_try_the_rules_have_it(clock: FakeClock) -> None:
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
-            assert space.jobs.work() == 1
+            assert space.jobs.run_due() == 1
             clock.advance(days=1)
         assert (job.status, job.problem) == ("done", "the model is down")
         assert [memory.text for memory in job.result()] == [PORTO.text]
@@ -454,15 +454,15 @@ def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock)
     job = space.remember(CHAT, wait=False)
     other = remanence.open(home, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[LISBON]]), worker=False)
     try:
-        first = threading.Thread(target=space.jobs.work)
+        first = threading.Thread(target=space.jobs.run_due)
         first.start()
         while not extractor.asked:
             first.join(0.01)
         assert other.jobs.list()[0].status == "running"
-        assert other.jobs.work() == 0
+        assert other.jobs.run_due() == 0
         gate.set()
         first.join(20)
-        assert other.jobs.work() == 0
+        assert other.jobs.run_due() == 0
         assert [memory.text for memory in job.result(1)] == [PORTO.text]
     finally:
         other.close()
@@ -512,8 +512,8 @@ def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(space: S
     clock.advance(hours=7)
 
     assert not space.recall("meeting")
-    assert [swept.id for swept in space.upkeep.sweep()] == [memory.id]
-    assert space.upkeep.sweep() == []
+    assert [expired.id for expired in space.upkeep.expire()] == [memory.id]
+    assert space.upkeep.expire() == []
     assert space.recall("meeting", history=True)[0].current is False
     assert space.admin.check() == {}
 

@@ -69,7 +69,7 @@ def test_remember_is_a_job(clock: FakeClock) -> None:
         job = client.post(f"{BASE}/remember", json={"text": "I live in Porto."})
         other = client.post(f"{BASE}/remember", json={"text": "I drink tea."}).json()["id"]
         client.post(f"{BASE}/jobs/{other}/cancel")
-        space.jobs.work()
+        space.jobs.run_due()
         done = client.get(f"{BASE}/jobs/{job.json()['id']}").json()
 
         assert (job.status_code, job.json()["status"], done["status"]) == (202, "queued", "done")

@@ -14,7 +14,16 @@ from pydantic import ValidationError
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.graph_facet import Graph
-from remanence.service import decision_operations, graph_requests, map_operations, operations
+from remanence.service import (
+    admin_operations,
+    decision_operations,
+    entity_operations,
+    files,
+    graph_requests,
+    map_operations,
+    memory_operations,
+    upkeep_operations,
+)
 from remanence.service import requests as ask
 from remanence.service.answers import HitAnswer, RecallAnswer
 from remanence.service.files import FileAnswer
@@ -79,10 +88,10 @@ def test_a_recall_is_written_as_its_answer_says(space: Space, clock: FakeClock) 
     class Exact(RecallAnswer, extra="forbid", strict=True): ...
 
     for query in ("Where does Ana live?", "When is the launch?"):
-        request = ask.RecallRequest(query=query, history=True, explain=True)
-        written = operations.recall.json(space, request)
+        request = ask.RecallBody(query=query, history=True, explain=True)
+        written = memory_operations.recall.json(space, request)
         hits = json.loads(written)["hits"]
-        assert json.loads(written) == json.loads(operations.recall(space, request).model_dump_json())
+        assert json.loads(written) == json.loads(memory_operations.recall(space, request).model_dump_json())
         assert Exact.model_validate_json(written)
         assert set(hits[0]) == set(HitAnswer.model_fields)
     assert any(hit["disagreements"] for hit in hits)
@@ -94,7 +103,7 @@ def test_pages_have_every_memory_once(space: Space) -> None:
     seen: list[str] = []
     cursor = None
     while True:
-        page = operations.list_memories(space, ask.ListRequest(limit=3, cursor=cursor))
+        page = memory_operations.list_memories(space, ask.ListRequest(limit=3, cursor=cursor))
         seen += [memory.id for memory in page.items]
         if len(seen) == 3:
             added.append(space.add("One more is learned meanwhile."))
@@ -104,7 +113,7 @@ def test_pages_have_every_memory_once(space: Space) -> None:
 
     assert seen == [memory.id for memory in added]
     with pytest.raises(InvalidInput, match="not a cursor of this list"):
-        operations.list_memories(space, ask.ListRequest(cursor="e30"))
+        memory_operations.list_memories(space, ask.ListRequest(cursor="e30"))
 
 
 def test_a_listing_can_be_filtered(space: Space) -> None:
@@ -114,7 +123,7 @@ def test_a_listing_can_be_filtered(space: Space) -> None:
 
     def texts(**fields: object) -> list[str]:
         request = ask.ListRequest.model_validate(fields)
-        return [memory.text for memory in operations.list_memories(space, request).items]
+        return [memory.text for memory in memory_operations.list_memories(space, request).items]
 
     assert texts(meta='{"page": {"$gt": 3}}') == ["Ana eats cake."]
     assert texts(tags=["drink"]) == texts(as_of="2026-01-15") == ["Ana drinks tea."]
@@ -124,47 +133,47 @@ def test_a_listing_can_be_filtered(space: Space) -> None:
 
 def test_changes_go_on_from_a_position(space: Space) -> None:
     """A live view asks for what came after the last position it has seen."""
-    first = operations.changes(space, ask.ChangesRequest())
+    first = admin_operations.changes(space, ask.ChangesRequest())
     memory = space.add("The bridge is closed.")
     space.forget(memory, why="it is open")
-    page = operations.changes(space, ask.ChangesRequest(after=first.position, limit=1))
-    rest = operations.changes(space, ask.ChangesRequest(after=page.position, limit=1))
+    page = admin_operations.changes(space, ask.ChangesRequest(after=first.position, limit=1))
+    rest = admin_operations.changes(space, ask.ChangesRequest(after=page.position, limit=1))
 
     assert (first.items, first.more) == ([], False)
     assert [each.kind for each in (*page.items, *rest.items)] == ["remembered", "forgotten"]
     assert (page.more, rest.more, rest.items[0].why) == (True, False, "it is open")
-    assert operations.changes(space, ask.ChangesRequest(after=rest.position)).items == []
+    assert admin_operations.changes(space, ask.ChangesRequest(after=rest.position)).items == []
 
 
 def test_a_plan_is_previewed_applied_and_undone(space: Space) -> None:
     """Nothing changes before `apply`, and `undo` reverses it."""
     old = space.add("It rained.", kind="episode", now="2020-01-01")
-    plan = operations.preview(space, ask.PreviewRequest(step="gc"))
+    plan = upkeep_operations.preview(space, ask.PreviewRequest(step="gc"))
     before = space.count()
-    applied = operations.apply(space, ask.ApplyRequest(plan=plan.id))
+    applied = upkeep_operations.apply(space, ask.ApplyRequest(plan=plan.id))
 
     assert (plan.memories, before, space.count()) == ([old.id], 1, 0)
     assert applied.run is not None
     assert applied.run.hidden == [old.id]
     with pytest.raises(NotFound, match="Preview again"):
-        operations.apply(space, ask.ApplyRequest(plan=plan.id))
-    operations.undo(space, ask.UndoRequest(run=applied.run.id))
+        upkeep_operations.apply(space, ask.ApplyRequest(plan=plan.id))
+    upkeep_operations.undo(space, ask.UndoRequest(run=applied.run.id))
     assert space.count() == 1
 
 
 def test_a_plan_takes_the_options_of_its_step_only(space: Space) -> None:
     """A folder of the server cannot be chosen, nor an option that another step has."""
     with pytest.raises(InvalidInput, match="vault"):
-        operations.preview(space, ask.PreviewRequest(settings={"vault": "/tmp"}))
+        upkeep_operations.preview(space, ask.PreviewRequest(settings={"vault": "/tmp"}))
     with pytest.raises(InvalidInput, match="ids is for promote"):
-        operations.preview(space, ask.PreviewRequest(step="gc", ids=["m1"]))
+        upkeep_operations.preview(space, ask.PreviewRequest(step="gc", ids=["m1"]))
 
 
 def test_similar_names_are_proposed_once(space: Space) -> None:
     """Each pair of entities once, whichever end it is found from."""
     space.add("Alice Smith runs AlphaOne.")
     space.add("A. Smith likes tea.")
-    pairs = operations.merge_proposals(space, graph_requests.ProposalsRequest()).items
+    pairs = entity_operations.merge_proposals(space, graph_requests.ProposalsRequest()).items
 
     assert [{pair.name, pair.other_name} for pair in pairs] == [{"Alice Smith", "A. Smith"}]
 
@@ -172,12 +181,12 @@ def test_similar_names_are_proposed_once(space: Space) -> None:
 def test_a_cancelled_job_writes_nothing() -> None:
     """Its source stays stored."""
     with remanence.open(None, worker=False) as space:
-        job = operations.remember(space, ask.RememberRequest(text="I live in Porto."))
-        cancelled = operations.cancel_job(space, ask.JobRequest(id=job.id))
-        again = operations.cancel_job(space, ask.JobRequest(id=job.id))
+        job = memory_operations.remember(space, ask.RememberRequest(text="I live in Porto."))
+        cancelled = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
+        again = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
 
         assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
-        assert (space.jobs.work(), space.count()) == (0, 1)
+        assert (space.jobs.run_due(), space.count()) == (0, 1)
         with pytest.raises(remanence.JobFailed, match="cancelled"):
             space.jobs.get(job.id).result()
         assert [fact.text for fact in space.admin.reextract()] == ["The user lives in Porto."]
@@ -187,13 +196,13 @@ def test_remember_takes_one_of_text_and_turns(space: Space) -> None:
     """Neither, and both, are refused."""
     for request in (ask.RememberRequest(), ask.RememberRequest(text="a", turns=[])):
         with pytest.raises(InvalidInput, match="one of them"):
-            operations.remember(space, request)
+            memory_operations.remember(space, request)
 
 
 def test_an_unknown_field_is_refused() -> None:
     """A misspelt argument is not ignored."""
     with pytest.raises(ValidationError, match="qurey"):
-        ask.RecallRequest.model_validate({"qurey": "Where?"})
+        ask.RecallBody.model_validate({"qurey": "Where?"})
 
 
 class TestSpaces:
@@ -227,7 +236,7 @@ class TestFiles:
         path = folder / "upload"
         path = path.with_suffix(Path(name).suffix)
         path.write_text(content, "utf-8")
-        return operations.add_file(space, path, ask.FileRequest.model_validate({"name": name, **options}))
+        return files.add_file(space, path, ask.FileRequest.model_validate({"name": name, **options}))
 
     def test_text_is_split_into_paragraphs(self, space: Space, tmp_path: Path) -> None:
         """Each is a memory; the same file again adds nothing."""
@@ -261,9 +270,9 @@ class TestFiles:
     def test_an_export_comes_back(self, space: Space, tmp_path: Path) -> None:
         """With its ids, into an empty space."""
         memory = space.add("Ana lives in Porto.")
-        operations.export_file(space, tmp_path / "out.jsonl", ask.ExportRequest())
+        admin_operations.export_file(space, tmp_path / "out.jsonl", ask.ExportRequest())
         other = space.child("copy")
-        answer = operations.add_file(other, tmp_path / "out.jsonl", ask.FileRequest(name="out.jsonl"))
+        answer = files.add_file(other, tmp_path / "out.jsonl", ask.FileRequest(name="out.jsonl"))
 
         assert (answer.kind, other.get(memory.id) is not None) == ("export", True)
 
@@ -283,18 +292,18 @@ def test_a_decision_is_previewed_made_listed_and_undone(space: Space) -> None:
     """A preview changes nothing; what is decided is in the ledger with its reason, and undone by its position."""
     memory = space.add("Ana lives in Porto.")
     asked = decision_operations.DecisionRequest(action="forget", memory=memory.id, why="she asked")
-    preview = operations.preview_decision(space, asked)
+    preview = decision_operations.preview_decision(space, asked)
     assert any("Ana —lives_in→ Porto" in effect for effect in preview.effects)
     assert space.count() == 1
 
-    made = operations.decide(space, asked)
+    made = decision_operations.decide(space, asked)
     assert (made.kind, made.why, made.can_undo, space.count()) == ("forgotten", "she asked", True, 0)
-    undone = operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+    undone = decision_operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
     assert (undone.kind, space.count()) == ("restored", 1)
-    listed = operations.decisions(space, decision_operations.DecisionsRequest()).items
+    listed = decision_operations.decisions(space, decision_operations.DecisionsRequest()).items
     assert [(each.kind, each.can_undo) for each in listed] == [("restored", True), ("forgotten", False)]
     with pytest.raises(InvalidInput, match="cannot be undone"):
-        operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+        decision_operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
 
 
 def test_forgetting_is_previewed_with_what_holds_again(space: Space) -> None:
@@ -302,7 +311,7 @@ def test_forgetting_is_previewed_with_what_holds_again(space: Space) -> None:
     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
     space.graph.link(new, "supersedes", old)
     asked = decision_operations.DecisionRequest(action="forget", memory=new.id)
-    assert "Holds again: “The bridge is open.”." in operations.preview_decision(space, asked).effects
+    assert "Holds again: “The bridge is open.”." in decision_operations.preview_decision(space, asked).effects
 
 
 def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
@@ -311,9 +320,9 @@ def test_a_supersedes_link_settles_a_conflict(space: Space) -> None:
     two = space.add("Alice lives in Lisbon.", observed_by="Bob", valid_from="2024-01-01")
     assert len(space.graph.disagreements()) == 1
     asked = decision_operations.DecisionRequest(action="supersede", memory=two.id, other=one.id)
-    made = operations.decide(space, asked)
+    made = decision_operations.decide(space, asked)
     assert (len(space.graph.disagreements()), len(space.graph.disagreements("correction"))) == (0, 1)
-    operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
+    decision_operations.undo_decision(space, decision_operations.UndoDecisionRequest(position=made.position))
     assert len(space.graph.disagreements()) == 1
 
 
@@ -323,15 +332,15 @@ def test_what_an_upkeep_run_did_is_no_decision(space: Space) -> None:
     run = space.upkeep.apply(space.upkeep.gc())
     assert run is not None
     space.upkeep.undo(run)
-    assert operations.decisions(space, decision_operations.DecisionsRequest()).items == []
+    assert decision_operations.decisions(space, decision_operations.DecisionsRequest()).items == []
 
 
 def test_a_decision_needs_what_its_action_takes(space: Space) -> None:
     """The error names what is missing, or does not fit."""
     with pytest.raises(InvalidInput, match="needs 'memory'"):
-        operations.decide(space, decision_operations.DecisionRequest(action="forget"))
+        decision_operations.decide(space, decision_operations.DecisionRequest(action="forget"))
     with pytest.raises(InvalidInput, match="does not fit"):
-        operations.decide(space, decision_operations.DecisionRequest(action="forget", memory="m", into="e"))
+        decision_operations.decide(space, decision_operations.DecisionRequest(action="forget", memory="m", into="e"))
 
 
 def test_the_map_has_the_entities_mentioned_most_and_what_belongs_together(space: Space) -> None:
@@ -351,9 +360,9 @@ def test_days_and_what_was_learned_last(space: Space, clock: FakeClock) -> None:
     space.add("Ana lives in Porto.")
     clock.advance(days=1)
     space.add_many(["Bob runs.", "Bob swims."])
-    assert [(each.day, each.learned) for each in operations.days(space, ask.Empty()).items] == [
+    assert [(each.day, each.learned) for each in map_operations.days(space, ask.Empty()).items] == [
         ("2026-05-04", 1),
         ("2026-05-05", 2),
     ]
-    newest = operations.recent(space, map_operations.RecentRequest(limit=2)).items
+    newest = map_operations.recent(space, map_operations.RecentRequest(limit=2)).items
     assert [memory.text for memory in newest] == ["Bob swims.", "Bob runs."]

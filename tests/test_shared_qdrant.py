@@ -264,9 +264,9 @@ def test_a_server_that_fails_costs_one_signal_for_as_long(
         assert "Qdrant" in space.recall("Is the harbour closed?").missing["vectors"]
         assert space.recall("Is the harbour closed?")[0].memory == harbour
         space.erase(secret.id)
-        assert [pending.what for pending in space.audit.pending()] == ["vectors"]
+        assert [pending.what for pending in space.audit.pending_erasures()] == ["vectors"]
         server.fail()
-        assert eventually(lambda: not space.audit.pending())
+        assert eventually(lambda: not space.audit.pending_erasures())
         assert eventually(lambda: not space.recall("bakery").missing)
         assert texts(space, "bakery bread")[0] == bread.text
         assert space.admin.check() == {}

@@ -98,7 +98,7 @@ def lived(fresh: Opener, clock: FakeClock, home: Path) -> Space:
     space.remember([{"role": "user", "content": "I moved to Faro in April 2026."}])
     space.remember("I like fado.", wait=False)
     clock.advance(days=3)
-    space.upkeep.sweep()
+    space.upkeep.expire()
     return space
 
 
@@ -180,7 +180,7 @@ class TestExact:
             h.memory.text for h in lived.audit.replay(told.receipt)
         ]
         assert [job.status for job in new.jobs.list()] == ["queued"]
-        assert new.jobs.work() == 1
+        assert new.jobs.run_due() == 1
         assert [job.status for job in new.jobs.list()] == ["done"]
         entities = [(e.id, e.names, e.kind) for e in lived.entities.list()]
         assert [(e.id, e.names, e.kind) for e in new.entities.list()][: len(entities)] == entities

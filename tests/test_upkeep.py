@@ -116,11 +116,11 @@ class TestSettings:
 
     def test_one_space_may_have_its_own(self, space: remanence.Space) -> None:
         """An unknown name is refused with the known ones."""
-        assert space.upkeep.using(half_life_days=30).settings.half_life_days == 30
+        assert space.upkeep.with_settings(half_life_days=30).settings.half_life_days == 30
         with pytest.raises(AttributeError):
             space.upkeep.settings = UpkeepSettings()  # type: ignore[misc]
         with pytest.raises(InvalidInput, match="half_life_days"):
-            space.upkeep.using(halflife=30)
+            space.upkeep.with_settings(halflife=30)
 
 
 class TestDecay:
@@ -174,7 +174,7 @@ class TestDecay:
 
     def test_how_urgent_it_is_and_what_to_do(self, space: remanence.Space, clock: FakeClock) -> None:
         """From gc candidates, through what was of use, to what only begins to fade."""
-        upkeep = space.upkeep.using(decay="exponential")
+        upkeep = space.upkeep.with_settings(decay="exponential")
         for text in ("One.", "Two.", "Three.", "Four."):
             memory = space.add(text, kind="episode")
             clock.advance(days={"One.": 10, "Two.": 2.4, "Three.": 1.5, "Four.": 4.8}[text])
@@ -333,18 +333,18 @@ class TestForgetting:
             faded.upkeep.undo(faded.upkeep.gc())
         assert [run.undone for run in faded.upkeep.runs()] == [True]
 
-    def test_regret_is_measured_on_recorded_recalls(self, faded: remanence.Space) -> None:
+    def test_missed_recalls_are_counted_in_recorded_recalls(self, faded: remanence.Space) -> None:
         """What would have been among the first ten is named, and can be brought back."""
         faded.upkeep.gc(dry_run=False)
         faded.audit.record(faded.recall("Did a dog bark?"))
 
-        regret = faded.upkeep.regret()
-        assert (regret.recalls, regret.affected, regret.rate) == (1, 1, 1.0)
-        assert "A dog barked twice." in [missed.text for missed in regret.regretted_memories]
-        assert "unforget" in str(regret)
-        assert faded.upkeep.restore(regret) == len(regret.regretted_memories)
+        report = faded.upkeep.missed_recalls()
+        assert (report.recalls, report.affected, report.rate) == (1, 1, 1.0)
+        assert "A dog barked twice." in [missed.text for missed in report.missed_memories]
+        assert "unforget" in str(report)
+        assert faded.upkeep.restore(report) == len(report.missed_memories)
         assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
-        assert not faded.upkeep.regret().regretted_memories
+        assert not faded.upkeep.missed_recalls().missed_memories
 
     def test_only_the_first_ten_count_as_missed(self, space: remanence.Space, clock: FakeClock) -> None:
         """Of twelve that answered, ten would have been seen."""
@@ -352,12 +352,12 @@ class TestForgetting:
         clock.advance(days=365)
         space.upkeep.gc(dry_run=False)
         space.audit.record(space.recall("Did the dog bark?"))
-        assert len(space.upkeep.regret().regretted_memories) == 10
+        assert len(space.upkeep.missed_recalls().missed_memories) == 10
 
-    def test_no_regret_without_recalls(self, faded: remanence.Space) -> None:
+    def test_nothing_is_missed_without_recalls(self, faded: remanence.Space) -> None:
         """It says what is lacking."""
         faded.upkeep.gc(dry_run=False)
-        assert "record" in faded.upkeep.regret().suggestion
+        assert "record" in faded.upkeep.missed_recalls().suggestion
 
 
 class TestArchiving:
@@ -366,7 +366,7 @@ class TestArchiving:
         before = answers(faded)
         forgotten = faded.add("Nobody needs this.")
         faded.forget(forgotten.id)
-        done = faded.upkeep.gc(how="archive", dry_run=False)
+        done = faded.upkeep.gc(mode="archive", dry_run=False)
 
         assert len(done) == 3
         assert str(done).startswith(f"gc: run {done.run} archived 3 memories")
@@ -393,7 +393,7 @@ class TestArchiving:
         """Before it was archived, while it was, and after it came back."""
         monday = clock.now()
         clock.advance(days=1)
-        done = faded.upkeep.gc(how="archive", dry_run=False)
+        done = faded.upkeep.gc(mode="archive", dry_run=False)
         tuesday = clock.now()
         clock.advance(days=1)
         faded.upkeep.undo(done)
@@ -410,7 +410,7 @@ class TestArchiving:
         space = reopen()
         space.add("A dog barked twice.", kind="episode")
         clock.advance(days=365)
-        space.upkeep.gc(how="archive", dry_run=False)
+        space.upkeep.gc(mode="archive", dry_run=False)
         space.admin.export(tmp_path / "a.jsonl")
         space.rebuild()
         assert reopen().admin.stats().memories == {"archived": 1}
@@ -425,7 +425,7 @@ class TestArchiving:
 
     def test_said_again_forgotten_or_erased_it_leaves_the_archive(self, faded: remanence.Space) -> None:
         """Whatever is said of a memory later stands."""
-        done = faded.upkeep.gc(how="archive", dry_run=False)
+        done = faded.upkeep.gc(mode="archive", dry_run=False)
         said, forgotten, erased = done
         faded.add(said.text, kind="episode")
         faded.forget(forgotten.memory)
@@ -440,7 +440,7 @@ class TestArchiving:
 
     def test_a_setting_makes_it_the_way_of_every_run(self, faded: remanence.Space) -> None:
         """Of the pipeline, and so of the scheduler."""
-        upkeep = faded.upkeep.using(UpkeepSettings.from_env({"REMANENCE_GC": "archive"}))
+        upkeep = faded.upkeep.with_settings(UpkeepSettings.from_env({"REMANENCE_GC": "archive"}))
         upkeep.run(steps=("gc",), dry_run=False)
         [run] = upkeep.runs()
         assert run.archived
@@ -449,12 +449,12 @@ class TestArchiving:
         assert faded.upkeep.restore(run) == 2
 
     def test_what_was_archived_can_be_missed(self, faded: remanence.Space) -> None:
-        """The regret meter counts it too."""
-        faded.upkeep.gc(how="archive", dry_run=False)
+        """They count as missed recalls."""
+        faded.upkeep.gc(mode="archive", dry_run=False)
         faded.audit.record(faded.recall("Did a dog bark?"))
-        regret = faded.upkeep.regret()
-        assert regret.rate == 1.0
-        faded.upkeep.restore(regret)
+        report = faded.upkeep.missed_recalls()
+        assert report.rate == 1.0
+        faded.upkeep.restore(report)
         assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
 
     def test_what_is_no_status_is_refused(self, faded: remanence.Space) -> None:
@@ -464,7 +464,7 @@ class TestArchiving:
 
     def test_a_hit_from_the_archive_says_so_everywhere(self, faded: remanence.Space) -> None:
         """In a prompt, in an explanation, in a notebook; it has not expired."""
-        faded.upkeep.gc(how="archive", dry_run=False)
+        faded.upkeep.gc(mode="archive", dry_run=False)
         found = faded.recall("Did a dog bark?", limit=1, include="archive")
         for told in (str(found), found.explain(), found._repr_html_()):
             assert "A dog barked twice.  (archived)" in told
@@ -486,18 +486,18 @@ class TestArchiving:
             space.add("The dog barked and the dog ran and the dog slept.")
             space.add("A dog.", kind="episode")
             clock.advance(days=365)
-            space.upkeep.gc(how="archive", dry_run=False)
+            space.upkeep.gc(mode="archive", dry_run=False)
             found = space.recall("The dog that barked and ran", include="archive")
             assert found[0].memory.text == "A dog."
             assert len(asked) == 1
 
     def test_what_the_archive_gave_can_be_given_again(self, faded: remanence.Space, clock: FakeClock) -> None:
         """Its receipt says that the archive was asked, and what was given is not missed."""
-        faded.upkeep.gc(how="archive", dry_run=False)
+        faded.upkeep.gc(mode="archive", dry_run=False)
         found = faded.recall("Did a dog bark?", include="archive")
         assert found.receipt is not None
         faded.audit.record(found)
-        assert "A dog barked twice." not in [missed.text for missed in faded.upkeep.regret().regretted_memories]
+        assert "A dog barked twice." not in [missed.text for missed in faded.upkeep.missed_recalls().missed_memories]
 
         faded.upkeep.restore(found[0].memory.id)
         kept = Receipt.from_dict(found.receipt.to_dict())
@@ -517,7 +517,7 @@ class TestArchiving:
         with remanence.open(home, embedder=HashingEmbedder(), clock=clock) as other:
             kept, gone = (other.add(f"A dog barked {n} times.", kind="episode") for n in (2, 3))
             clock.advance(days=365)
-            other.upkeep.gc(how="archive", dry_run=False)
+            other.upkeep.gc(mode="archive", dry_run=False)
             with remanence.open(home, embedder=Slow(), clock=clock) as space:
                 erasing.append(lambda: other.erase(gone.id))
                 found = space.recall("dog", include="archive")
@@ -525,7 +525,7 @@ class TestArchiving:
 
     def test_a_catalog_with_its_archive_has_nothing_in_it(self, faded: remanence.Space) -> None:
         """What it is asked about the archive it answers rightly, and what is forgotten stays so."""
-        away, gone = faded.upkeep.gc(how="archive", dry_run=False, limit=2)
+        away, gone = faded.upkeep.gc(mode="archive", dry_run=False, limit=2)
         faded.forget(gone.memory)
         with faded._engine.open_index(faded.name) as index:
             whole = index.catalog.with_archive()
@@ -543,7 +543,7 @@ class TestRestoring:
         self, faded: remanence.Space, how: Literal["forget", "archive"]
     ) -> None:
         """The others come back. Only who asks for the erased one by its id is told that it is gone."""
-        plan = faded.upkeep.gc(how=how, dry_run=False)
+        plan = faded.upkeep.gc(mode=how, dry_run=False)
         faded.erase(plan.candidates[0].memory)
         assert faded.upkeep.restore(plan) == 2
         assert faded.count() == 3
@@ -553,16 +553,16 @@ class TestRestoring:
     def test_what_a_person_forgot_since_stays_forgotten(
         self, faded: remanence.Space, how: Literal["forget", "archive"]
     ) -> None:
-        """For a plan, a run and a regret alike; by its id it comes back."""
-        plan = faded.upkeep.gc(how=how, dry_run=False)
+        """For a plan, a run and a report of missed recalls alike; by its id it comes back."""
+        plan = faded.upkeep.gc(mode=how, dry_run=False)
         forgotten = next(each.memory for each in plan if "dog" in each.text)
         faded.unforget(forgotten)
         faded.forget(forgotten)
         faded.audit.record(faded.recall("Did a dog bark?"))
-        regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
+        report, [run] = faded.upkeep.missed_recalls(), faded.upkeep.runs()
 
-        assert forgotten not in [missed.memory for missed in regret.regretted_memories]
-        restored = [faded.upkeep.restore(what) for what in (regret, plan, run)]
+        assert forgotten not in [missed.memory for missed in report.missed_memories]
+        restored = [faded.upkeep.restore(what) for what in (report, plan, run)]
         assert (sum(restored), faded.get(forgotten)) == (2, None)
         assert faded.upkeep.restore(forgotten) == 1
 
@@ -570,20 +570,20 @@ class TestRestoring:
         self, faded: remanence.Space, how: Literal["forget", "archive"]
     ) -> None:
         """And what a second run hid again, too."""
-        plan = faded.upkeep.gc(how=how)
+        plan = faded.upkeep.gc(mode=how)
         for _ in range(2):
             faded.upkeep.apply(plan)
             assert faded.upkeep.restore(plan) == 3
-            plan = faded.upkeep.gc(how=how)
+            plan = faded.upkeep.gc(mode=how)
 
     def test_what_was_missed_and_then_erased(self, faded: remanence.Space, how: Literal["forget", "archive"]) -> None:
-        """A regret and a run pass over it."""
-        faded.upkeep.gc(how=how, dry_run=False)
+        """A report and a run pass over it."""
+        faded.upkeep.gc(mode=how, dry_run=False)
         faded.audit.record(faded.recall("Did a dog bark?"))
-        regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
-        faded.erase(regret.regretted_memories[0].memory)
-        assert faded.upkeep.restore(regret) == len(regret.regretted_memories) - 1
-        assert faded.upkeep.restore(run) == 3 - len(regret.regretted_memories)
+        report, [run] = faded.upkeep.missed_recalls(), faded.upkeep.runs()
+        faded.erase(report.missed_memories[0].memory)
+        assert faded.upkeep.restore(report) == len(report.missed_memories) - 1
+        assert faded.upkeep.restore(run) == 3 - len(report.missed_memories)
 
 
 class TestOneRunAtATime:
@@ -691,7 +691,7 @@ class TestPlansThatAreOutOfDate:
     @pytest.mark.parametrize("step", PLANS)
     def test_a_plan_is_applied_once(self, busy: remanence.Space, step: str) -> None:
         """The second time it is refused, and nothing is written; undone it is as before."""
-        upkeep = busy.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = busy.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         before, plan = answers(busy), PLANS[step](upkeep)
         assert len(plan) > 0
         run = upkeep.apply(plan)
@@ -790,7 +790,7 @@ class TestNothingToDo:
         assert space.upkeep.undo(space.upkeep.apply(space.upkeep.run())) is None
         assert space.upkeep.undo(space.upkeep.gc(dry_run=False)) is None
 
-    @pytest.mark.parametrize("given", ["decay", "clusters", "regret"])
+    @pytest.mark.parametrize("given", ["decay", "clusters", "missed_recalls"])
     def test_a_report_is_no_plan_and_no_run(self, faded: remanence.Space, given: str) -> None:
         """It is named, and what to give instead."""
         report = getattr(faded.upkeep, given)()
@@ -883,7 +883,7 @@ class TestProperties:
         """The same answers with the same scores; and the ledger only grew."""
         for space in lived(rows, days):
             before, length = answers(space), lines(space)
-            done = space.upkeep.using(gc=how).run(steps=EVERY, dry_run=False)
+            done = space.upkeep.with_settings(gc=how).run(steps=EVERY, dry_run=False)
             grown = lines(space)
             assert grown >= length
             if done.run is not None:
@@ -900,7 +900,7 @@ class TestProperties:
     ) -> None:
         """Nor does its undoing: every line that was there is there, as it was written."""
         (tmp_path / "own.md").write_text("Alice has a boat.", "utf-8")
-        makers = {**PLANS, "index_vault": lambda upkeep: upkeep.index_vault(tmp_path)}
+        makers = {**PLANS, "index_vault": lambda upkeep: upkeep.import_vault(tmp_path)}
         for space in lived(rows, days):
             before = written(space)
             run = space.upkeep.apply(makers[step](space.upkeep))
@@ -1034,7 +1034,7 @@ def test_urgency_goes_by_fixed_scores(space: remanence.Space, clock: FakeClock, 
     space.add("A red car.", kind="episode")
     clock.advance(days=days)
 
-    assert [risk.urgency for risk in space.upkeep.using(decay="exponential").decay()] == [urgency]
+    assert [risk.urgency for risk in space.upkeep.with_settings(decay="exponential").decay()] == [urgency]
 
 
 def test_hits_have_relevance_and_decay(space: remanence.Space, clock: FakeClock) -> None:
@@ -1075,7 +1075,7 @@ def test_a_memory_is_promoted_by_name(space: remanence.Space, porto: remanence.M
 
 
 def test_a_schedule_records_what_has_expired(space: remanence.Space, clock: FakeClock) -> None:
-    """Nobody has to call `sweep`."""
+    """Nobody has to call `expire`."""
     memory = space.add("The dentist is at three.", expires_at="2026-05-05")
     clock.advance(days=2)
     done = threading.Event()

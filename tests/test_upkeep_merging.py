@@ -51,16 +51,16 @@ class TestClusters:
         self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Merge, have a look, or leave alone."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7)
         [cluster] = upkeep.clusters()
         for merge, review, action in ((0.7, 0.6, "merge"), (0.99, 0.6, "review"), (0.99, 0.98, "keep")):
             monkeypatch.setattr(memory_clusters, "_REVIEW_COHESION", review)
-            [found] = upkeep.using(merge_cohesion=merge).clusters()
+            [found] = upkeep.with_settings(merge_cohesion=merge).clusters()
             assert (found.id, found.action) == (cluster.id, action)
 
     def test_duplicates_mode_is_stricter(self, repetitive: remanence.Space) -> None:
         """Its own threshold."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.5, duplicate_similarity=1.0)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.5, duplicate_similarity=1.0)
         assert len(upkeep.clusters()) >= 1
         assert len(upkeep.clusters(duplicates=True)) == 0
         with pytest.raises(InvalidInput, match=r"similarity=0\.7 and duplicates=True"):
@@ -93,7 +93,7 @@ class TestClusters:
     ) -> None:
         """Near in meaning is not the same thing."""
         space.add_many([one, other])
-        upkeep = space.upkeep.using(cluster_similarity=0.3, merge_cohesion=0.3)
+        upkeep = space.upkeep.with_settings(cluster_similarity=0.3, merge_cohesion=0.3)
 
         [cluster] = upkeep.clusters()
         assert cluster.action == "review"
@@ -116,7 +116,7 @@ class TestClusters:
 class TestConsolidating:
     def test_one_memory_says_what_all_of_them_said(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Every sentence once; tags, importance and strength of all; sources step back and are reachable."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
         run = upkeep.apply(plan)
 
@@ -174,7 +174,7 @@ class TestConsolidating:
     def test_merged_and_undone_is_as_before(self, repetitive: remanence.Space) -> None:
         """To the last digit; and merged again it is the same memory."""
         before = recalled(repetitive, "green tea")
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         first = upkeep.consolidate("apply")
         after = recalled(repetitive, "green tea")
         upkeep.undo(first)
@@ -186,7 +186,7 @@ class TestConsolidating:
 
     def test_a_run_that_others_built_on_is_undone_last(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Something new near what was merged is merged with it; then the first run waits for the second."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.6, merge_cohesion=0.6)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.6, merge_cohesion=0.6)
         first = upkeep.consolidate("apply")
         repetitive.add("Alice drinks her green tea in the morning.")
         second = upkeep.consolidate("apply")
@@ -217,10 +217,10 @@ class TestConsolidating:
 
     def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
         """Every two of a cluster, also of one that a person should look at first. Nothing steps back."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         before = repetitive.count()
         assert len(upkeep.consolidate("link")) == 3
-        assert len(upkeep.using(merge_cohesion=1.0).consolidate("link")) == 3
+        assert len(upkeep.with_settings(merge_cohesion=1.0).consolidate("link")) == 3
         done = upkeep.consolidate("link", dry_run=False)
         run = upkeep.runs()[-1]
         assert (run.id, run.links, run.made) == (done.run, 3, ())
@@ -252,7 +252,7 @@ class TestConsolidating:
     def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
         """Whatever was suggested for them; but no memory twice."""
         chosen = repetitive.upkeep.clusters(similarity=0.7).clusters
-        plan = repetitive.upkeep.using(merge_cohesion=1.0).consolidate(clusters=chosen)
+        plan = repetitive.upkeep.with_settings(merge_cohesion=1.0).consolidate(clusters=chosen)
         assert set(plan.superseded_ids) == set(chosen[0].memory_ids)
         with pytest.raises(InvalidInput, match="two of the clusters"):
             repetitive.upkeep.consolidate(clusters=[*chosen, *chosen])
@@ -263,7 +263,7 @@ class TestConsolidating:
         """What was of use is not forgotten sooner for having been merged."""
         for memory in list(repetitive.memories())[:3]:
             repetitive.touch(memory.id)
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate("apply")
         assert repetitive.touch(plan.merges[0].version.memory).uses == 4
 
@@ -271,7 +271,7 @@ class TestConsolidating:
         """Also where the merge was undone, and the same memory comes back."""
         for memory in list(repetitive.memories())[:3]:
             repetitive.touch(memory.id)
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         upkeep.undo(upkeep.consolidate("apply"))
         repetitive.touch(next(memory.id for memory in repetitive.memories() if memory.text == TEA[0]))
         plan = upkeep.consolidate("apply")
@@ -279,7 +279,7 @@ class TestConsolidating:
 
     def test_a_use_after_the_plan_is_carried_too(self, repetitive: remanence.Space) -> None:
         """It is of the same memory, and was of the same use."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
         repetitive.touch(plan.superseded_ids[0])
         upkeep.apply(plan)
@@ -287,7 +287,7 @@ class TestConsolidating:
 
     def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""
-        whole = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        whole = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan, found = whole.consolidate(), whole.clusters().clusters
         assert len(plan.superseded_ids) == 3
         two = next(c for c in whole.clusters(max_size=2) if set(c.memory_ids) < set(plan.superseded_ids))
@@ -303,14 +303,14 @@ class TestConsolidating:
 
     def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
         """However it came to be tied."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         first, *others = upkeep.consolidate("link").links
         repetitive.graph.link(first[1], "extends", first[0])
         assert upkeep.consolidate("link").links == tuple(others)
 
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
         """Its words stand there too. What the others said comes forward again."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate("apply")
         repetitive.erase(plan.superseded_ids[0])
 
@@ -411,7 +411,7 @@ class TestDiscovering:
         for memory in list(repetitive.memories())[:3]:
             repetitive.add(memory.text, entities=["Alice", "green tea"])
         monkeypatch.setattr(discovery, "_MIN_SCORE", 0.1)
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep = repetitive.upkeep.with_settings(cluster_similarity=0.7, merge_cohesion=0.7)
         done = upkeep.run(dry_run=False)
         assert done.run is not None
         [run] = upkeep.runs()

@@ -112,7 +112,7 @@ class TestPromoting:
         plan = lived.upkeep.promote(vault=vault, dry_run=False)
         assert (len(plan.promotions), len(plan.notes_added)) == (0, 2)
         assert len(lived.upkeep.promote(vault=vault)) == 0
-        greedy = lived.upkeep.using(forget_below=1.0)
+        greedy = lived.upkeep.with_settings(forget_below=1.0)
         assert [faded.text for faded in greedy.gc()] == ["It rained."]
 
     def test_undone_the_notes_are_gone(self, lived: remanence.Space, vault: Path) -> None:
@@ -169,7 +169,7 @@ class TestPromoting:
         """All of a run, or nothing of it."""
         vault.write_text("here already")
         before = lived.verify().entries
-        greedy = lived.upkeep.using(forget_below=0.5)
+        greedy = lived.upkeep.with_settings(forget_below=0.5)
         with pytest.raises(remanence.RemanenceError, match="Nothing was done"):
             greedy.run(steps=("gc", "promote"), vault=vault, dry_run=False)
         assert lived.verify().entries == before
@@ -188,7 +188,7 @@ class TestMovedNotes:
         assert len(list((vault / "memories").iterdir())) == 1
         assert "[[Alice at home|" in (vault / "entities" / "Alice.md").read_text("utf-8")
         assert len(lived.upkeep.promote(vault=vault)) == 0
-        index = lived.upkeep.index_vault(vault)
+        index = lived.upkeep.import_vault(vault)
         assert (len(index), index.deleted_notes) == (0, ())
 
     def test_it_is_kept_up_to_date_there(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
@@ -203,7 +203,7 @@ class TestMovedNotes:
         assert not list((vault / "memories").iterdir())
 
         moved.write_text(moved.read_text("utf-8").replace("is 2", "is 3"), "utf-8")
-        space.upkeep.index_vault(vault, dry_run=False)
+        space.upkeep.import_vault(vault, dry_run=False)
         assert [memory.text for memory in space.memories()] == ["The code is 3."]
 
     def test_it_goes_with_its_memory(self, lived: remanence.Space, vault: Path) -> None:
@@ -266,7 +266,7 @@ class TestSharedVaults:
         for user in two:
             again = user.upkeep.promote(vault=vault)
             assert (again.writes, again.removes) == ((), ())
-            assert len(user.upkeep.index_vault(vault)) == 0
+            assert len(user.upkeep.import_vault(vault)) == 0
 
     def test_undone_by_one_it_stays_with_the_other(
         self, two: tuple[remanence.Space, remanence.Space], vault: Path
@@ -413,16 +413,16 @@ class TestPlansThatAreOutOfDate:
         """A person's own notes as well as edited ones; and what was read in since is not set back."""
         lived.upkeep.promote(vault=vault, dry_run=False)
         (vault / "boat.md").write_text("The boat is red.", "utf-8")
-        red = lived.upkeep.index_vault(vault)
+        red = lived.upkeep.import_vault(vault)
         (vault / "boat.md").write_text("The boat is blue.", "utf-8")
-        lived.upkeep.index_vault(vault, dry_run=False)
+        lived.upkeep.import_vault(vault, dry_run=False)
         with pytest.raises(InvalidInput, match=r"'boat\.md' was read in since\. Nothing was done"):
             lived.upkeep.apply(red)
         assert [memory.text for memory in notes_of(lived).memories()] == ["The boat is blue."]
 
         file = note_of(vault, "lives")
         file.write_text(file.read_text("utf-8").replace("Porto.", "Lisbon."), "utf-8")
-        edit = lived.upkeep.index_vault(vault)
+        edit = lived.upkeep.import_vault(vault)
         lived.upkeep.apply(edit)
         with pytest.raises(InvalidInput, match=r"has changed since\. Nothing was done"):
             lived.upkeep.apply(edit)
@@ -437,7 +437,7 @@ class TestTags:
         memory = space.add("The gate squeaks.", importance=0.9, tags=tags)
         clock.advance(days=7)
         space.upkeep.promote(vault=vault, dry_run=False)
-        assert len(space.upkeep.index_vault(vault, dry_run=False)) == 0
+        assert len(space.upkeep.import_vault(vault, dry_run=False)) == 0
         assert next(iter(space.memories())).tags == memory.tags
 
     def test_a_tag_beside_others_leaves_them_as_they_are(
@@ -450,9 +450,9 @@ class TestTags:
         file = note_of(vault, "squeaks")
         written = file.read_text("utf-8")
         file.write_text(written.replace('tags: ["#todo"]', "tags:\n  - todo"), "utf-8")
-        assert len(space.upkeep.index_vault(vault)) == 0
+        assert len(space.upkeep.import_vault(vault)) == 0
         file.write_text(written.replace('tags: ["#todo"]', "tags:\n  - todo\n  - '#home'"), "utf-8")
-        space.upkeep.index_vault(vault, dry_run=False)
+        space.upkeep.import_vault(vault, dry_run=False)
         assert next(iter(space.memories())).tags == ("#todo", "home")
 
     def test_tags_of_an_old_note_are_not_an_edit(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
@@ -461,7 +461,7 @@ class TestTags:
         clock.advance(days=7)
         space.upkeep.promote(vault=vault, dry_run=False)
         space.add("The gate squeaks.", key="gate", importance=0.9, tags=["b"])
-        assert len(space.upkeep.index_vault(vault)) == 0
+        assert len(space.upkeep.import_vault(vault)) == 0
 
     def test_tags_that_a_person_gave_are_not_written_over(self, lived: remanence.Space, vault: Path) -> None:
         """By a promotion before they were taken in."""
@@ -469,7 +469,7 @@ class TestTags:
         file = note_of(vault, "lives")
         file.write_text(file.read_text("utf-8").replace('["home"]', '["home", "new"]'), "utf-8")
         assert lived.upkeep.promote(vault=vault, dry_run=False).edited_notes == (f"memories/{file.name}",)
-        lived.upkeep.index_vault(vault, dry_run=False)
+        lived.upkeep.import_vault(vault, dry_run=False)
         assert next(m for m in lived.memories() if "lives" in m.text).tags == ("home", "new")
         assert lived.upkeep.promote(vault=vault).edited_notes == ()
 
@@ -488,7 +488,7 @@ class TestNames:
         assert len(inside) == 3
         assert all(vault in path.parents for path in inside)
         assert len(space.upkeep.promote(vault=vault)) == 0
-        assert len(space.upkeep.index_vault(vault)) == 0
+        assert len(space.upkeep.import_vault(vault)) == 0
         file = safe_name(name)
         assert (vault / "entities" / f"{file}.md").is_file()
         assert f"[[{file}" in note_of(vault, "something").read_text("utf-8")
@@ -532,14 +532,14 @@ class TestReadingBack:
         question = "Where does Alice live?"
         before = [hit.memory.text for hit in lived.recall(question)]
 
-        plan = lived.upkeep.index_vault(vault)
+        plan = lived.upkeep.import_vault(vault)
         assert [(edit.before, edit.text) for edit in plan.edits] == [
             ("Alice lives in Porto.", "Alice lives in Lisboa.")
         ]
-        done = lived.upkeep.index_vault(vault, dry_run=False)
+        done = lived.upkeep.import_vault(vault, dry_run=False)
         hit = lived.recall(question)[0]
         assert (hit.memory.text, hit.memory.tags) == ("Alice lives in Lisboa.", ("home", "moved"))
-        assert len(lived.upkeep.index_vault(vault)) == 0
+        assert len(lived.upkeep.import_vault(vault)) == 0
         follow = lived.upkeep.promote(vault=vault)
         assert [note.path for note in follow.writes] == ["entities/Alice.md", "entities/Lisboa.md"]
         assert (follow.removes, follow.edited_notes) == (("entities/Porto.md",), ())
@@ -555,9 +555,9 @@ class TestReadingBack:
         (vault / "copy.md").write_text("Alice lives in  Porto.", "utf-8")
         (vault / ".obsidian").mkdir()
         (vault / ".obsidian" / "state.md").write_text("Not a note.", "utf-8")
-        done = lived.upkeep.index_vault(vault, dry_run=False)
+        done = lived.upkeep.import_vault(vault, dry_run=False)
         assert sorted(each.note for each in done.new_notes) == ["copy.md", "daily/monday.md"]
-        assert len(lived.upkeep.index_vault(vault)) == 0
+        assert len(lived.upkeep.import_vault(vault)) == 0
         assert "Ondina" not in str(lived.recall("boat"))
 
         found = lived.recall("Does Alice have a boat?", include="vault")
@@ -573,9 +573,9 @@ class TestReadingBack:
         """The same path is the same memory."""
         vault.mkdir()
         (vault / "a.md").write_text("The boat is red.", "utf-8")
-        lived.upkeep.index_vault(vault, dry_run=False)
+        lived.upkeep.import_vault(vault, dry_run=False)
         (vault / "a.md").write_text("The boat is blue.", "utf-8")
-        second = lived.upkeep.index_vault(vault, dry_run=False)
+        second = lived.upkeep.import_vault(vault, dry_run=False)
         notes_space = notes_of(lived)
         assert [memory.text for memory in notes_space.memories()] == ["The boat is blue."]
         lived.upkeep.undo(second)
@@ -588,7 +588,7 @@ class TestReadingBack:
         vault.mkdir()
         for number in range(1_200):
             (vault / f"{number}.md").write_text(f"Note number {number} is about something.", "utf-8")
-        done = lived.upkeep.index_vault(vault, dry_run=False)
+        done = lived.upkeep.import_vault(vault, dry_run=False)
         assert notes_of(lived).count() == 1_200
         [run] = lived.upkeep.runs()
         assert (run.id, len(run.made), run.revised) == (done.run, 1_200, ())
@@ -608,7 +608,7 @@ class TestReadingBack:
         lived.upkeep.promote(vault=vault, dry_run=False)
         file = note_of(vault, "lives")
         file.unlink()
-        plan = lived.upkeep.index_vault(vault, dry_run=False)
+        plan = lived.upkeep.import_vault(vault, dry_run=False)
         assert plan.deleted_notes == (f"memories/{file.name}",)
         assert lived.count() == 3
         assert lived.upkeep.promote(vault=vault, dry_run=False).deleted_notes == plan.deleted_notes
@@ -621,7 +621,7 @@ class TestReadingBack:
             file = note_of(vault, words)
             file.write_text(file.read_text("utf-8") + "More.\n", "utf-8")
             let_go(next(memory.id for memory in lived.memories() if words in memory.text))
-        plan = lived.upkeep.index_vault(vault)
+        plan = lived.upkeep.import_vault(vault)
         assert len(plan) == 0
         assert sorted(why[:20] for _, why in plan.skipped_notes) == ["its memory is forgot", "its memory was erase"]
 
@@ -631,23 +631,23 @@ class TestReadingBack:
         (vault / "bad.md").write_bytes(b"\xff\xfe\x00")
         (vault / "good.md").write_text("The boat is red.", "utf-8")
         (vault / "empty.md").write_text("\n", "utf-8")
-        plan = lived.upkeep.index_vault(vault)
+        plan = lived.upkeep.import_vault(vault)
         assert [path for path, _ in plan.skipped_notes] == ["bad.md"]
         assert [each.note for each in plan.new_notes] == ["good.md"]
 
     def test_no_vault_is_named(self, lived: remanence.Space, vault: Path) -> None:
         """Not given, or not there."""
         with pytest.raises(InvalidInput, match="REMANENCE_VAULT"):
-            lived.upkeep.index_vault()
+            lived.upkeep.import_vault()
         with pytest.raises(InvalidInput, match="no vault at"):
-            lived.upkeep.index_vault(vault)
+            lived.upkeep.import_vault(vault)
 
 
 def test_a_child_called_vault_is_not_searched_by_its_parent(lived: remanence.Space, vault: Path) -> None:
     """Notes lie in a space that has no name a user could choose, and a replay searches them too."""
     vault.mkdir(exist_ok=True)
     (vault / "boat.md").write_text("The boat of Alice is blue.")
-    lived.upkeep.index_vault(vault, dry_run=False)
+    lived.upkeep.import_vault(vault, dry_run=False)
     lived.child("vault").add("The boat of Alice is stolen.")
     found = lived.recall("boat of Alice", include="vault")
     assert found.receipt is not None
@@ -672,7 +672,7 @@ class TestSymbolicLinks:
         (vault / "mine.md").write_text("My own note about bridges.", "utf-8")
         (vault / "linked.md").symlink_to(outside / "secret.md")
         (vault / "folder").symlink_to(outside)
-        plan = lived.upkeep.index_vault(vault, dry_run=False)
+        plan = lived.upkeep.import_vault(vault, dry_run=False)
 
         assert [change.note for change in plan] == ["mine.md"]
         assert "linked.md is left out: it is a symbolic link" in str(plan)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.signals import vector_codes, vector_points, vectors
-from remanence.signals.sign_bits import sign_bits
+from remanence.signals import vector_points, vectors
+from remanence.signals.sign_bits import count_bits, sign_bits
 from remanence.signals.vector_codes import VectorCodes
 from remanence.testing import HashingEmbedder
 
@@ -97,11 +97,14 @@ def test_the_bits_of_a_vector_are_the_same_whichever_come_with_it(many: np.ndarr
     assert np.array_equal(sign_bits(many[:count], 254), np.concatenate([np.empty((0, 4), np.uint64), *alone]))
 
 
-def test_bits_are_counted_the_same_without_the_function_of_numpy_2() -> None:
-    numbers = np.random.default_rng(2).integers(0, 2**63, 1_000).astype(np.uint64)
-    counts = np.empty(1_000, np.uint8)
-    vector_codes._count_bits_by_table(numbers, counts)
-    assert counts.tolist() == [bin(number).count("1") for number in numbers.tolist()]
+def test_bits_are_counted_alike_with_every_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy 1 has no function for it."""
+    words = np.random.default_rng(2).integers(0, 2**63, 1_000).astype(np.uint64)
+    by_numpy, by_table = np.empty(1_000, np.uint8), np.empty(1_000, np.uint8)
+    count_bits(words, by_numpy)
+    monkeypatch.delattr(np, "bitwise_count", raising=False)
+    count_bits(words, by_table)
+    assert by_numpy.tolist() == by_table.tolist() == [word.bit_count() for word in words.tolist()]
 
 
 class TestSpace:

@@ -55,12 +55,3 @@ def test_one_that_comes_late_is_found_too(many: np.ndarray) -> None:
     near.put({7: many[7], 5_000: many[0]}, 5_001)
     assert near.nearest(many[7], everything, 1, min_similarity=0.6)[0][0] == 7
     assert {place for place, _ in near.nearest(many[0], everything, 2, min_similarity=0.6)} == {0, 5_000}
-
-
-def test_bits_are_counted_alike_with_every_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """numpy 1 has no function for it."""
-    words = np.random.default_rng(3).integers(0, 2**63, 100, dtype=np.uint64)
-    counted = vector_sketch._count_bits(words).tolist()
-    monkeypatch.delattr(np, "bitwise_count", raising=False)
-
-    assert counted == vector_sketch._count_bits(words).tolist() == [word.bit_count() for word in words.tolist()]

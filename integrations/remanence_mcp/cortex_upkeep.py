@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
+from remanence.adapters import storage_of
 from remanence_mcp.access import current_space, require_admin
 from remanence_mcp.budget import MaxTokens, fitting, preview
 from remanence_mcp.tool_sets import ToolSet
@@ -29,7 +30,7 @@ def gc(
     """Remove memories that have faded: their decay score is below the threshold. They can be restored."""
     if not dry_run:
         require_admin("gc with dry_run=false")
-    plan = current_space().upkeep.gc(dry_run=dry_run, how="archive" if archive_instead else "forget", limit=limit)
+    plan = current_space().upkeep.gc(dry_run=dry_run, mode="archive" if archive_instead else "forget", limit=limit)
     count, verb = len(plan), "archive" if archive_instead else "remove"
     did = f"Would {verb}" if dry_run else f"{verb.capitalize()}d"
     return {
@@ -157,7 +158,7 @@ def consolidate_memories(
     if mode != "preview":
         require_admin(f"consolidate_memories with mode={mode!r}")
     chosen = _chosen(space, cluster_id, auto_detect, cohesion_threshold)
-    upkeep = space.upkeep.using(merge_cohesion=cohesion_threshold)
+    upkeep = space.upkeep.with_settings(merge_cohesion=cohesion_threshold)
     ids = [cluster.id for cluster in chosen]
     if mode == "link":
         plan = upkeep.consolidate("link", dry_run=not chosen, clusters=chosen)
@@ -199,7 +200,7 @@ def consolidate_memories(
 def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any]:
     found = space.upkeep.clusters(similarity=threshold, max_size=most)
     clusters = [cluster for cluster in found if len(cluster.items) >= least]
-    kept = _found.setdefault(space._engine, {})
+    kept = _found.setdefault(storage_of(space), {})
     for cluster in clusters:
         kept[space.name, cluster.id] = cluster
     while len(kept) > _MAX_KEPT:
@@ -212,8 +213,10 @@ def _chosen(space: Space, cluster_id: str | None, auto_detect: bool, cohesion: f
     if cluster_id is None and not auto_detect:
         raise InvalidInput("consolidate_memories takes a cluster_id, or auto_detect=true.")
     if cluster_id is None:
-        return [each for each in space.upkeep.using(merge_cohesion=cohesion).clusters() if each.action == "merge"]
-    found = _found.get(space._engine, {}).get((space.name, cluster_id))
+        return [
+            each for each in space.upkeep.with_settings(merge_cohesion=cohesion).clusters() if each.action == "merge"
+        ]
+    found = _found.get(storage_of(space), {}).get((space.name, cluster_id))
     if found is None:
         found = next((each for each in space.upkeep.clusters() if each.id == cluster_id), None)
     if found is None:

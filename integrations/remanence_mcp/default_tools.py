@@ -9,8 +9,7 @@ from pydantic import Field
 
 from remanence import InvalidInput, frame
 from remanence.adapters import remember_text
-from remanence.service import graph_requests
-from remanence.service import operations as ops
+from remanence.service import graph_operations, graph_requests, memory_operations
 from remanence.service import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, fitting
@@ -56,8 +55,8 @@ def recall(
 ) -> CallToolResult:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     sources. Use it before you answer anything that may depend on who the user is or what was said earlier."""
-    request = ask.RecallRequest(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
-    answer = ops.recall(current_space(), request)
+    request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
+    answer = memory_operations.recall(current_space(), request)
     hits = [
         {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
         | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "because": hit.because}
@@ -109,7 +108,9 @@ def timeline(
 ) -> dict[str, Any]:
     """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,
     ended and forgotten, when and why. Use it for "since when", "before that" and "how did this change"."""
-    found = ops.timeline(current_space(), graph_requests.TimelineRequest(node=about, since=since, until=until)).items
+    found = graph_operations.timeline(
+        current_space(), graph_requests.TimelineRequest(node=about, since=since, until=until)
+    ).items
     events = [{"at": event.recorded_at, "kind": event.kind, "text": event.text} for event in found]
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
     return {"events": kept, "left_out": len(events) - len(kept)}
@@ -122,7 +123,7 @@ def profile(
 ) -> dict[str, Any]:
     """Who the user is, in a few sentences: current facts and preferences, the most important first. Read it once at
     the beginning of a conversation."""
-    answer = ops.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
+    answer = memory_operations.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
     return {
         "text": answer.text,
         "statements": [{"text": each.text, "memories": list(each.memories)} for each in answer.statements],
@@ -143,9 +144,9 @@ def explain(
     if (query is None) == (memory_id is None):
         raise InvalidInput("explain takes a query or a memory_id, and one of them.")
     if query is not None:
-        found = ops.recall(space, ask.RecallRequest(query=query, limit=limit, explain=True))
+        found = memory_operations.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
         return {"explanation": found.explanation}
-    events = ops.history(space, ask.NodeRequest(node=str(memory_id))).items
-    batch = ops.get_many(space, ask.ManyReadRequest(ids=[str(memory_id)]))
+    events = memory_operations.history(space, ask.NodeRequest(node=str(memory_id))).items
+    batch = memory_operations.get_many(space, ask.ManyReadRequest(ids=[str(memory_id)]))
     details = batch.items[0].model_dump(mode="json") if batch.items else {"status": batch.missing.get(str(memory_id))}
     return {"memory": details, "history": fitting((event.text for event in events), 2_000)}

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from remanence import InvalidInput, Memory, NotFound, Space
+from remanence.adapters import now_of
+from remanence.service.entity_operations import all_entities
+from remanence.service.graph_operations import all_relations
 
 TAG = "knowledge-graph"
 _META = "graph"
 _SOURCE = "mcp"
 _RECALLED = 10
-_ALL = 1 << 30
 
 EntityFields = dict[str, Any]
 """`name`, `entityType` and `observations`."""
@@ -233,15 +235,15 @@ class KnowledgeGraph:
     def _add_memories(self, graph: _Graph, memories: Iterable[Memory]) -> None:
         """Add entities and relations from memories that were not stored by these operations."""
         # An alias counts as the main name, so that one entity is one node.
-        names = {name: entity.name for entity in self._space.entities._slice(None, 0, _ALL)[0] for name in entity.names}
+        names = {name: entity.name for entity in all_entities(self._space) for name in entity.names}
         created = set(graph.relations.values())
         for memory in memories:
             for mention in memory.mentions:
                 name = names.get(mention.name, mention.name)
                 graph.entities.setdefault(name, (mention.kind, None))
                 graph.observations.setdefault(name, {}).setdefault(memory.text, memory.id)
-        now = self._space._now()
-        for relation in self._space.graph._all_relations():
+        now = now_of(self._space)
+        for relation in all_relations(self._space):
             ended = relation.valid.end is not None and relation.valid.end <= now
             ends = relation.subject, relation.object
             if not ended and created.isdisjoint(relation.evidence) and graph.entities.keys() >= set(ends):

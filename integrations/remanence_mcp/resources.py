@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from remanence import NotFound, RemanenceError, frame
-from remanence.service import graph_requests
-from remanence.service import operations as ops
+from remanence.service import graph_operations, graph_requests, memory_operations
 from remanence.service import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import fitting
@@ -30,7 +29,7 @@ def add_resources(server: MCPServer[Any]) -> None:
         "remanence://profile", name="profile", title="Profile", description="Who the user is, in a few sentences"
     )
     def profile() -> str:
-        return _read(lambda: ops.profile(current_space(), ask.ProfileRequest()).text)
+        return _read(lambda: memory_operations.profile(current_space(), ask.ProfileRequest()).text)
 
     @server.resource(
         "remanence://stats", name="stats", title="Numbers", description="The space in numbers", mime_type=_JSON
@@ -47,7 +46,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def memory(memory_id: str) -> str:
         def read() -> str:
-            batch = ops.get_many(current_space(), ask.ManyReadRequest(ids=[memory_id]))
+            batch = memory_operations.get_many(current_space(), ask.ManyReadRequest(ids=[memory_id]))
             if not batch.items:
                 raise NotFound(f"there is no memory {memory_id!r} here: it is {batch.missing[memory_id]}.")
             return _json(batch.items[0].model_dump(mode="json"))
@@ -63,7 +62,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def timeline(about: str) -> str:
         def read() -> str:
-            found = ops.timeline(current_space(), graph_requests.TimelineRequest(node=about)).items
+            found = graph_operations.timeline(current_space(), graph_requests.TimelineRequest(node=about)).items
             events = [{"at": each.recorded_at, "kind": each.kind, "text": each.text} for each in found]
             return _json(fitting(reversed(events), _MAX_TOKENS)[::-1])
 

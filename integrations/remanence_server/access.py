@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from remanence.service.network import is_loopback
 from remanence.service.operation import Access
-from remanence.service.tokens import Token, TokenStore
+from remanence.service.tokens import AccessToken, TokenStore
 from remanence_server.problems import Refused, problem
 from remanence_server.settings import ServerSettings
 
@@ -19,7 +19,7 @@ from remanence_server.settings import ServerSettings
 class Caller:
     """Who sent a request: a token, or without one somebody on this machine, who may do everything."""
 
-    token: Token | None
+    token: AccessToken | None
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class AccessControl:
         self._refuse_other_sites(request)
         return Caller(None)
 
-    async def _token(self, given: str) -> Token | None:
+    async def _token(self, given: str) -> AccessToken | None:
         # Looking it up may wait for a database, and must not hold up the event loop.
         return self._tokens.known(given) or await asyncio.to_thread(self._tokens.check, given)
 

@@ -108,10 +108,10 @@ async def _sweep(state: ServerState) -> None:
     """Record which memories have expired, at once and then at intervals."""
     while not state.stopping.is_set():
         try:
-            count = await state.pools.run("slow", state.spaces.sweep)
-            log.info("swept: %s memories have expired", count)
+            count = await state.pools.run("slow", state.spaces.expire)
+            log.info("%s memories have expired", count)
         except RemanenceError:
-            log.exception("the expired memories were not recorded; trying again at the next sweep")
+            log.exception("the expired memories were not recorded; trying again later")
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(state.stopping.wait(), state.settings.sweep_seconds)
 

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from remanence import RemanenceError, Space, __version__
-from remanence.service import operations
+from remanence.service import admin_operations, files
 from remanence.service.files import FileAnswer
 from remanence.service.operation import Access
 from remanence.service.requests import ChangesRequest, ExportRequest, FileRequest
@@ -104,7 +104,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
                 digest.update(chunk)
 
         async def work() -> bytes:
-            done = await state.pools.run("slow", partial(operations.add_file, opened, path, arguments))
+            done = await state.pools.run("slow", partial(files.add_file, opened, path, arguments))
             return done.model_dump_json().encode()
 
         if not path.stat().st_size:
@@ -126,7 +126,7 @@ async def export(request: Request, space: SpaceSegment, arguments: Annotated[Exp
     path = Path(name)
     path.unlink()  # an export does not overwrite a file
     try:
-        await state.pools.run("slow", partial(operations.export_file, opened, path, arguments))
+        await state.pools.run("slow", partial(admin_operations.export_file, opened, path, arguments))
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -158,15 +158,9 @@ async def events(
         raise Refused(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
     if after is None:
-        after = await state.pools.run("quick", partial(_last_position, opened))
+        after = await state.pools.run("quick", partial(admin_operations.last_position, opened))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(state, opened, after), headers=headers, media_type="text/event-stream")
-
-
-def _last_position(space: Space) -> int:
-    """The ledger position that the space has now."""
-    with space._engine.open_index(space.name) as index:
-        return index.catalog.position
 
 
 async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator[str]:
@@ -175,7 +169,7 @@ async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator
     try:
         yield f": from position {after}\n\n"
         while not state.stopping.is_set():
-            page = await state.pools.run("quick", partial(operations.changes, space, ChangesRequest(after=after)))
+            page = await state.pools.run("quick", partial(admin_operations.changes, space, ChangesRequest(after=after)))
             after = page.position
             for change in page.items:
                 yield f"id: {change.position}\nevent: {change.kind}\ndata: {change.model_dump_json()}\n\n"

@@ -16,158 +16,96 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence.errors import (
-    Closed,
-    EmbedderError,
-    InvalidInput,
-    JobFailed,
-    LedgerError,
-    MissingExtra,
-    NotFound,
-    ProjectionError,
-    RemanenceError,
-)
+from remanence.errors import Closed as Closed
+from remanence.errors import EmbedderError as EmbedderError
+from remanence.errors import InvalidInput as InvalidInput
+from remanence.errors import JobFailed as JobFailed
+from remanence.errors import LedgerError as LedgerError
+from remanence.errors import MissingExtra as MissingExtra
+from remanence.errors import NotFound as NotFound
+from remanence.errors import ProjectionError as ProjectionError
+from remanence.errors import RemanenceError as RemanenceError
 
 if TYPE_CHECKING:
-    from remanence.admin.overview import Stats
-    from remanence.api.file_memory.file_store import FileStore, StoredFile
-    from remanence.api.file_memory.memory_files import MemoryFiles
-    from remanence.api.opening import aopen, import_, migrate, open, reembed
-    from remanence.api.space import Space
-    from remanence.api.view import View
-    from remanence.core.trust import TrustRules
-    from remanence.graph.diff import Diff
-    from remanence.graph.history import HistoryEvent
-    from remanence.graph.traversal import Subgraph
-    from remanence.language.framing import frame
-    from remanence.models.llm_extractor import LLMExtractor
-    from remanence.read.answer import Recall
-    from remanence.read.memories_used import memories_used
-    from remanence.read.profile import Profile
-    from remanence.read.receipts import Receipt
-    from remanence.schema import (
-        Change,
-        Entity,
-        Evidence,
-        Extraction,
-        ExtractionResult,
-        Fact,
-        Hit,
-        Link,
-        Memory,
-        Mention,
-        Relation,
-        Triple,
-        Turn,
-        Utterance,
-        Verdict,
-        Window,
-    )
+    from remanence.admin.overview import Stats as Stats
+    from remanence.api.file_memory.file_store import FileStore as FileStore
+    from remanence.api.file_memory.file_store import StoredFile as StoredFile
+    from remanence.api.file_memory.memory_files import MemoryFiles as MemoryFiles
+    from remanence.api.opening import aopen as aopen
+    from remanence.api.opening import import_ as import_
+    from remanence.api.opening import migrate as migrate
+    from remanence.api.opening import open as open
+    from remanence.api.opening import reembed as reembed
+    from remanence.api.space import Space as Space
+    from remanence.api.view import View as View
+    from remanence.core.trust import TrustRules as TrustRules
+    from remanence.graph.diff import Diff as Diff
+    from remanence.graph.history import HistoryEvent as HistoryEvent
+    from remanence.graph.traversal import Subgraph as Subgraph
+    from remanence.language.framing import frame as frame
+    from remanence.models.llm_extractor import LLMExtractor as LLMExtractor
+    from remanence.read.answer import Recall as Recall
+    from remanence.read.memories_used import memories_used as memories_used
+    from remanence.read.profile import Profile as Profile
+    from remanence.read.receipts import Receipt as Receipt
+    from remanence.schema import Change as Change
+    from remanence.schema import Entity as Entity
+    from remanence.schema import Evidence as Evidence
+    from remanence.schema import Extraction as Extraction
+    from remanence.schema import ExtractionResult as ExtractionResult
+    from remanence.schema import Fact as Fact
+    from remanence.schema import Hit as Hit
+    from remanence.schema import Link as Link
+    from remanence.schema import Memory as Memory
+    from remanence.schema import Mention as Mention
+    from remanence.schema import Relation as Relation
+    from remanence.schema import Triple as Triple
+    from remanence.schema import Turn as Turn
+    from remanence.schema import Utterance as Utterance
+    from remanence.schema import Verdict as Verdict
+    from remanence.schema import Window as Window
     from remanence.schema.version import __version__ as __version__
-    from remanence.service.client.remote_space import connect
-    from remanence.signals.stores.qdrant_settings import QdrantSettings
-    from remanence.upkeep.settings import UpkeepSettings
-    from remanence.write.jobs import Job
-    from remanence.write.message_analysis import analyze_for_recall, analyze_message
+    from remanence.service.client.remote_space import connect as connect
+    from remanence.signals.stores.qdrant_settings import QdrantSettings as QdrantSettings
+    from remanence.upkeep.settings import UpkeepSettings as UpkeepSettings
+    from remanence.write.jobs import Job as Job
+    from remanence.write.message_analysis import analyze_for_recall as analyze_for_recall
+    from remanence.write.message_analysis import analyze_message as analyze_message
 
 _NAMES = {
-    "admin.overview": ("Stats",),
-    "api.opening": ("aopen", "import_", "migrate", "open", "reembed"),
-    "api.space": ("Space",),
-    "api.view": ("View",),
-    "service.client.remote_space": ("connect",),
-    "core.trust": ("TrustRules",),
-    "api.file_memory.file_store": ("FileStore", "StoredFile"),
-    "api.file_memory.memory_files": ("MemoryFiles",),
-    "graph.diff": ("Diff",),
-    "graph.history": ("HistoryEvent",),
-    "graph.traversal": ("Subgraph",),
-    "language.framing": ("frame",),
-    "models.llm_extractor": ("LLMExtractor",),
-    "read.answer": ("Recall",),
-    "read.memories_used": ("memories_used",),
-    "read.profile": ("Profile",),
-    "read.receipts": ("Receipt",),
-    "schema": (
-        "Change",
-        "Entity",
-        "Evidence",
-        "Extraction",
-        "ExtractionResult",
-        "Fact",
-        "Hit",
-        "Link",
-        "Memory",
-        "Mention",
-        "Relation",
-        "Triple",
-        "Turn",
-        "Utterance",
-        "Verdict",
-        "Window",
+    "admin.overview": "Stats",
+    "api.file_memory.file_store": "FileStore StoredFile",
+    "api.file_memory.memory_files": "MemoryFiles",
+    "api.opening": "aopen import_ migrate open reembed",
+    "api.space": "Space",
+    "api.view": "View",
+    "core.trust": "TrustRules",
+    "errors": (
+        "Closed EmbedderError InvalidInput JobFailed LedgerError MissingExtra NotFound ProjectionError RemanenceError"
     ),
-    "schema.version": ("__version__",),
-    "signals.stores.qdrant_settings": ("QdrantSettings",),
-    "upkeep.settings": ("UpkeepSettings",),
-    "write.jobs": ("Job",),
-    "write.message_analysis": ("analyze_for_recall", "analyze_message"),
+    "graph.diff": "Diff",
+    "graph.history": "HistoryEvent",
+    "graph.traversal": "Subgraph",
+    "language.framing": "frame",
+    "models.llm_extractor": "LLMExtractor",
+    "read.answer": "Recall",
+    "read.memories_used": "memories_used",
+    "read.profile": "Profile",
+    "read.receipts": "Receipt",
+    "schema": (
+        "Change Entity Evidence Extraction ExtractionResult Fact Hit Link Memory "
+        "Mention Relation Triple Turn Utterance Verdict Window"
+    ),
+    "schema.version": "__version__",
+    "service.client.remote_space": "connect",
+    "signals.stores.qdrant_settings": "QdrantSettings",
+    "upkeep.settings": "UpkeepSettings",
+    "write.jobs": "Job",
+    "write.message_analysis": "analyze_for_recall analyze_message",
 }
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "Change",
-    "Closed",
-    "Diff",
-    "EmbedderError",
-    "Entity",
-    "Evidence",
-    "Extraction",
-    "ExtractionResult",
-    "Fact",
-    "FileStore",
-    "HistoryEvent",
-    "Hit",
-    "InvalidInput",
-    "Job",
-    "JobFailed",
-    "LLMExtractor",
-    "LedgerError",
-    "Link",
-    "Memory",
-    "MemoryFiles",
-    "Mention",
-    "MissingExtra",
-    "NotFound",
-    "Profile",
-    "ProjectionError",
-    "QdrantSettings",
-    "Recall",
-    "Receipt",
-    "Relation",
-    "RemanenceError",
-    "Space",
-    "Stats",
-    "StoredFile",
-    "Subgraph",
-    "Triple",
-    "TrustRules",
-    "Turn",
-    "UpkeepSettings",
-    "Utterance",
-    "Verdict",
-    "View",
-    "Window",
-    "analyze_for_recall",
-    "analyze_message",
-    "aopen",
-    "connect",
-    "frame",
-    "import_",
-    "memories_used",
-    "migrate",
-    "open",
-    "reembed",
-]
+__all__ = sorted(name for name in _MODULE_OF if name != "__version__")
 
 
 def __getattr__(name: str) -> Any:
@@ -177,4 +115,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

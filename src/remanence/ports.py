@@ -28,10 +28,12 @@ __all__ = [
     "Extractor",
     "FactExtractor",
     "FastEmbedder",
+    "JudgingExtractor",
     "Ledger",
     "LockingLedger",
     "Locks",
     "Memory",
+    "ModelExtractor",
     "ProfileWriter",
     "Progress",
     "Query",
@@ -327,16 +329,32 @@ class Extractor(Protocol):
 
 @runtime_checkable
 class FactExtractor(Extractor, Protocol):
-    """Conversation to facts, for `remember`. For an Extractor without these two methods the rules find facts."""
+    """What an extractor may also do: find the facts of a conversation for `remember`. Otherwise the rules do."""
 
     def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
         """The facts in these turns, each in a text that can be read alone. Never raises for what a model did:
         `ExtractionResult.problem` says it, and the rules are used."""
         ...
 
+
+@runtime_checkable
+class JudgingExtractor(Extractor, Protocol):
+    """What an extractor may also do: compare new memories with older ones, for `remember`. Otherwise the rules do."""
+
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """What each new memory means for its older candidates; one call for all of them."""
         ...
+
+
+@runtime_checkable
+class ModelExtractor(Extractor, Protocol):
+    """What an extractor may also say: which model it uses. `remember` does not extract again from the same sources with
+    the same extractor, model and prompt. `ExtractionResult` has the same values."""
+
+    model: str | None
+    """The name of the model."""
+    prompt: str | None
+    """The version of the prompt."""
 
 
 @runtime_checkable

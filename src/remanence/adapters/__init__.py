@@ -99,6 +99,7 @@ __all__ = [
     "require_view",
     "shorten_frame",
     "storable_text",
+    "storage_of",
     "stored_document",
     "strip_frames",
     "tool_name",
@@ -196,6 +197,11 @@ def check_max_tokens(max_tokens: object) -> int | None:
 def now_of(view: View) -> datetime:
     """Return the present moment of a space by its clock, or the moment of a view of the past."""
     return view._now()
+
+
+def storage_of(view: View) -> object:
+    """Return an object that is the same for all spaces that were opened together, as a weak key for a cache."""
+    return view._engine
 
 
 def require_view(given: object, argument: str = "space") -> View:

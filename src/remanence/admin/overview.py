@@ -25,9 +25,9 @@ from remanence.signals.stores import folder_name
 if TYPE_CHECKING:
     import pandas
 
-Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
-STATUSES: tuple[Status, ...] = get_args(Status)
-Listed: TypeAlias = Status | Literal["promoted", "all"]
+MemoryStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
+STATUSES: tuple[MemoryStatus, ...] = get_args(MemoryStatus)
+Listed: TypeAlias = MemoryStatus | Literal["promoted", "all"]
 """What can be listed: the memories of a status, the current ones that were promoted, or all."""
 LISTED: tuple[Listed, ...] = (*STATUSES, "promoted", "all")
 _DETAIL_COLUMNS = (
@@ -49,7 +49,7 @@ class MemoryDetails:
     """
 
     id: str
-    status: Status
+    status: MemoryStatus
     memory: Memory | None
     versions: int = 1
     superseded_by: str | None = None
@@ -115,9 +115,26 @@ class MemoryBatch(MemorySequence):
 class Stats:
     """A space in numbers. Printed, it is a table; `to_dict` is for JSON.
 
-    `memories` are counted by status, `kinds` count the current ones, `relations` and `links` include those that
-    have ended. `children` is the number of spaces below it, which are not counted in. `disk` is in bytes: the ledger,
-    which all spaces of the folder share, and the index and vector files of this one; a small space has none.
+    Attributes:
+        space: The full name of the space.
+        memories: How many memories there are, by status.
+        kinds: How many current memories there are, by kind.
+        versions: How many versions all memories have together.
+        entities: How many entities there are.
+        relations: How many relations there are, including ended ones.
+        links: How many links there are, including ended ones.
+        jobs: How many jobs there are, by status.
+        entries: How many ledger entries the space has.
+        oldest: When the first memory was recorded.
+        newest: When the last version of a memory was recorded.
+        embedder: The name of the embedder.
+        dimension: The dimension of its vectors; None before the first text.
+        unembedded: How many texts have no vector yet.
+        broken: The signals that do not work, each with the reason.
+        children: How many spaces are below this one. Their memories are not counted.
+        location: The folder or database; None if everything is in memory.
+        disk: Bytes on disk: the ledger, which all spaces of the folder share, and the index and vector files of this
+            space. A small space has no such files.
     """
 
     space: str
@@ -145,7 +162,11 @@ class Stats:
         return sum(self.memories.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as a dict for JSON."""
+        """The numbers as a dict for JSON.
+
+        Returns:
+            The fields by name, with times as text, and `total`.
+        """
         oldest, newest = (moment and moment.isoformat() for moment in (self.oldest, self.newest))
         return {**asdict(self), "total": self.total, "oldest": oldest, "newest": newest}
 

@@ -36,6 +36,9 @@ class AdminView(Facet):
     def stats(self) -> Stats:
         """This space in numbers: memories by status and kind, entities, relations, links, entries, disk use.
 
+        Returns:
+            The numbers. Printed, they are a table.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -99,6 +102,9 @@ class Admin(AdminView):
 
         Args:
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The bytes on disk before and after, which indexes were rebuilt, and what was skipped.
         """
         with progress_bar(progress, "compacting") as shown:
             return compact(self._engine, self._tree(), shown)
@@ -123,6 +129,9 @@ class Admin(AdminView):
             children: Also export the spaces below this one.
             vectors: Also export the embeddings, so that none has to be computed again.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            How many entries and vectors were written, and of which spaces.
 
         Raises:
             InvalidInput: The file cannot be written.

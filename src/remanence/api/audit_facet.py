@@ -34,6 +34,9 @@ class AuditView(Facet):
             receipt: `recall(...).receipt`, or the dict that it was stored as.
             vector: The question's embedding, if the recall was made with one of the caller's.
 
+        Returns:
+            The recall. Its hits are those of the earlier one.
+
         Raises:
             InvalidInput: The receipt is of another space, or its vector is missing.
             ProjectionStale: Another release, embedder or reader would return another list.
@@ -66,10 +69,13 @@ class AuditView(Facet):
 
     @retry_if_erased
     def exposures(self, id: str | Memory) -> list[Exposure]:
-        """The recorded recalls that returned a memory which has been replaced or forgotten since.
+        """Which recorded recalls returned a memory that has been replaced or forgotten since.
 
         Args:
             id: The memory or its id.
+
+        Returns:
+            The receipt of each such recall, with the replacement.
 
         Raises:
             NotFound: This space has no such memory, or its text was erased.
@@ -97,6 +103,9 @@ class AuditView(Facet):
         Args:
             since: The earlier moment.
             until: The later moment; None is now.
+
+        Returns:
+            What was learned, revised, superseded, forgotten and so on, each in a list of its own.
 
         Raises:
             InvalidInput: A moment cannot be read, or `until` comes before `since`.
@@ -129,6 +138,12 @@ class AuditView(Facet):
         Args:
             after: The last position you have seen.
 
+        Returns:
+            The changes, read from the ledger while you iterate.
+
+        Raises:
+            InvalidInput: `after` is not a ledger position.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -143,23 +158,26 @@ class AuditView(Facet):
 
     achanges = iterate_in_thread(changes)
 
-    def pending(self) -> list[PendingErasure]:
+    def pending_erasures(self) -> list[PendingErasure]:
         """Where text of erased memories is still stored, and when it will be removed. The list becomes empty without
         further calls.
 
-        It may be in the write-ahead log while somebody reads the ledger, in the index of a large space until it is
-        rebuilt in the background, or in the index of another process that has not read the ledger since.
+        Such text may be in the write-ahead log while another connection reads the ledger, in the index of a large space
+        until it is rebuilt in the background, or in the index of another process that has not read the ledger since.
+
+        Returns:
+            The places, each with what removes the text; empty if all of it is removed.
 
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     _ = space.erase(space.add("The door code is 4711."))
-            ...     space.audit.pending()
+            ...     space.audit.pending_erasures()
             []
         """
         return self._engine.housekeeper.pending(self._space)
 
-    apending = in_thread(pending)
+    apending_erasures = in_thread(pending_erasures)
 
 
 class Audit(AuditView):
@@ -229,6 +247,9 @@ class Audit(AuditView):
             id: The id of the quarantine.
             why: The reason, for the ledger.
 
+        Returns:
+            The quarantine, which is marked as released.
+
         Raises:
             NotFound: This space has no such quarantine.
         """
@@ -237,7 +258,11 @@ class Audit(AuditView):
     arelease = in_thread(release)
 
     def quarantines(self) -> list[Quarantine]:
-        """Every quarantine of this space, oldest first, released ones too."""
+        """Every quarantine of this space, oldest first, released ones too.
+
+        Returns:
+            The quarantines, each with its memories.
+        """
         return quarantine.all_quarantines(self._engine, self._space)
 
     aquarantines = in_thread(quarantines)

@@ -98,11 +98,14 @@ class EntitiesView(Facet):
     """
 
     def resolve(self, alias: EntityRef, at: Moment | None = None) -> Entity | None:
-        """The entity with this name or id, with all of its names; None if there is none.
+        """The entity with this name or id, with all of its names.
 
         Args:
             alias: The name or id.
             at: Find the entity that had the name at this moment. None finds the one that has it now, or had it last.
+
+        Returns:
+            The entity, or None if there is none.
 
         Example:
             >>> import remanence
@@ -122,10 +125,16 @@ class EntitiesView(Facet):
     aresolve = in_thread(resolve)
 
     def get(self, id: EntityRef) -> Entity | None:
-        """The entity with this id, or the one that it was merged into; None if there is none.
+        """The entity with this id, or the entity that it was merged into.
 
         Args:
             id: The id, or the entity as it was read earlier. For names use `resolve`.
+
+        Returns:
+            The entity, or None if there is none.
+
+        Raises:
+            InvalidInput: `id` is neither a text nor an entity.
 
         Example:
             >>> import remanence
@@ -149,6 +158,9 @@ class EntitiesView(Facet):
             kind: Only entities of this kind, such as "person".
             page: The number of the page, from 1.
             page_size: How many entities a page has, at most 1,000.
+
+        Returns:
+            The page, and how many entities there are in all.
 
         Raises:
             InvalidInput: `page` or `page_size` is not valid.
@@ -185,6 +197,9 @@ class EntitiesView(Facet):
         Args:
             name: The name to compare with.
             limit: How many entities to return at most.
+
+        Returns:
+            The entities, each with the similar name, the similarity from 0 to 1, and the reason.
 
         Example:
             >>> import remanence
@@ -223,6 +238,9 @@ class Entities(EntitiesView):
             kind: What it is, such as "person" or "organization".
             observed_by: Who states it.
 
+        Returns:
+            The entity, whether it is new, and which aliases were added.
+
         Raises:
             InvalidInput: Another registered entity has one of the names at that time.
 
@@ -254,6 +272,9 @@ class Entities(EntitiesView):
             name: The new name.
             observed_by: Who states it.
 
+        Returns:
+            The entity with its new name and the position of the ledger entry, for `undo`.
+
         Raises:
             NotFound: The entity is unknown.
             InvalidInput: The name is blank, or another registered entity has it.
@@ -279,6 +300,9 @@ class Entities(EntitiesView):
             b: The entity that it becomes part of.
             why: The reason.
             observed_by: Who states it.
+
+        Returns:
+            The merged entity and the position of the ledger entry, for `undo`.
 
         Raises:
             NotFound: One of the two is unknown.
@@ -311,6 +335,9 @@ class Entities(EntitiesView):
             why: The reason.
             observed_by: Who states it.
 
+        Returns:
+            The new entity and the position of the ledger entry, for `undo`.
+
         Raises:
             NotFound: The entity is unknown, or does not have one of the names.
             InvalidInput: No name is given, or one is the main name of the entity.
@@ -339,6 +366,9 @@ class Entities(EntitiesView):
             revision: What the method returned, or its position.
             why: The reason.
             observed_by: Who undoes it.
+
+        Returns:
+            The entity after the undo; None if nothing of it remains.
 
         Raises:
             NotFound: There is no such entry about an entity of this space.

@@ -52,6 +52,9 @@ class GraphView(GraphQueries):
             at: Only what holds at this moment. None draws all that ever held.
             limit: The most nodes to draw.
 
+        Returns:
+            The picture. The last line of a notebook cell shows it; `.save("graph.html")` writes it to a file.
+
         Raises:
             NotFound: The start is unknown.
             InvalidInput: Another argument is not valid; the message names it.
@@ -69,12 +72,19 @@ class GraphView(GraphQueries):
         at: Moment | None = None,
         limit: int = 500,
     ) -> FilePath:
-        """Write a picture to a file and return its path.
+        """Write a picture of the graph to a file.
 
         Args:
             path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
                 .graphml.
-            start, relations, depth, at, limit: As for `show`.
+            start: As for `show`.
+            relations: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
+
+        Returns:
+            The path of the file.
 
         Raises:
             NotFound: The start is unknown.
@@ -102,7 +112,17 @@ class GraphView(GraphQueries):
         """The graph as an `igraph.Graph`, with labels and times as attributes.
 
         Args:
-            start, relations, depth, at, limit: As for `show`.
+            start: As for `show`.
+            relations: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
+
+        Returns:
+            A directed graph.
+
+        Raises:
+            NotFound: The start is unknown.
 
         Example:
             >>> import remanence
@@ -126,7 +146,14 @@ class GraphView(GraphQueries):
         """The graph as a `networkx.MultiDiGraph`, with labels and times as attributes.
 
         Args:
-            start, relations, depth, at, limit: As for `show`.
+            start: As for `show`.
+            relations: As for `show`.
+            depth: As for `show`.
+            at: As for `show`.
+            limit: As for `show`.
+
+        Returns:
+            The graph.
 
         Raises:
             NotFound: The start is unknown.
@@ -143,6 +170,9 @@ class GraphView(GraphQueries):
             node: The entity whose relations to draw. For a memory, only what happened to it is drawn. None draws the
                 relations of the whole space, the sixty learned last.
 
+        Returns:
+            The picture.
+
         Raises:
             NotFound: The node is unknown.
         """
@@ -154,11 +184,14 @@ class GraphView(GraphQueries):
     ashow_timeline = in_thread(show_timeline)
 
     def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
-        """Write the picture of `show_timeline` to a file and return its path.
+        """Write the picture of `show_timeline` to a file.
 
         Args:
             node: The entity or memory, or None for the whole space.
             path: The file. It ends in .html or .svg.
+
+        Returns:
+            The path of the file.
 
         Raises:
             NotFound: The node is unknown.
@@ -283,6 +316,9 @@ class Graph(GraphView):
             confidence: How sure it is, from 0 to 1.
             observed_by: Who states it.
             why: The reason.
+
+        Returns:
+            The link.
 
         Raises:
             NotFound: A memory is unknown, forgotten or erased.

@@ -16,7 +16,7 @@ from remanence.core.inputs import Moment
 from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
-from remanence.graph.entity_map import EntityMap, entity_map
+from remanence.graph.entity_map import EntityMap, build_entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
@@ -88,7 +88,7 @@ class GraphQueries(Facet):
 
     @retry_if_erased
     def path(self, a: NodeRef, b: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
-        """How two nodes are connected, in the fewest steps; None if no path of at most `depth` steps is found.
+        """How two nodes are connected, in the fewest steps.
 
         Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
@@ -97,6 +97,9 @@ class GraphQueries(Facet):
             b: The node to reach.
             depth: The most steps, at most 8.
             at: The moment at which the edges hold. None is the moment of the view.
+
+        Returns:
+            The path; None if none of at most `depth` steps is found.
 
         Raises:
             NotFound: One of the two is unknown.
@@ -122,6 +125,9 @@ class GraphQueries(Facet):
             subject: The entity.
             predicate: The predicate, such as "lives_in".
             object: Only relations to this entity.
+
+        Returns:
+            The relations, each with its window; `to_df()` is a data frame.
 
         Raises:
             NotFound: An entity is unknown.
@@ -184,6 +190,9 @@ class GraphQueries(Facet):
         Args:
             limit: How many entities to return at most, the most important.
 
+        Returns:
+            The entities and the edges between them.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -194,17 +203,17 @@ class GraphQueries(Facet):
         """
         most = inputs.limit(limit)
         with self._graph_at(None, any_time=True) as graph:
-            return entity_map(graph, most)
+            return build_entity_map(graph, most)
 
     amap = in_thread(map)
 
-    def join(self, left: Sequence[EntityRef], how: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
+    def join(self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
         """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.
 
         Args:
             left: (subject, predicate) or (subject, predicate, object).
-            how: "while" or "overlapping" (they share a moment), "during" (the left lies within the right), "before"
-                (the left ends before the right begins) or "after" (the left begins after the right ends).
+            condition: "while" or "overlapping" (they share a moment), "during" (the left lies within the right),
+                "before" (the left ends before the right begins) or "after" (the left begins after the right ends).
             right: Like `left`.
 
         Returns:
@@ -212,7 +221,7 @@ class GraphQueries(Facet):
 
         Raises:
             NotFound: An entity is unknown.
-            InvalidInput: `how`, `left` or `right` is not valid.
+            InvalidInput: `condition`, `left` or `right` is not valid.
 
         Example:
             >>> import remanence
@@ -224,7 +233,7 @@ class GraphQueries(Facet):
             ...     [(home.object, str(shared)) for home, _, shared in together]
             [('Porto', '2020-01-01 to 2021-01-01')]
         """
-        return traversal.join(self.when(*_side(left, "left")), how, self.when(*_side(right, "right")))
+        return traversal.join(self.when(*_side(left, "left")), condition, self.when(*_side(right, "right")))
 
     ajoin = in_thread(join)
 
@@ -243,6 +252,9 @@ class GraphQueries(Facet):
             since: Only what was learned at this moment or later.
             until: Only what was learned before this moment.
             relations: Only edges of these names; "mentions" are the events of memories.
+
+        Returns:
+            The events, in the order in which they were learned.
 
         Raises:
             NotFound: The node is unknown.
@@ -295,6 +307,9 @@ class GraphQueries(Facet):
                 current ones that `upkeep.promote` promoted.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
+
+        Returns:
+            The page, and how many memories of this status there are in all.
 
         Raises:
             InvalidInput: The status, `page` or `page_size` is not valid.

@@ -21,7 +21,7 @@ class Jobs(Facet):
         >>> with remanence.open(None, worker=False) as space:
         ...     job = space.remember("I live in Porto.", wait=False)
         ...     before = job.status
-        ...     _ = space.jobs.work()
+        ...     _ = space.jobs.run_due()
         ...     before, job.status
         ('queued', 'done')
     """
@@ -35,6 +35,9 @@ class Jobs(Facet):
         Args:
             status: Only jobs of this status: "queued", "running", "waiting" (for another try), "done", "given up" or
                 "cancelled".
+
+        Returns:
+            The jobs.
 
         Raises:
             InvalidInput: There is no such status.
@@ -53,6 +56,9 @@ class Jobs(Facet):
         Args:
             id: `job.id` of what `remember(..., wait=False)` returned.
 
+        Returns:
+            The job.
+
         Raises:
             NotFound: This space has no such job.
         """
@@ -64,7 +70,7 @@ class Jobs(Facet):
 
     aget = in_thread(get)
 
-    def work(self) -> int:
+    def run_due(self) -> int:
         """Do the jobs of this space that are due, in this thread. Use this with `open(..., worker=False)`.
 
         A job that fails is tried again later, at most five times.
@@ -74,4 +80,4 @@ class Jobs(Facet):
         """
         return run_due_jobs(self._engine, self._space)
 
-    awork = in_thread(work)
+    arun_due = in_thread(run_due)

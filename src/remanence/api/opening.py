@@ -99,7 +99,7 @@ def open(
         signals: Signals in addition to the four built-in ones; each space gets a copy.
         day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text is ambiguous. Left out: as
             in the other texts of the space; if all are ambiguous, by the language of the text.
-        worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
+        worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.run_due()` or `remanence work`.
         cache: With an address: the folder for index and vector files, which may be lost at any time. Left out: where
             the platform keeps such files, such as ~/.cache/remanence.
         cache_size: How many bytes the indexes of the spaces in use may take in memory together, estimated; 512 MB if
@@ -112,6 +112,9 @@ def open(
             records in `meta["redacted"]` how many there were. Or a function from a text to a `Redaction`.
         signing_key: An Ed25519 private key (extra `sign`). Every entry that is written is signed with it.
         signers: The public keys of known writers, by name, for the report of `verify`.
+
+    Returns:
+        The space. Close it with `close`, or use it in a `with` block.
 
     Raises:
         InvalidInput: An argument is not what it should be; the message names it.
@@ -258,6 +261,9 @@ def import_(
         progress: True shows a progress bar; a function is called with (done, total).
         **opening: Arguments of `open`, such as `space` and `embedder`. Texts without vectors are embedded.
 
+    Returns:
+        How many entries and vectors were imported, and into which spaces.
+
     Raises:
         InvalidInput: The file cannot be read or is damaged, or the space is not empty.
         LedgerTooNew: A later release wrote the file.
@@ -310,6 +316,9 @@ def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress
         source: The folder or the address to copy from.
         target: The folder or the address to copy to. There must be nothing in it.
         progress: True shows a progress bar; a function is called with (done, total).
+
+    Returns:
+        How many entries and vectors were copied, and the digest of the last entry.
 
     Raises:
         InvalidInput: There is nothing at the source, or something else at the target.

@@ -28,8 +28,8 @@ from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.bulk import store_drafts, store_turns
-from remanence.write.extract import prepare, prepare_turns
 from remanence.write.jobs import Job, Worker, enqueue
+from remanence.write.prepare import prepare, prepare_turns
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -113,6 +113,9 @@ class Space(View):
                 from 0 to 1. Left out: as `open(trust=...)` says. A less trusted memory never supersedes or ends a more
                 trusted one.
 
+        Returns:
+            The memory as it is stored, with the names, claims and times found in its text.
+
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
 
@@ -153,11 +156,14 @@ class Space(View):
     aadd = in_thread(add)
 
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
-        """Store many texts and return their memories in the same order. All rows are checked before any is stored.
+        """Store many texts. All rows are checked before any is stored.
 
         Args:
             rows: Texts, or dicts with the arguments of `add`. They are written 250 at a time.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            Their memories, in the order of the rows.
 
         Raises:
             InvalidInput: A row is not valid; the message names its number. Nothing is stored.
@@ -186,13 +192,16 @@ class Space(View):
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Moment | None = None
     ) -> list[Memory]:
-        """Store chat turns verbatim and return their memories in the same order.
+        """Store chat turns verbatim.
 
         Args:
             turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `key`, `trust`. "I" in a
                 turn is its speaker; "yesterday" is read against its own time.
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
+
+        Returns:
+            Their memories, in the order of the turns.
 
         Raises:
             InvalidInput: A turn is not valid; the message names its number. Nothing is stored.
@@ -215,7 +224,7 @@ class Space(View):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[True] = True,
         now: Moment | None = None,
@@ -226,7 +235,7 @@ class Space(View):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[False],
         now: Moment | None = None,
@@ -236,7 +245,7 @@ class Space(View):
     ) -> Job: ...
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: bool = True,
         now: Moment | None = None,
@@ -250,7 +259,7 @@ class Space(View):
         rules. A fact that updates an older memory supersedes it.
 
         Args:
-            given: A text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
+            text_or_turns: A text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
                 or LlamaIndex.
             wait: False stores the text and returns a `Job` at once; a thread extracts the facts.
             now: When it was learned.
@@ -273,7 +282,7 @@ class Space(View):
             True
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
-        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        checked = validate.conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft) and now is not None:
             checked = checked.model_copy(update={"now": at})
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
@@ -294,7 +303,7 @@ class Space(View):
     @overload
     async def aremember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[True] = True,
         now: Moment | None = None,
@@ -305,7 +314,7 @@ class Space(View):
     @overload
     async def aremember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[False],
         now: Moment | None = None,
@@ -315,7 +324,7 @@ class Space(View):
     ) -> Job: ...
     async def aremember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: bool = True,
         now: Moment | None = None,
@@ -324,7 +333,7 @@ class Space(View):
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         """`remember` in a worker thread, for use with asyncio. It has the same parameters."""
-        run = partial(self.remember, given, now=now, source=source, observed_by=observed_by, progress=progress)
+        run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
         return await asyncio.to_thread(run, wait=wait)
 
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
@@ -435,6 +444,9 @@ class Space(View):
             ids: The memories or their ids.
             with_related: Also the texts that they were found in, and with them what was found in those alone.
 
+        Returns:
+            What was erased, and what is not removed yet. See `erase`.
+
         Raises:
             NotFound: One of them is not in this space. None is erased then.
 
@@ -477,6 +489,9 @@ class Space(View):
             id: The memory or its id.
             boost: Also increase its strength.
 
+        Returns:
+            The old and the new decay score, the number of uses and the strength.
+
         Raises:
             NotFound: This space has no such memory, or it is hidden.
 
@@ -500,6 +515,9 @@ class Space(View):
         Args:
             *path: One name for each level, 1 to 255 characters each.
 
+        Returns:
+            The space. It exists once something is stored in it.
+
         Raises:
             InvalidInput: No name is given, or one is blank or too long.
 
@@ -516,6 +534,9 @@ class Space(View):
     def spaces(self) -> list[str]:
         """The full names of the spaces that contain anything: this one and those below it.
 
+        Returns:
+            The names.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -529,6 +550,9 @@ class Space(View):
 
     def verify(self) -> VerificationReport:
         """Read the whole ledger and check every digest, and every signature of this space; count its entries.
+
+        Returns:
+            How many entries this space has, the digest of the last one, and how many entries each writer signed.
 
         Raises:
             LedgerTampered: An entry was changed, or its signature is not valid; the message names the first one.

@@ -33,7 +33,7 @@ from remanence.upkeep import (
 from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.decay import ScoredMemories, TouchReport
 from remanence.upkeep.discovery import DiscoveryPlan
-from remanence.upkeep.garbage_collection import GcPlan, RegretReport
+from remanence.upkeep.garbage_collection import GcPlan, MissedRecallReport
 from remanence.upkeep.memory_clusters import Cluster
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
 from remanence.upkeep.promotion import PromotionPlan
@@ -41,7 +41,7 @@ from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import AnyPlan, Plan
 from remanence.upkeep.vault_import import VaultImportPlan
-from remanence.write.forget import sweep, unforget
+from remanence.write.forget import record_expired, unforget
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -57,12 +57,15 @@ class Upkeep(UpkeepReports):
         LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
     """
 
-    def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
+    def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
         """Upkeep of the same space with other settings.
 
         Args:
             settings: The settings; those of this object if left out.
             **changes: Settings to change, by name.
+
+        Returns:
+            An object with the same methods. This one stays as it is.
 
         Raises:
             InvalidInput: A name is not a setting, or a value is not valid.
@@ -70,7 +73,7 @@ class Upkeep(UpkeepReports):
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
-            ...     space.upkeep.using(half_life_days=30).settings.half_life_days
+            ...     space.upkeep.with_settings(half_life_days=30).settings.half_life_days
             30
         """
         changed = (settings or self.settings).with_changes(**changes)
@@ -98,21 +101,21 @@ class Upkeep(UpkeepReports):
 
     aobserve_usage = in_thread(observe_usage)
 
-    def sweep(self) -> list[Memory]:
-        """Record which memories have expired since the last sweep. Recall leaves them out anyway.
+    def expire(self) -> list[Memory]:
+        """Record which memories have expired since the last call. `recall` omits expired memories in any case.
 
         Returns:
             The expired memories.
         """
-        return sweep(self._engine, self._space)
+        return record_expired(self._engine, self._space)
 
-    asweep = in_thread(sweep)
+    aexpire = in_thread(expire)
 
     def gc(
         self,
         *,
         dry_run: bool = True,
-        how: Literal["forget", "archive"] | None = None,
+        mode: Literal["forget", "archive"] | None = None,
         limit: int | None = None,
         progress: bool | Progress = False,
     ) -> GcPlan:
@@ -122,13 +125,16 @@ class Upkeep(UpkeepReports):
 
         Args:
             dry_run: True only plans. False also applies the plan.
-            how: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
+            mode: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
             limit: Hide at most this many.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
         Raises:
-            InvalidInput: `how` or `limit` is not valid.
+            InvalidInput: `mode` or `limit` is not valid.
 
         Example:
             >>> import remanence
@@ -137,7 +143,7 @@ class Upkeep(UpkeepReports):
             ...     len(space.upkeep.gc())
             1
         """
-        settings = self.settings if how is None else self.settings.with_changes(gc=how)
+        settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
             lambda index, memories, _: garbage_collection.plan(index, memories, settings, limit), dry_run, progress
         )
@@ -163,6 +169,9 @@ class Upkeep(UpkeepReports):
             clusters: Some of the clusters that `clusters()` found, to merge regardless of what is suggested for
                 them. By default those that are similar enough and have a new memory.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `mode="apply"` it is applied already.
 
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
@@ -191,6 +200,9 @@ class Upkeep(UpkeepReports):
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
         Raises:
             NotFound: A memory given by its id does not exist, or is not current.
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
@@ -211,7 +223,7 @@ class Upkeep(UpkeepReports):
 
     apromote = in_thread(promote)
 
-    def index_vault(
+    def import_vault(
         self, vault: str | Path | None = None, *, dry_run: bool = True, progress: bool | Progress = False
     ) -> VaultImportPlan:
         """Store what a person has edited and written in a vault. Deleted notes are only reported.
@@ -221,12 +233,15 @@ class Upkeep(UpkeepReports):
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
+
         Raises:
             InvalidInput: No vault is given, or there is no such folder.
         """
         folder = self._vault(vault)
         if folder is None:
-            raise InvalidInput("index_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
+            raise InvalidInput("import_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
 
         def plan() -> VaultImportPlan:
             with progress_bar(progress, "reading") as shown:
@@ -234,7 +249,7 @@ class Upkeep(UpkeepReports):
 
         return self._settle(plan, dry_run, progress)
 
-    aindex_vault = in_thread(index_vault)
+    aimport_vault = in_thread(import_vault)
 
     def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
         """Link memories that are about the same entities.
@@ -242,6 +257,9 @@ class Upkeep(UpkeepReports):
         Args:
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
         """
         return self._step(discovery.plan, dry_run, progress)
 
@@ -262,6 +280,9 @@ class Upkeep(UpkeepReports):
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The plan, which prints as a table. With `dry_run=False` it is applied already.
 
         Raises:
             InvalidInput: A step is unknown.
@@ -329,12 +350,12 @@ class Upkeep(UpkeepReports):
         """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
         return await asyncio.to_thread(self.undo, run)
 
-    def restore(self, what: RegretReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
+    def restore(self, what: MissedRecallReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
         """Bring back forgotten or archived memories.
 
         Args:
-            what: A regret report, a `gc` plan or run, or memories or their ids. Of those that a `gc` hid, the
-                ones that were erased or forgotten by hand since are left out.
+            what: A report of `missed_recalls`, a `gc` plan or run, or memories or their ids. Memories that a `gc` hid
+                and that were erased or forgotten by hand since are omitted.
 
         Returns:
             How many memories were restored.
@@ -342,8 +363,8 @@ class Upkeep(UpkeepReports):
         Raises:
             NotFound: A memory given by its id does not exist, or was erased.
         """
-        if isinstance(what, RegretReport):
-            return runs.restore(self._engine, self._space, [each.memory for each in what.regretted_memories])
+        if isinstance(what, MissedRecallReport):
+            return runs.restore(self._engine, self._space, [each.memory for each in what.missed_memories])
         if isinstance(what, GcPlan):
             return runs.restore(self._engine, self._space, [each.memory for each in what])
         if isinstance(what, Run):
@@ -360,19 +381,22 @@ class Upkeep(UpkeepReports):
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
     ) -> Schedule:
-        """Call `sweep()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
+        """Call `expire()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
 
         Args:
             every: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
             steps: See `run`.
             vault: See `run`.
 
+        Returns:
+            The schedule. Call its `stop` to end it.
+
         Raises:
             InvalidInput: This is not an interval.
         """
 
         def work() -> None:
-            self.sweep()
+            self.expire()
             self.run(dry_run=False, steps=steps, vault=vault)
 
         return Schedule(work, parse_interval(every))

@@ -1,4 +1,4 @@
-"""What `space.upkeep` reports without changing anything: decay, clusters, regret and earlier runs."""
+"""What `space.upkeep` reports without changing anything: decay, clusters, missed recalls and earlier runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from remanence.schema import Memory
 from remanence.schema.notebook_pictures import NotebookPicture, svg_picture
 from remanence.upkeep import decay, decay_picture, garbage_collection, runs
 from remanence.upkeep.decay import DecayReport, ScoredMemories, score_memories
-from remanence.upkeep.garbage_collection import RegretReport
+from remanence.upkeep.garbage_collection import MissedRecallReport
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, Clusters, find_clusters
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
@@ -46,7 +46,7 @@ class UpkeepReports(Facet):
 
     @property
     def settings(self) -> UpkeepSettings:
-        """The settings, read-only. `using(...)` returns an `Upkeep` with other ones."""
+        """The settings, read-only. `with_settings(...)` returns an `Upkeep` with other ones."""
         return self._settings
 
     def decay(self, *, progress: bool | Progress = False) -> DecayReport:
@@ -54,6 +54,9 @@ class UpkeepReports(Facet):
 
         Args:
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The report, which prints as a table.
 
         Example:
             >>> import remanence
@@ -72,11 +75,14 @@ class UpkeepReports(Facet):
         """A picture for a notebook: how the scores of memories fell and will fall if they are not used.
 
         It shows the thresholds of `gc` and `promote`, and the zone in which memories are at risk. To compare settings,
-        draw those of `using(...)`. `.save("decay.svg")` writes a file, or "decay.html".
+        draw those of `with_settings(...)`. `.save("decay.svg")` writes a file, or "decay.html".
 
         Args:
             ids: The memories. Left out: one curve for each kind, as if it was added now.
             days: How far to look ahead, and back.
+
+        Returns:
+            The picture.
 
         Raises:
             NotFound: A memory does not exist, or is forgotten.
@@ -85,7 +91,7 @@ class UpkeepReports(Facet):
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
-            ...     space.upkeep.using(half_life_days=7).show_decay(days=30).title
+            ...     space.upkeep.with_settings(half_life_days=7).show_decay(days=30).title
             'How memories fade'
         """
         if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
@@ -153,14 +159,22 @@ class UpkeepReports(Facet):
 
     aclusters = in_thread(clusters)
 
-    def regret(self) -> RegretReport:
-        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid. `restore` takes this."""
-        return garbage_collection.measure_regret(self._engine, self._space)
+    def missed_recalls(self) -> MissedRecallReport:
+        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid.
 
-    aregret = in_thread(regret)
+        Returns:
+            The report, with the memories. `restore` accepts it.
+        """
+        return garbage_collection.find_missed_recalls(self._engine, self._space)
+
+    amissed_recalls = in_thread(missed_recalls)
 
     def runs(self) -> list[Run]:
-        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one."""
+        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one.
+
+        Returns:
+            The runs.
+        """
         return runs.list_runs(self._engine, self._space)
 
     aruns = in_thread(runs)

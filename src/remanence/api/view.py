@@ -107,9 +107,10 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
-            telling: Leave out chat turns that only ask, greet, thank or agree. exclude_texts: Texts that you have
-            already, such as the messages of a prompt; they are not returned. since: Only what was told at this moment
-            or later: "7 days ago". `during` is about when it was true. min_score: Only hits with at least this score.
+            telling: Omit chat turns that only ask, greet, thank or agree.
+            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned.
+            since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
+            min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
                 They count if the question refers to them: "What should she avoid?".
             min_trust: Only memories that are trusted this far: "trusted", "user", "tool", "web", a level of your own,
@@ -119,7 +120,7 @@ class View(Facet):
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                stored by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
+                stored by `upkeep.import_vault`). "review" gives up to a fifth of the places to memories further
                 down that are about to fade; their reasons say so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
@@ -267,15 +268,19 @@ class View(Facet):
     ) -> Memories:
         """Every memory that this view knows, in the order they were learned.
 
-        They are read while you iterate; `space.memories().to_df()` is a data frame.
-
         Args:
             status: Only memories of this status: "current", "superseded", "expired", "archived",
                 "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
-            kinds: Only memories of these kinds. This and the following filters are as for `recall`. tags: Only memories
-            with all of these tags. source: Only what comes from this source. speaker: Only what this person said or
-            saw. conversation: Only turns of this conversation, and facts found in them. meta: Only memories whose
-            `meta` match. since: Only what was told at this moment or later.
+            kinds: Only memories of these kinds. This and the following filters are as for `recall`.
+            tags: Only memories with all of these tags.
+            source: Only memories from this source.
+            speaker: Only memories that this person said or saw.
+            conversation: Only turns of this conversation, and facts found in them.
+            meta: Only memories whose `meta` match.
+            since: Only memories stated at this moment or later.
+
+        Returns:
+            The memories, read while you iterate; `to_df()` is a data frame.
 
         Raises:
             InvalidInput: There is no such status, or a filter is not valid.
@@ -304,7 +309,11 @@ class View(Facet):
     amemories = iterate_in_thread(memories)
 
     def count(self) -> int:
-        """How many memories `memories()` lists: all that are neither archived nor forgotten."""
+        """Count the memories that are neither archived nor forgotten: those that `memories()` lists.
+
+        Returns:
+            How many there are.
+        """
         with self._engine.open_index(self.name) as index:
             return len(index.current_rows(self._position(index)))
 
@@ -319,6 +328,9 @@ class View(Facet):
 
         Args:
             max_tokens: The length of the text at most, in tokens (estimated).
+
+        Returns:
+            The sentences; `str()` gives the text.
 
         Example:
             >>> import remanence
@@ -381,6 +393,9 @@ class View(Facet):
         Args:
             node: A memory, an entity, the id of one, or a name.
 
+        Returns:
+            The events, in ledger order.
+
         Raises:
             NotFound: This view knows no such memory or entity.
 
@@ -403,6 +418,9 @@ class View(Facet):
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
+
+        Returns:
+            A view, which has no methods that write.
 
         Raises:
             InvalidInput: `moment` cannot be read as a time.

@@ -67,7 +67,7 @@ def work(args: Namespace) -> None:
         count = 0
         for name in list_spaces(args):
             with open_space(args, name) as space:
-                count += space.jobs.work()
+                count += space.jobs.run_due()
         if args.once:
             from remanence.language.text import pluralize
 
@@ -77,10 +77,10 @@ def work(args: Namespace) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-@space_command("sweep", "sweep")
-def sweep(space: Space, args: Namespace) -> None:
+@space_command("expire", "expire")
+def expire(space: Space, args: Namespace) -> None:
     """Record which memories have expired."""
-    output.print_memories(space.upkeep.sweep(), as_json=False)
+    output.print_memories(space.upkeep.expire(), as_json=False)
 
 
 @space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
@@ -105,14 +105,14 @@ def _sleep(seconds: float) -> bool:
 
 
 def _sweep_and_run(space: Space, args: Namespace) -> None:
-    space.upkeep.sweep()
+    space.upkeep.expire()
     _run_upkeep(space, args, apply=True)
 
 
 def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:
     from remanence.upkeep.pipeline import DEFAULT_STEPS
 
-    facet = space.upkeep.using(gc="archive") if args.archive else space.upkeep
+    facet = space.upkeep.with_settings(gc="archive") if args.archive else space.upkeep
     plan = facet.run(
         dry_run=not apply, steps=args.steps or DEFAULT_STEPS, vault=args.vault, progress=output.stdout_is_terminal()
     )

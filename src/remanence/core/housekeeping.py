@@ -1,28 +1,25 @@
 """Finishing erasures in the background: what cannot be removed at once is removed as soon as it can be.
 
-What was erased may stay for a while in four places: in the write-ahead log, if somebody reads the ledger during the
-erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
-that does not answer; and in the index of another process, until that process reads the ledger again. One thread of each
-process handles all four. Each process records up to which erasure its indexes are up to date, for `pending`. The same
-thread writes to a vector server what it missed or has lost, and embeds descriptions of entities whose writer was killed
-before it did.
+Erased text may remain for a while in four places: in the write-ahead log, if another connection reads the ledger during
+the erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector
+server that does not answer; and in the index of another process, until that process reads the ledger again. One thread
+of each process handles all four. Each process records up to which erasure its indexes are up to date, for `pending`.
+The same thread writes to a vector server what it missed or has lost, and embeds descriptions of entities whose writer
+was killed before it did.
 """
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from typing import TYPE_CHECKING
-from weakref import ref
+from weakref import WeakMethod, ref
 
-from remanence.errors import Closed, LedgerUnavailable
+from remanence.core.periodic_thread import PeriodicThread
+from remanence.errors import Closed
 from remanence.schema import PendingErasure
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-
-log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
@@ -42,10 +39,16 @@ class Housekeeper:
     def __init__(self, engine: Engine) -> None:
         self._engine = ref(engine)
         self._locks = engine.locks
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._stopped = False
-        self._thread: threading.Thread | None = None
+        work = WeakMethod(self.work)
+
+        def run_once() -> float:
+            method = work()  # not held during a pause, so that an engine that no caller closes can be freed
+            if method is None:
+                raise Closed("the engine is gone.")
+            return _RETRY_SECONDS if method() else POLL_SECONDS
+
+        problem = "erasures could not be finished"
+        self._thread = PeriodicThread("remanence-housekeeping", run_once, problem=problem, retry_seconds=POLL_SECONDS)
         self._seen = 0  # the last erasure that all open indexes have
         self._cleaned = 0  # the last erasure that left no text in any file of the ledger
         self._quiet_since = 0.0
@@ -57,23 +60,18 @@ class Housekeeper:
         """Watch for erasures by other processes from now on, for a ledger that other processes may open."""
         engine = self._engine()
         has_server = engine is not None and engine.has_server
-        if self._thread is None and (self._locks.is_shared or has_server):
+        if self._locks.is_shared or has_server:
             self._start()
 
     def notify(self) -> None:
         """Something was erased by this process."""
         self._quiet_since = time.monotonic()
         self._start()
-        self._wake.set()
+        self._thread.notify()
 
     def stop(self, wait: float = 5.0) -> None:
         """End the thread. What is not finished is finished when the ledger is opened again."""
-        with self._lock:
-            self._stopped = True
-            thread = self._thread
-        self._wake.set()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(wait)
+        self._thread.stop(wait)
 
     def work(self) -> bool:
         """Do what can be done now. True if something is left that has to be tried again soon."""
@@ -151,38 +149,13 @@ class Housekeeper:
         self._next_embedding = time.monotonic() + self._embedding_pause
 
     def _start(self) -> None:
-        with self._lock:
-            if self._thread is not None or self._stopped:
-                return
-            engine = self._engine()
-            if engine is not None and self._locks.is_shared:
-                self._seen = engine.ledger.last_erasure()
-                self._locks.announce(self._seen)
-            self._thread = threading.Thread(target=_run, args=(ref(self), self._wake), daemon=True)
-            self._thread.name = "remanence-housekeeping"
-            self._thread.start()
+        self._thread.start(self._announce, first_pause=POLL_SECONDS)
 
-
-def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
-    pause = POLL_SECONDS
-    while True:
-        wake.wait(pause)
-        wake.clear()
-        housekeeper = keeper()  # not held while waiting, so that an engine that nobody closes can be freed
-        if housekeeper is None or housekeeper._stopped:
-            return
-        try:
-            pause = _RETRY_SECONDS if housekeeper.work() else POLL_SECONDS
-        except Closed:
-            return
-        except LedgerUnavailable as error:
-            log.warning("erasures could not be finished; trying again: %s", error)
-            pause = POLL_SECONDS
-        except Exception:
-            # The cause (a full disk, a locked folder) may be temporary, and nobody else would report it.
-            log.exception("erasures could not be finished; trying again")
-            pause = POLL_SECONDS
-        del housekeeper
+    def _announce(self) -> None:
+        engine = self._engine()
+        if engine is not None and self._locks.is_shared:
+            self._seen = engine.ledger.last_erasure()
+            self._locks.announce(self._seen)
 
 
 def _stale_spaces(engine: Engine) -> list[str]:

@@ -153,7 +153,7 @@ class Index(Projection):
             return [*np.flatnonzero(active).tolist()]
 
     def expired_rows(self, position: int, now: datetime) -> list[int]:
-        """The active rows that have expired and that no sweep has recorded yet."""
+        """The active rows that have expired and that `upkeep.expire` has not recorded yet."""
         with self.lock:
             rows = np.array(self.current_rows(position), np.int64)
             ended = rows[~self.catalog.current(rows, position, now)].tolist()

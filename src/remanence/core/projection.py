@@ -39,7 +39,7 @@ from remanence.state.fields import Fields
 from remanence.state.journal import Journal, Usage
 from remanence.state.links import Links
 from remanence.state.names import Names
-from remanence.state.relations import Relations
+from remanence.state.relations import RelationIndex
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Signal, Vector, VectorStore
@@ -346,7 +346,7 @@ class Projection:
         self.words = Words()
         self.names = Names()
         self.registry = Registry(self.names)
-        self.relations = Relations(self.names, self.registry, self.catalog)
+        self.relations = RelationIndex(self.names, self.registry, self.catalog)
         self.links = Links(self.catalog)
         self.journal = Journal()
         self.usage = Usage()
@@ -357,7 +357,7 @@ class Projection:
         signals.sort(key=lambda signal: signal.stage)
         self.signals: dict[str, Signal] = {signal.name: signal for signal in signals}
         self.signal_weights = {signal.name: signal.weight for signal in signals}
-        self._state: dict[str, Registry | Relations | Links | Journal | Usage] = {
+        self._state: dict[str, Registry | RelationIndex | Links | Journal | Usage] = {
             "registry": self.registry,
             "relations": self.relations,
             "links": self.links,

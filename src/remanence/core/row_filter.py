@@ -50,7 +50,16 @@ class RowFilter:
         return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
 
     def among(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
-        """Those of these rows that match, in this order, without erased ones."""
+        """The rows that match, in the same order, without erased ones.
+
+        Args:
+            index: The index of the space.
+            rows: The rows to filter.
+            position: The ledger position of the view.
+
+        Returns:
+            The matching rows.
+        """
         if self == RowFilter():
             return list(rows)
         with index.lock:
@@ -58,7 +67,16 @@ class RowFilter:
             return [row for row in rows if passing[row]]
 
     def restrict(self, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
-        """Those of these rows that match. Facts that `remember` found in a turn match together with it."""
+        """Which rows match. Facts that `remember` found in a turn match together with it.
+
+        Args:
+            index: The index of the space.
+            rows: The rows to filter.
+            position: The ledger position of the view.
+
+        Returns:
+            A mask with a value for each row.
+        """
         fields_, catalog = index.fields, index.catalog
         mask: NDArray[np.bool_] = rows
         if self.kinds is not None or self.tags is not None:

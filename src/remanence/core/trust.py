@@ -47,7 +47,18 @@ class TrustRules:
             self.level(value, "trust")
 
     def level(self, value: object, what: str) -> float:
-        """The number of a level, given by its name or as a number."""
+        """The number of a level, given by its name or as a number.
+
+        Args:
+            value: The name of a level, or a number from 0 to 1.
+            what: The name of the argument, for the error.
+
+        Returns:
+            The trust, from 0 to 1.
+
+        Raises:
+            InvalidInput: There is no such level.
+        """
         if isinstance(value, str):
             named = self.levels.get(value, LEVELS.get(value))
             if named is not None:
@@ -58,7 +69,19 @@ class TrustRules:
         raise InvalidInput(f"{what}={value!r} is neither a number from 0 to 1 nor one of {known}.")
 
     def trust_of(self, source: str | None, observed_by: str | None, given: object = None) -> float:
-        """The trust of a memory from this source and observer, unless it is given."""
+        """The trust of a memory.
+
+        Args:
+            source: Where it comes from.
+            observed_by: Who said or saw it.
+            given: The trust given with the memory itself, which counts more than the rules.
+
+        Returns:
+            The trust, from 0 to 1.
+
+        Raises:
+            InvalidInput: `given` is not valid.
+        """
         if given is not None:
             return self.level(given, "trust")
         if not self.sources:

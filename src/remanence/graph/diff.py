@@ -30,7 +30,7 @@ class Diff:
         superseded: Memories that another one has replaced.
         forgotten: Memories that were forgotten.
         restored: Memories that were restored.
-        expired: Memories that a sweep found to have expired.
+        expired: Memories that `upkeep.expire` recorded as expired.
         erased: The ids of erased memories; their text is deleted.
         related: New relations.
         linked: New links.

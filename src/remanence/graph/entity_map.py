@@ -45,7 +45,7 @@ class EntityMap:
     places: tuple[tuple[float, float], ...] = ()
 
 
-def entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
+def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
     """The map of a graph, with at most `limit` entities: those that most memories and other entities refer to."""
     import igraph
 

@@ -74,10 +74,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """A part of the graph: nodes, nearest first, and the edges between them in the order they were found.
+    """A part of the graph.
 
-    `edges_walked` also counts edges to nodes beyond the limit. `truncated` says that something was left out: there
-    were more nodes than the limit, or a node has more edges than are followed.
+    Attributes:
+        nodes: The nodes, nearest first.
+        edges: The edges between them, in the order in which they were found.
+        depth_reached: How many steps the farthest node is away.
+        edges_walked: How many edges were followed, including edges to nodes beyond the limit.
+        truncated: Whether something is missing: there were more nodes than the limit, or a node has more edges than are
+            followed.
     """
 
     nodes: tuple[Node, ...]
@@ -88,6 +93,9 @@ class Subgraph:
 
     def to_df(self) -> pandas.DataFrame:
         """The edges as a data frame, a row for each, with the labels of both nodes. Needs pandas.
+
+        Returns:
+            The data frame.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -187,14 +195,16 @@ _CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {
 }
 
 
-def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
-    """The pairs that meet the condition `how`, in the order of the left relations, then the right ones."""
-    if not isinstance(how, str) or how not in _CONDITIONS:
-        raise InvalidInput(f"how={how!r} is not a way to join in time. The ways are {', '.join(_CONDITIONS)}.")
+def join(left: Iterable[Relation], condition: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
+    """The pairs that meet `condition`, in the order of the left relations, then the right ones."""
+    if not isinstance(condition, str) or condition not in _CONDITIONS:
+        raise InvalidInput(
+            f"condition={condition!r} is not a condition of join. The conditions are {', '.join(_CONDITIONS)}."
+        )
     return [
         OverlapPeriod(one, other, intersection(one.valid, other.valid))
         for one, other in product(left, right)
-        if _CONDITIONS[how](*window_to_micros(one.valid), *window_to_micros(other.valid))
+        if _CONDITIONS[condition](*window_to_micros(one.valid), *window_to_micros(other.valid))
     ]
 
 

@@ -37,7 +37,7 @@ HashesOf = Callable[[Event], Sequence[bytes]]
 """The hashes of the texts in an event that may have a vector."""
 
 
-class _State(NamedTuple):
+class _CopyState(NamedTuple):
     """How far a copy has come: the last vector, and the last erasure that the source had when it began."""
 
     source: str
@@ -45,7 +45,7 @@ class _State(NamedTuple):
     vector: tuple[str, str, str]
 
     @classmethod
-    def of(cls, target: Ledger) -> _State | None:
+    def of(cls, target: Ledger) -> _CopyState | None:
         text = target.get_meta(COPYING_KEY)
         return None if not text else cls(**{**json.loads(text), "vector": tuple(json.loads(text)["vector"])})
 
@@ -74,7 +74,7 @@ def copy_ledger(source: SqlLedger, target: SqlLedger, hashes_of: HashesOf, progr
 
 
 def _begin(source: SqlLedger, target: SqlLedger) -> None:
-    state, head = _State.of(target), target.head()
+    state, head = _CopyState.of(target), target.head()
     last = source._value(_DIGEST_AT, (head,))
     is_beginning = head == 0 or last == target._value(_DIGEST_AT, (head,))
     if not is_beginning or (state is None and head):
@@ -87,7 +87,7 @@ def _begin(source: SqlLedger, target: SqlLedger) -> None:
         # Vectors that were copied may have been erased since.
         with target.transaction():
             target._write(_DELETE_VECTORS, [()])
-            _State(source.name, erasure, ("", "", "")).write(target)
+            _CopyState(source.name, erasure, ("", "", "")).write(target)
 
 
 def _copy_entries(source: SqlLedger, target: SqlLedger, hashes_of: HashesOf, progress: Progress | None) -> None:
@@ -115,7 +115,7 @@ def _shared_vectors(source: SqlLedger, entries: Sequence[StoredEntry], hashes_of
 
 
 def _copy_vectors(source: SqlLedger, target: SqlLedger) -> int:
-    state = _State.of(target)
+    state = _CopyState.of(target)
     assert state is not None, "`_begin` has written it"
     space, text_hash, model = state.vector
     while rows := source._rows(_VECTORS, (space, bytes.fromhex(text_hash), model)):

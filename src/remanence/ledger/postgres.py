@@ -146,7 +146,7 @@ def numbered(sql: str) -> str:
     return re.sub(r"\?(\d*)", lambda found: f"${found[1] or next(numbers)}", sql)
 
 
-class TranslatedErrors:
+class PostgresErrors:
     """Turns database errors inside a `with` block into ours, with the address and the next step."""
 
     def __init__(self, name: str) -> None:

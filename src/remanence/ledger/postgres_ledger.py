@@ -42,7 +42,7 @@ class PostgresLedger(SqlLedger):
     def __init__(self, url: str) -> None:
         self._address = postgres.parse_address(url)
         super().__init__(self._address.shown)
-        self._errors = postgres.TranslatedErrors(self.name)
+        self._errors = postgres.PostgresErrors(self.name)
         self._key = lock_key(self._address.schema, "writer")
         self._begin_sql = (
             f"BEGIN; SELECT pg_advisory_xact_lock({self._key}); {tables.LAST_ENTRY}; "
@@ -274,7 +274,7 @@ class PostgresLedger(SqlLedger):
 def exists(url: str) -> bool:
     """Whether there is a ledger at this address."""
     address = postgres.parse_address(url)
-    with postgres.TranslatedErrors(address.shown), closing(postgres.connect(address)) as connection:
+    with postgres.PostgresErrors(address.shown), closing(postgres.connect(address)) as connection:
         return postgres_tables.exists(connection, address)
 
 

@@ -106,7 +106,7 @@ def retry_while_locked(work: Callable[[], T]) -> T:
             time.sleep(0.01)
 
 
-class TranslatedErrors:
+class SqliteErrors:
     """Turns database errors inside a `with` block into ours, with the path and the next step.
 
     One object serves all blocks. A function with `@contextmanager` would make several objects for each, and

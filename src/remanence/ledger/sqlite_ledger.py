@@ -40,7 +40,7 @@ class SqliteLedger(SqlLedger):
         self.path = sqlite.ensure_ledger_file(folder)
         super().__init__(str(self.path))
         self._connected = self._log_has_erased_text = False
-        self._errors = sqlite.TranslatedErrors(self.path)
+        self._errors = sqlite.SqliteErrors(self.path)
         for other in self._instances:
             if other.path == self.path and other._connected:
                 other._check_process()

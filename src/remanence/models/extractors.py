@@ -13,10 +13,10 @@ from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.text import truncate
 from remanence.models.llm_clients import has_return_type, is_langchain, is_llamaindex
 from remanence.models.time_limit import LimitedExtractor
-from remanence.ports import Extractor
+from remanence.ports import Extractor, ModelExtractor
 from remanence.schema import SELF, Extraction
 
-__all__ = ["SELF", "RuleExtractor", "find_question_names", "resolve_extractor", "speaker_name"]
+__all__ = ["SELF", "RuleExtractor", "find_question_names", "model_and_prompt", "resolve_extractor", "speaker_name"]
 
 _WRAP = "A function from a prompt to text is a language model: wrap it as LLMExtractor(function)."
 
@@ -34,6 +34,11 @@ def resolve_extractor(extractor: object | None, timeout: float | None = None) ->
     if timeout is None or is_ours:
         return found
     return cast("Extractor", LimitedExtractor(found, timeout))
+
+
+def model_and_prompt(extractor: Extractor) -> tuple[str | None, str | None]:
+    """The names of the model and of the prompt version that an extractor uses, if it says so."""
+    return (extractor.model, extractor.prompt) if isinstance(extractor, ModelExtractor) else (None, None)
 
 
 def _resolve(extractor: object | None) -> Extractor:

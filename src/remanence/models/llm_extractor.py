@@ -21,6 +21,7 @@ from remanence.models.grounding import match_spelling, resulting_states, verifie
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
 from remanence.models.llm_replies import CandidatePair, Row, Rows, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
+from remanence.ports import JudgingExtractor
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
 
 if TYPE_CHECKING:
@@ -96,11 +97,28 @@ class LLMExtractor:
         return f"<LLMExtractor with {self.model!r}, prompts {self.prompt}>"
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-        """What the rules find in `text`, said by `speaker` at `now`. `add` calls this, so it calls no model."""
+        """What the rules find in a text. `add` calls this method, so it calls no model.
+
+        Args:
+            text: The text.
+            now: When it was said; "yesterday" is read against this moment.
+            speaker: Who said it; "I" is this person.
+
+        Returns:
+            Names, claims and times.
+        """
         return self._rules.extract(text, now=now, speaker=speaker)
 
     def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        """The facts of these turns, read at `now`. Where the model fails the rules are used, and `problem` says so."""
+        """The facts of some turns of a conversation.
+
+        Args:
+            utterances: The turns, in order.
+            now: The moment of the extraction.
+
+        Returns:
+            The facts. If the model fails, the rules find them, and `problem` says so.
+        """
         facts: list[Fact] = []
         problems: list[str] = []
         answered, replied, failures = 0, 0, 0
@@ -134,8 +152,16 @@ class LLMExtractor:
         These are the verdicts of which the rules are certain, and those of the model on the other pairs.
         The model's "updates" and "contradicts" count only if both memories have a subject in common: asked about
         similar memories, models also supersede unrelated ones.
+
+        Args:
+            new: The new memories.
+            old: The old memories to compare each of them with: a list for each new memory.
+
+        Returns:
+            The verdicts; a pair without one is unrelated.
         """
-        certain = self._rules.judge(new, old)
+        rules = self._rules if isinstance(self._rules, JudgingExtractor) else RuleExtractor()
+        certain = rules.judge(new, old)
         settled = {(verdict.new_index, verdict.old_id) for verdict in certain}
         pairs = [
             (index, memory)
@@ -154,10 +180,14 @@ class LLMExtractor:
         return judged
 
     def summarise(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
-        """A profile of at most `max_tokens` in the third person, each sentence with its lines; None if the model
-        writes none.
+        """A profile in the third person, each sentence with the numbers of its lines.
 
-        The most important lines come first: those that do not fit into a prompt are left out at the end.
+        Args:
+            lines: The facts, the most important first. Those that do not fit into a prompt are omitted, from the end.
+            max_tokens: The length of the profile at most.
+
+        Returns:
+            The sentences; None if the model writes none.
         """
         included = lines[: _count_fitting(lines, 2 * self._chunk_size)]
         if not included or max_tokens <= 0:
@@ -173,7 +203,14 @@ class LLMExtractor:
         return tuple(sentences[:count]) or None
 
     def merge(self, texts: Sequence[str]) -> str | None:
-        """One text for memories that say nearly the same, with all that they say; None if the model writes none."""
+        """One text for memories that say nearly the same, with all that they say.
+
+        Args:
+            texts: The texts of the memories.
+
+        Returns:
+            The text; None if the model writes none.
+        """
         if sum(map(len, texts)) > self._chunk_size:
             return None
         quoted = prompts.json_lines({"text": text} for text in texts)

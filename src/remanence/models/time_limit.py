@@ -14,6 +14,7 @@ from remanence.ports import Extractor
 DEFAULT_TIMEOUT = 60.0
 MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread
 _EXTRACTOR_METHODS = ("extract", "facts", "judge", "summarise", "merge")
+_EXTRACTOR_ATTRIBUTES = ("model", "prompt")
 
 T = TypeVar("T")
 
@@ -77,6 +78,9 @@ class LimitedExtractor:
         for method in _EXTRACTOR_METHODS:
             if callable(getattr(inner, method, None)):
                 setattr(self, method, self._limited(method))
+        for attribute in _EXTRACTOR_ATTRIBUTES:
+            if hasattr(inner, attribute):
+                setattr(self, attribute, getattr(inner, attribute))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

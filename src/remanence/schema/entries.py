@@ -57,7 +57,7 @@ class ErasureCertificate:
         vectors: How many embeddings were deleted. One that another memory or space needs too stays.
         notes: The notes that were deleted from a vault, or written again without the text.
         kept: What this library does not delete, in words: notes that a person has edited.
-        pending: What was not gone yet when the call returned, and when it will be. See `space.audit.pending()`.
+        pending: Where text was left when the call returned, and until when. See `space.audit.pending_erasures()`.
         position: The ledger position of the last entry that records the erasure; 0 if there was nothing to erase.
         digest: The digest of that entry, for comparison with the ledger later.
     """
@@ -119,8 +119,13 @@ class VerificationReport:
 class Change:
     """What one ledger entry did to a memory.
 
-    `kind` is "remembered" (`memory` is the new memory or version), "forgotten", "restored" or "erased". `position`
-    is that of the entry, `at` when it was written, `why` the reason.
+    Attributes:
+        position: The position of the entry.
+        at: When it was written.
+        kind: "remembered", "forgotten", "restored" or "erased".
+        memory_id: The id of the memory.
+        memory: The new memory or version; only for "remembered".
+        why: The reason.
     """
 
     position: int

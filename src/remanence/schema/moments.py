@@ -34,7 +34,11 @@ def from_micros(value: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A period of UTC time from `start` (included) to `end` (excluded); `None` leaves that end open.
+    """A period of UTC time.
+
+    Attributes:
+        start: The first moment; None if the period has no known beginning.
+        end: The first moment after the period; None if it has no known end.
 
     Example:
         >>> may = Window(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
@@ -49,7 +53,14 @@ class Window:
 
     @classmethod
     def from_moment(cls, moment: datetime) -> Window:
-        """The shortest window that contains `moment`."""
+        """The shortest window that contains `moment`.
+
+        Args:
+            moment: The moment.
+
+        Returns:
+            A window of one microsecond.
+        """
         return cls(moment, moment + _MICROSECOND if moment < _LATEST else None)
 
     @property
@@ -58,7 +69,14 @@ class Window:
         return self.start is not None or self.end is not None
 
     def overlaps(self, other: Window) -> bool:
-        """Whether both windows contain a common moment."""
+        """Whether both windows contain a common moment.
+
+        Args:
+            other: The other window.
+
+        Returns:
+            True if there is such a moment.
+        """
         return (self.start is None or other.end is None or self.start < other.end) and (
             other.start is None or self.end is None or other.start < self.end
         )

@@ -25,7 +25,14 @@ DOCUMENT_FIELD = "_document"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where a memory was said: turn `number` of `conversation`, by `speaker`, at the moment `at`."""
+    """The turn of a conversation in which a memory was stated.
+
+    Attributes:
+        conversation: The name of the conversation.
+        number: The number of the turn.
+        speaker: Who spoke.
+        at: When.
+    """
 
     conversation: str
     number: int
@@ -35,7 +42,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a memory: `name` as written, and its `kind`, such as "person" or "place"."""
+    """A name in a memory.
+
+    Attributes:
+        name: The name as written.
+        kind: What it is, such as "person" or "place".
+    """
 
     name: str
     kind: str = "thing"
@@ -47,7 +59,13 @@ cached_mention = lru_cache(1 << 14)(Mention)
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A claim that a memory makes, such as "Alice", "lives_in", "Porto"."""
+    """A claim that a memory makes, such as "Alice", "lives_in", "Porto".
+
+    Attributes:
+        subject: The name of the entity that the claim is about.
+        predicate: The predicate, such as "lives_in".
+        object: The name of the other entity, or a value.
+    """
 
     subject: str
     predicate: str
@@ -59,7 +77,12 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of an entity: `name`, and `valid`, the time in which it is used."""
+    """Another name of an entity.
+
+    Attributes:
+        name: The name.
+        valid: When it is used.
+    """
 
     name: str
     valid: Window = ANY_TIME
@@ -69,8 +92,11 @@ class Alias:
 class Entity:
     """Someone or something that memories are about.
 
-    `id` stays the same when names change. `name` is the main name, `aliases` are the others. `kind` is for example
-    "person".
+    Attributes:
+        id: The id. It stays the same when names change.
+        name: The main name.
+        kind: What it is, such as "person".
+        aliases: The other names.
     """
 
     id: str
@@ -88,10 +114,18 @@ class Entity:
 class Relation:
     """A claim about two entities, as one view knows it.
 
-    `valid` is when it is true, after later claims have ended it; `claimed_window` is the window as stated.
-    `recorded_at` is when it was first stated, `observed_by` who stated it, `confidence` how sure it is, from 0
-    to 1. `evidence` are the ids of the memories that state it. `replaced_by` is the id of the relation that
-    followed it, if the predicate has one value at a time.
+    Attributes:
+        id: The id of the relation.
+        subject: The name of the entity that the claim is about.
+        predicate: The predicate, such as "lives_in".
+        object: The name of the other entity.
+        valid: When it is true, after later claims have ended it.
+        claimed_window: When it is true, as stated.
+        recorded_at: When it was first stated.
+        confidence: How certain it is, from 0 to 1.
+        observed_by: Who stated it.
+        evidence: The ids of the memories that state it.
+        replaced_by: The id of the relation that followed it, if the predicate has one value at a time.
     """
 
     id: str
@@ -113,11 +147,19 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link from one memory to another. `source` and `target` are their ids.
+    """A link from one memory to another.
 
-    `valid` is when it is true, `recorded_at` when it was stated, `observed_by` who stated it and `why` the reason.
-    `confidence` is how sure it is, from 0 to 1. `corroborated_by` are others who stated the same since, which makes it
-    surer.
+    Attributes:
+        id: The id of the link.
+        source: The id of the memory that the link starts from.
+        kind: What the link means, such as "supersedes".
+        target: The id of the memory that the link goes to.
+        valid: When it is true.
+        recorded_at: When it was stated.
+        confidence: How certain it is, from 0 to 1.
+        observed_by: Who stated it.
+        why: The reason.
+        corroborated_by: Others who stated the same since, which raises the confidence.
     """
 
     id: str
@@ -137,8 +179,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in a text: names (`mentions`), claims (`triples`), when it is true or happened
-    (`valid`), and all times that it names (`times`)."""
+    """What an extractor found in a text.
+
+    Attributes:
+        mentions: The names.
+        triples: The claims.
+        valid: When the text is true or happened.
+        times: All times that it names.
+    """
 
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
@@ -148,7 +196,13 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Input of an extractor: a `text`, its `speaker`, and the moment `at` which it was said."""
+    """Input of an extractor: a turn of a conversation, or a text.
+
+    Attributes:
+        text: The text.
+        speaker: Who said it.
+        at: When it was said.
+    """
 
     text: str
     speaker: str | None = None
@@ -159,10 +213,22 @@ class Utterance:
 class Fact:
     """A statement taken from a conversation that can be understood without it.
 
-    The fields up to `expires_at` become those of its `Memory`. `source_turns` are the indexes of the turns it comes
-    from. `ended_claims` are claims that it says are no longer true ("I left Google" ends that I work there). An empty
-    subject or object in one of them matches any ("I got divorced" ends that I am married to ""). `by` is who found it,
-    if not the extractor of the whole result.
+    The fields up to `expires_at` become the fields of its `Memory`.
+
+    Attributes:
+        text: The statement.
+        kind: "episode", "semantic" or "viewpoint".
+        mentions: The names in it.
+        triples: Its claims.
+        valid: When it is true or happened.
+        importance: 0 to 1: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
+        confidence: How certain it is, from 0 to 1.
+        tags: The tags.
+        expires_at: When it expires.
+        source_turns: The indexes of the turns it comes from.
+        ended_claims: Claims that it says are no longer true: "I left Google" ends that I work there. An empty subject
+            or object matches any: "I got divorced" ends that I am married to "".
+        by: Which extractor found it, if not the one of the whole result.
     """
 
     text: str
@@ -181,10 +247,16 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """The facts of a conversation, and which extractor (`by`), model and prompt version found them.
+    """The facts of a conversation.
 
-    `problem` says what went wrong if a model failed and the rules were used instead, or what of its answer was not
-    kept. `answered` is False if asking again may help: a background job then does so.
+    Attributes:
+        facts: The facts.
+        by: Which extractor found them.
+        model: Which language model.
+        prompt: The version of the prompt.
+        problem: What went wrong if a model failed and the rules were used instead, or which part of its answer was not
+            kept.
+        answered: False if another call may succeed: a background job then tries again.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -197,7 +269,14 @@ class ExtractionResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The `effect` of a new memory on the older one with the id `old_id`, and the reason (`why`)."""
+    """The effect of a new memory on an older one.
+
+    Attributes:
+        new_index: The index of the new memory in the list that was judged.
+        old_id: The id of the older memory.
+        effect: What the new memory does to the older one.
+        why: The reason.
+    """
 
     new_index: int
     """The index of the new memory in the list that was judged."""
@@ -210,11 +289,28 @@ class Verdict:
 class Memory:
     """One remembered item, in one version.
 
-    `valid` is when it is true or happened, `recorded_at` when its first version was recorded, `revised_at`
-    when this version was, `told_at` when it was said: the time of its turn, or the `now` it was added with.
-    `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining. `strength` raises its score in upkeep. `mentions` are
-    the names in it, `triples` its claims, `turn` its place in a conversation. `trust` is how far its source is trusted,
-    from 0 to 1. The other fields are those given to `Space.add`.
+    Attributes:
+        id: The id, the same for all versions.
+        space: The full name of its space.
+        text: The text.
+        key: The name that the caller gave it.
+        kind: "episode", "semantic" or "viewpoint".
+        valid: When it is true or happened.
+        recorded_at: When its first version was recorded.
+        revised_at: When this version was recorded.
+        told_at: When it was stated: the time of its turn, or the `now` it was added with.
+        importance: 0 to 1: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
+        confidence: How certain it is, from 0 to 1.
+        strength: A factor of its decay score in upkeep, from 1 to 2.
+        tags: The tags.
+        source: Where it comes from.
+        observed_by: Who said or saw it.
+        expires_at: When it expires; from then on it is not recalled.
+        mentions: The names in it.
+        triples: Its claims.
+        turn: Its turn in a conversation.
+        meta: Fields of the caller.
+        trust: How far its source is trusted, from 0 to 1.
     """
 
     id: str

@@ -116,8 +116,12 @@ class Ranking:
 class Evidence:
     """The result of one signal for one memory.
 
-    `signal` is its name, `rank` the place of the memory in its ranking (1 is first), `share` its part of the fused
-    score, `raw` the score of the signal, `note` the reason in words.
+    Attributes:
+        signal: The name of the signal.
+        rank: The rank of the memory in its ranking; 1 is first.
+        share: Its part of the fused score.
+        raw: The score of the signal.
+        note: The reason, as a sentence.
     """
 
     signal: str
@@ -162,11 +166,17 @@ class HitUsage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory, its score from 0 to 1, and the evidence for it.
+    """A memory, its score, and the evidence for it.
 
-    `current` is False if another memory (`superseded_by`) replaced it, or if it has expired or is
-    archived. `disagreements` are the memories that disagree with it. `score` is how well it answers; `usage` has how
-    much it was used and how far it has decayed, which does not count for the score. A view of the past has none.
+    Attributes:
+        memory: The memory.
+        score: How well it answers, from 0 to 1.
+        evidence: The result of each signal that found it.
+        current: False if another memory replaced it, or if it has expired or is archived.
+        superseded_by: The memory that replaced it.
+        disagreements: The memories that disagree with it.
+        usage: How much it was used and how far it has decayed, which does not affect the score. None in a view of the
+            past.
     """
 
     memory: Memory

@@ -12,13 +12,13 @@ from remanence.read.receipts import Exposure
 from remanence.schema import PendingErasure, Relation, VerificationReport
 from remanence.service import requests
 from remanence.service.answers import ChangeAnswer, ChangesPage, StatsAnswer
-from remanence.service.base_answers import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, Time
+from remanence.service.base_answers import AnswerModel, LinkAnswer, MemoryAnswer, RelationAnswer, Time
 from remanence.service.graph_answers import EdgesAnswer, HistoryEventAnswer
 from remanence.service.memory_operations import Done, MemoriesAnswer
 from remanence.service.operation import operation, view_of
 
 
-class DiffAnswer(Answer):
+class DiffAnswer(AnswerModel):
     """What was learned between two moments."""
 
     learned: list[MemoryAnswer]
@@ -34,7 +34,7 @@ class DiffAnswer(Answer):
     entity_events: list[HistoryEventAnswer]
 
 
-class ExposureAnswer(Answer):
+class ExposureAnswer(AnswerModel):
     """A recorded recall that returned a memory which was replaced or forgotten since."""
 
     receipt: dict[str, object]
@@ -52,19 +52,19 @@ class ExposureAnswer(Answer):
         )
 
 
-class ExposuresAnswer(Answer):
+class ExposuresAnswer(AnswerModel):
     """Recorded recalls that returned a memory."""
 
     items: list[ExposureAnswer]
 
 
-class PendingAnswer(Answer):
+class PendingAnswer(AnswerModel):
     """What is left of erased memories for now."""
 
     items: list[PendingErasure]
 
 
-class CheckAnswer(Answer):
+class CheckAnswer(AnswerModel):
     """The indexes that differ from a fresh build, and how."""
 
     differences: dict[str, str]
@@ -74,6 +74,12 @@ class CheckAnswer(Answer):
 def stats(space: Space, request: requests.ReadRequest) -> StatsAnswer:
     """Count everything in a space."""
     return StatsAnswer.of(view_of(space, request).admin.stats())
+
+
+def last_position(space: Space) -> int:
+    """The present ledger position of a space."""
+    with space._engine.open_index(space.name) as index:
+        return index.catalog.position
 
 
 @operation("GET", "/changes")
@@ -115,9 +121,9 @@ def exposures(space: Space, request: requests.MemoryReadRequest) -> ExposuresAns
 
 
 @operation("GET", "/erasures/pending")
-def pending(space: Space, request: requests.Empty) -> PendingAnswer:
+def pending_erasures(space: Space, request: requests.Empty) -> PendingAnswer:
     """List what is left of erased memories for now."""
-    return PendingAnswer(items=space.audit.pending())
+    return PendingAnswer(items=space.audit.pending_erasures())
 
 
 @operation("GET", "/verify", slow=True)
@@ -145,7 +151,7 @@ def rebuild(space: Space, request: requests.Empty) -> Done:
     return Done(done=True)
 
 
-class CollectionAnswer(Answer):
+class CollectionAnswer(AnswerModel):
     """A collection of a vector server."""
 
     collection: str

@@ -6,13 +6,13 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
-from remanence.admin.overview import GraphPage, MemoryBatch, MemoryDetails, Stats, Status
+from remanence.admin.overview import GraphPage, MemoryBatch, MemoryDetails, MemoryStatus, Stats
 from remanence.read.answer import Recall, iso, memory_dict
 from remanence.read.profile import Profile, Statement
 from remanence.read.receipts import Receipt
 from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, Evidence, Hit, PendingErasure
 from remanence.service.base_answers import (
-    Answer,
+    AnswerModel,
     LinkAnswer,
     MemoryAnswer,
     RelationAnswer,
@@ -23,7 +23,7 @@ from remanence.service.base_answers import (
 )
 
 
-class EvidenceAnswer(Answer):
+class EvidenceAnswer(AnswerModel):
     """What one signal contributed to a hit: its `share` of the score, and the reason in words (`note`)."""
 
     signal: str
@@ -33,7 +33,7 @@ class EvidenceAnswer(Answer):
     note: str
 
 
-class DisagreementAnswer(Answer):
+class DisagreementAnswer(AnswerModel):
     """A memory that disagrees with another one, how, and about which topic."""
 
     kind: DisagreementKind
@@ -48,7 +48,7 @@ class DisagreementAnswer(Answer):
         return Disagreement(self.kind, self.topic, self.other.to_memory())
 
 
-class HitAnswer(Answer):
+class HitAnswer(AnswerModel):
     """A memory that answers a question, its score, and why. `superseded_by` is the text of what replaced it,
     `replacement` that memory, `because` the reasons in one line, `answers` the reader's probability."""
 
@@ -111,7 +111,7 @@ def recall_fields(recall: Recall, *, explain: bool) -> dict[str, Any]:
     }
 
 
-class RecallAnswer(Answer):
+class RecallAnswer(AnswerModel):
     """The hits for a question, best first. `abstained` and `missing` say why a signal did not take part; `receipt` is
     for `replay`; `explanation` is the text of `explain()`, if it was asked for."""
 
@@ -147,18 +147,18 @@ class RecallAnswer(Answer):
         )
 
 
-class MemoryPage(Answer):
+class MemoryPage(AnswerModel):
     """Some memories, in the order in which they were learned. `next_cursor` is None on the last page."""
 
     items: list[MemoryAnswer]
     next_cursor: str | None
 
 
-class MemoryDetailsAnswer(Answer):
+class MemoryDetailsAnswer(AnswerModel):
     """A memory with its status and what it is connected to; `memory` is None if its text was erased."""
 
     id: str
-    status: Status
+    status: MemoryStatus
     memory: MemoryAnswer | None
     versions: int
     superseded_by: str | None
@@ -201,7 +201,7 @@ class MemoryDetailsAnswer(Answer):
         )
 
 
-class MemoryDetailsPage(Answer):
+class MemoryDetailsPage(AnswerModel):
     """One page of the memories of a status, with their details; there are `total` in all."""
 
     items: list[MemoryDetailsAnswer]
@@ -218,7 +218,7 @@ class MemoryDetailsPage(Answer):
         return GraphPage(tuple(each.to_details() for each in self.items), self.page, self.page_size, self.total)
 
 
-class MemoryBatchAnswer(Answer):
+class MemoryBatchAnswer(AnswerModel):
     """Memories with their details, and why others that were asked for are not shown."""
 
     items: list[MemoryDetailsAnswer]
@@ -232,7 +232,7 @@ class MemoryBatchAnswer(Answer):
         return MemoryBatch(tuple(each.to_details() for each in self.items), self.missing)
 
 
-class JobAnswer(Answer):
+class JobAnswer(AnswerModel):
     """A job: "queued", "running", "waiting" (for another try), "done", "given up" or "cancelled". `memories` are the
     ids of what it wrote, once it is done."""
 
@@ -244,14 +244,14 @@ class JobAnswer(Answer):
     memories: list[str]
 
 
-class JobPage(Answer):
+class JobPage(AnswerModel):
     """Some jobs, oldest first. `next_cursor` is None on the last page."""
 
     items: list[JobAnswer]
     next_cursor: str | None
 
 
-class ProfileAnswer(Answer):
+class ProfileAnswer(AnswerModel):
     """Sentences about the person that a space is about, each with the ids of the memories behind it."""
 
     text: str
@@ -277,7 +277,7 @@ class ProfileAnswer(Answer):
         return Profile(tuple(self.statements), self.position, self.by, since, until)
 
 
-class ErasureAnswer(Answer):
+class ErasureAnswer(AnswerModel):
     """What an erasure removed: see `ErasureCertificate`."""
 
     space: str
@@ -303,7 +303,7 @@ class ErasureAnswer(Answer):
         return ErasureCertificate(**fields | tuples | {"at": datetime.fromisoformat(self.at)})
 
 
-class StatsAnswer(Answer):
+class StatsAnswer(AnswerModel):
     """A space in numbers: see `Stats`."""
 
     space: str
@@ -335,7 +335,7 @@ class StatsAnswer(Answer):
         return Stats(**fields | {"oldest": moment_of(self.oldest), "newest": moment_of(self.newest)})
 
 
-class ChangeAnswer(Answer):
+class ChangeAnswer(AnswerModel):
     """What one ledger entry did to a memory: "remembered", "forgotten", "restored" or "erased"."""
 
     position: int
@@ -357,7 +357,7 @@ class ChangeAnswer(Answer):
         return Change(self.position, at, self.kind, self.memory_id, memory, self.why)
 
 
-class ChangesPage(Answer):
+class ChangesPage(AnswerModel):
     """What happened to memories after a ledger position, in order. `position` is the `after` of the next page; `more`
     says whether there is one already."""
 

@@ -31,7 +31,7 @@ Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 """A moment as ISO text in UTC."""
 
 
-class Answer(BaseModel):
+class AnswerModel(BaseModel):
     """What an operation returns. Fields that a later release adds are ignored when an answer is read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null")
@@ -47,7 +47,7 @@ def window_of(start: str | None, end: str | None) -> Window:
     return Window(moment_of(start), moment_of(end))
 
 
-class WindowAnswer(Answer):
+class WindowAnswer(AnswerModel):
     """A period of time; None leaves that end open."""
 
     start: Time | None
@@ -61,14 +61,14 @@ class WindowAnswer(Answer):
         return window_of(self.start, self.end)
 
 
-class MentionAnswer(Answer):
+class MentionAnswer(AnswerModel):
     """A name in a memory, and what kind of thing it names."""
 
     name: str
     kind: str
 
 
-class TurnAnswer(Answer):
+class TurnAnswer(AnswerModel):
     """Where in a conversation a memory was said."""
 
     conversation: str
@@ -77,7 +77,7 @@ class TurnAnswer(Answer):
     at: Time | None
 
 
-class MemoryAnswer(Answer):
+class MemoryAnswer(AnswerModel):
     """One memory, in one version."""
 
     id: str
@@ -137,7 +137,7 @@ class MemoryAnswer(Answer):
         )
 
 
-class AliasAnswer(Answer):
+class AliasAnswer(AnswerModel):
     """Another name of an entity, and when it is used."""
 
     name: str
@@ -145,7 +145,7 @@ class AliasAnswer(Answer):
     valid_until: Time | None
 
 
-class EntityAnswer(Answer):
+class EntityAnswer(AnswerModel):
     """Someone or something that memories are about. `names` are all its names, the main one first."""
 
     id: str
@@ -167,7 +167,7 @@ class EntityAnswer(Answer):
         return Entity(self.id, self.name, self.kind, tuple(aliases))
 
 
-class RelationAnswer(Answer):
+class RelationAnswer(AnswerModel):
     """A claim about two entities. `claimed_from` and `claimed_until` are its time as stated, `valid_from` and
     `valid_until` after later claims have ended it. `evidence` are the ids of the memories that state it."""
 
@@ -212,7 +212,7 @@ class RelationAnswer(Answer):
 _RELATION_FIELDS = ("id", "subject", "predicate", "object", "confidence", "observed_by", "replaced_by")
 
 
-class LinkAnswer(Answer):
+class LinkAnswer(AnswerModel):
     """A link from one memory to another; `source` and `target` are their ids."""
 
     id: str
@@ -249,7 +249,7 @@ class LinkAnswer(Answer):
 _LINK_FIELDS = ("id", "source", "kind", "target", "confidence", "observed_by", "why")
 
 
-class UsageAnswer(Answer):
+class UsageAnswer(AnswerModel):
     """How a memory was used, how far it has decayed, and how much a reminder would help (`review`)."""
 
     decay: float

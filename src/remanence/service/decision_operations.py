@@ -9,7 +9,7 @@ from pydantic import Field
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.service import decisions as ledger_decisions
-from remanence.service.base_answers import Answer, Time
+from remanence.service.base_answers import AnswerModel, Time
 from remanence.service.decision_previews import (
     DecisionPreview,
     preview_forget,
@@ -57,7 +57,7 @@ class UndoDecisionRequest(Request):
     position: Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
-class DecisionAnswer(Answer):
+class DecisionAnswer(AnswerModel):
     """A decision: what, when, why, by whom, and whether it can be undone. `position` is for undoing it."""
 
     position: int
@@ -80,7 +80,7 @@ class DecisionAnswer(Answer):
         )
 
 
-class DecisionsAnswer(Answer):
+class DecisionsAnswer(AnswerModel):
     """The last decisions, newest first."""
 
     items: list[DecisionAnswer]

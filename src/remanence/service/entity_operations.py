@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 from remanence.api.space import Space
 from remanence.errors import NotFound
+from remanence.schema import Entity
 from remanence.service import graph_requests
-from remanence.service.base_answers import Answer, EntityAnswer
+from remanence.service.base_answers import AnswerModel, EntityAnswer
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.graph_answers import CandidateAnswer, EntityPage, RegistrationAnswer, RevisionAnswer
 from remanence.service.operation import operation, view_of
@@ -17,16 +20,21 @@ _SIMILAR = 5
 """How many similar names of each entity are looked at."""
 
 
-class CandidatesAnswer(Answer):
+class CandidatesAnswer(AnswerModel):
     """Entities with similar names, the most similar first."""
 
     items: list[CandidateAnswer]
 
 
-class ProposalsAnswer(Answer):
+class ProposalsAnswer(AnswerModel):
     """Pairs of entities that may be one, the most similar first."""
 
     items: list[MergeProposal]
+
+
+def all_entities(space: Space) -> tuple[Entity, ...]:
+    """All entities of a space, in the order in which they were learned."""
+    return space.entities._slice(None, 0, sys.maxsize)[0]
 
 
 @operation("GET", "/entities")

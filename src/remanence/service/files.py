@@ -15,7 +15,7 @@ from remanence.api.space import Space
 from remanence.errors import InvalidInput
 from remanence.ledger.codec import json_objects
 from remanence.schema import Memory
-from remanence.service.base_answers import Answer
+from remanence.service.base_answers import AnswerModel
 from remanence.service.requests import FileRequest
 
 _TEXT_ENDINGS = (".txt", ".text", ".log")
@@ -23,7 +23,7 @@ _LINES_ENDINGS = (".jsonl", ".ndjson")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 
 
-class FileAnswer(Answer):
+class FileAnswer(AnswerModel):
     """What became of a file. `kind` is what it was read as, `report` says the rest in words."""
 
     name: str

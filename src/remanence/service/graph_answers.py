@@ -15,7 +15,7 @@ from remanence.read.receipts import Receipt
 from remanence.schema import Entity, Link, Memory, Relation
 from remanence.service.answers import DisagreementAnswer
 from remanence.service.base_answers import (
-    Answer,
+    AnswerModel,
     EntityAnswer,
     LinkAnswer,
     MemoryAnswer,
@@ -26,7 +26,7 @@ from remanence.service.base_answers import (
 )
 
 
-class EntityPage(Answer):
+class EntityPage(AnswerModel):
     """Some entities, in the order in which they were learned. `next_cursor` is None on the last page."""
 
     items: list[EntityAnswer]
@@ -37,7 +37,7 @@ class EntityPage(Answer):
         return Page(tuple(each.to_entity() for each in self.items), page, page_size, self.total)
 
 
-class RegistrationAnswer(Answer):
+class RegistrationAnswer(AnswerModel):
     """A registered entity: whether it is new, which aliases were added, and the ledger position for `undo`."""
 
     entity: EntityAnswer
@@ -54,7 +54,7 @@ class RegistrationAnswer(Answer):
         return Registration(self.entity.to_entity(), self.created, tuple(self.added), self.position)
 
 
-class RevisionAnswer(Answer):
+class RevisionAnswer(AnswerModel):
     """The result of a rename, merge, split or undo, and the ledger position for `undo`."""
 
     kind: str
@@ -71,7 +71,7 @@ class RevisionAnswer(Answer):
         return Revision(self.kind, None if self.entity is None else self.entity.to_entity(), self.position)
 
 
-class CandidateAnswer(Answer):
+class CandidateAnswer(AnswerModel):
     """An entity with a similar name: which name, how similar (0 to 1), and why."""
 
     entity: EntityAnswer
@@ -87,7 +87,7 @@ class CandidateAnswer(Answer):
         return Candidate(self.entity.to_entity(), self.name, self.score, self.reason)
 
 
-class ExtractionAnswer(Answer):
+class ExtractionAnswer(AnswerModel):
     """Which extractor read a memory, and the ids of the facts that it found."""
 
     memory: str
@@ -98,7 +98,7 @@ class ExtractionAnswer(Answer):
     facts: list[str]
 
 
-class HistoryEventAnswer(Answer):
+class HistoryEventAnswer(AnswerModel):
     """One event in the history of a memory or an entity. `text` is a sentence; one of `memory`, `entity`, `relation`,
     `link`, `receipt` and `extraction` is what it is about."""
 
@@ -156,7 +156,7 @@ def _event_value(value: Memory | Entity | Relation | Link | Receipt | Extracted 
     return {} if value is None else {"extraction": ExtractionAnswer(**asdict(value))}
 
 
-class EdgeAnswer(Answer):
+class EdgeAnswer(AnswerModel):
     """An edge between two nodes, by their ids: a relation, a link, or "mentions"."""
 
     source: str
@@ -192,7 +192,7 @@ class EdgeAnswer(Answer):
 _EDGE_FIELDS = ("source", "target", "name", "confidence", "id", "observed_by")
 
 
-class SubgraphAnswer(Answer):
+class SubgraphAnswer(AnswerModel):
     """Nodes, nearest first, and the edges between them; `truncated` says that something was left out."""
 
     nodes: list[Node]
@@ -211,7 +211,7 @@ class SubgraphAnswer(Answer):
         return Subgraph(tuple(self.nodes), edges, self.depth_reached, self.edges_walked, self.truncated)
 
 
-class PathAnswer(Answer):
+class PathAnswer(AnswerModel):
     """How two nodes are connected. Both lists are empty if no path was found; `text` is the path in one line."""
 
     nodes: list[Node]
@@ -228,21 +228,21 @@ class PathAnswer(Answer):
         return Path(tuple(self.nodes), tuple(edge.to_edge() for edge in self.steps)) if self.nodes else None
 
 
-class EdgesAnswer(Answer):
+class EdgesAnswer(AnswerModel):
     """Relations and links as they hold from now on."""
 
     relations: list[RelationAnswer]
     links: list[LinkAnswer]
 
 
-class DisagreeingPair(Answer):
+class DisagreeingPair(AnswerModel):
     """Two memories that disagree."""
 
     memory: MemoryAnswer
     disagreement: DisagreementAnswer
 
 
-class OverlapAnswer(Answer):
+class OverlapAnswer(AnswerModel):
     """Two relations, and the time that both share, if any."""
 
     left: RelationAnswer

@@ -6,7 +6,7 @@ from remanence.api.space import Space
 from remanence.schema import Relation
 from remanence.service import graph_requests
 from remanence.service.answers import DisagreementAnswer, MemoryDetailsPage
-from remanence.service.base_answers import Answer, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
+from remanence.service.base_answers import AnswerModel, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
 from remanence.service.graph_answers import (
     DisagreeingPair,
     EdgesAnswer,
@@ -19,20 +19,20 @@ from remanence.service.memory_operations import Done, HistoryAnswer
 from remanence.service.operation import operation, view_of
 
 
-class RelationsAnswer(Answer):
+class RelationsAnswer(AnswerModel):
     """Relations; `total` counts those that the limit left out, too."""
 
     items: list[RelationAnswer]
     total: int
 
 
-class DisagreementsAnswer(Answer):
+class DisagreementsAnswer(AnswerModel):
     """Pairs of memories that disagree, each once."""
 
     items: list[DisagreeingPair]
 
 
-class OverlapsAnswer(Answer):
+class OverlapsAnswer(AnswerModel):
     """Pairs of relations that meet a condition on their windows."""
 
     items: list[OverlapAnswer]
@@ -72,6 +72,11 @@ def timeline(space: Space, request: graph_requests.TimelineRequest) -> HistoryAn
     return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
 
 
+def all_relations(space: Space) -> list[Relation]:
+    """All relations of a space, the last learned at the end."""
+    return space.graph._all_relations()
+
+
 @operation("GET", "/graph/relations")
 def list_relations(space: Space, request: graph_requests.RelationsRequest) -> RelationsAnswer:
     """List the relations of an entity, or of the whole space; the last learned at the end."""
@@ -96,7 +101,7 @@ def disagreements(space: Space, request: graph_requests.DisagreementsRequest) ->
 @operation("POST", "/graph/join")
 def join(space: Space, request: graph_requests.JoinRequest) -> OverlapsAnswer:
     """List pairs of relations that meet a condition on their windows."""
-    found = view_of(space, request).graph.join(request.left, request.how, request.right)
+    found = view_of(space, request).graph.join(request.left, request.condition, request.right)
     return OverlapsAnswer(
         items=[
             OverlapAnswer(

@@ -145,7 +145,7 @@ class JoinRequest(ReadRequest):
     """Two times (subject, predicate, perhaps object), and how their windows relate."""
 
     left: Names
-    how: Literal["while", "overlapping", "during", "before", "after"]
+    condition: Literal["while", "overlapping", "during", "before", "after"]
     right: Names
 
 

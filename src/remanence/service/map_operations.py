@@ -12,7 +12,7 @@ from pydantic import Field
 from remanence.api.space import Space
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.map_layout import place_nodes
-from remanence.service.base_answers import Answer, MemoryAnswer, Time
+from remanence.service.base_answers import AnswerModel, MemoryAnswer, Time
 from remanence.service.memory_operations import MemoriesAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.requests import Empty, PageSize, ReadRequest
@@ -34,14 +34,14 @@ class RecentRequest(ReadRequest):
     limit: PageSize = 20
 
 
-class DayAnswer(Answer):
+class DayAnswer(AnswerModel):
     """A day (UTC), and how many versions of memories were learned on it."""
 
     day: str
     learned: int
 
 
-class DaysAnswer(Answer):
+class DaysAnswer(AnswerModel):
     """The days on which anything was learned, oldest first, and the present moment by the clock of the space."""
 
     items: list[DayAnswer]

@@ -22,7 +22,7 @@ from remanence.service.answers import (
     RecallAnswer,
     recall_fields,
 )
-from remanence.service.base_answers import Answer, MemoryAnswer, Time
+from remanence.service.base_answers import AnswerModel, MemoryAnswer, Time
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.graph_answers import HistoryEventAnswer
 from remanence.service.operation import operation, view_of
@@ -31,37 +31,37 @@ from remanence.upkeep.decay import TouchReport
 from remanence.write.jobs import Job
 
 
-class MemoriesAnswer(Answer):
+class MemoriesAnswer(AnswerModel):
     """Memories, in the order of what they were made of."""
 
     items: list[MemoryAnswer]
 
 
-class TouchesAnswer(Answer):
+class TouchesAnswer(AnswerModel):
     """The old and new score of each memory."""
 
     items: list[TouchReport]
 
 
-class HistoryAnswer(Answer):
+class HistoryAnswer(AnswerModel):
     """Events in ledger order."""
 
     items: list[HistoryEventAnswer]
 
 
-class VectorsAnswer(Answer):
+class VectorsAnswer(AnswerModel):
     """The vectors of some texts."""
 
     vectors: list[list[float]]
 
 
-class NowAnswer(Answer):
+class NowAnswer(AnswerModel):
     """The present moment by the clock of the space."""
 
     now: Time
 
 
-class Done(Answer):
+class Done(AnswerModel):
     """That it was done."""
 
     done: bool
@@ -178,13 +178,13 @@ def observe_usage(space: Space, request: requests.UsageRequest) -> TouchesAnswer
 # Reading
 
 
-def _recall_fields(space: Space, request: requests.RecallRequest) -> dict[str, Any]:
+def _recall_fields(space: Space, request: requests.RecallBody) -> dict[str, Any]:
     found = view_of(space, request).recall(request.query, **request.given("query", "as_of", "explain"))
     return recall_fields(found, explain=request.explain)
 
 
 @operation("POST", "/recall", fields=_recall_fields)
-def recall(space: Space, request: requests.RecallRequest) -> RecallAnswer:
+def recall(space: Space, request: requests.RecallBody) -> RecallAnswer:
     """Answer a question with memories, best first, each with its reasons."""
     return RecallAnswer.model_validate(_recall_fields(space, request))
 

@@ -168,7 +168,7 @@ class JobRequest(Request):
 # Reading memories
 
 
-class RecallRequest(ReadRequest):
+class RecallBody(ReadRequest):
     """A question, as for `View.recall`. `explain` also returns the text of `explain()`."""
 
     query: str = ""
@@ -296,12 +296,12 @@ class ClustersRequest(Request):
 
 
 class PreviewRequest(Request):
-    """What to plan: several steps as one run (`steps`), or one step alone. `how` and `limit` are for "gc", `clusters`
+    """What to plan: several steps as one run (`steps`), or one step alone. `mode` and `limit` are for "gc", `clusters`
     (their ids) for "consolidate" and "link", `ids` for "promote". `settings` replaces settings of upkeep."""
 
     step: Literal["run", "gc", "consolidate", "link", "promote", "discover"] = "run"
     steps: list[Step] | None = None
-    how: Literal["forget", "archive"] | None = None
+    mode: Literal["forget", "archive"] | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
     clusters: Names | None = None
     ids: Names | None = None

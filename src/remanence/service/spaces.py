@@ -42,9 +42,9 @@ class Spaces:
         """The full names of all spaces that contain anything."""
         return [name for name in self.root._engine.ledger.spaces() if not name.endswith("/%vault")]
 
-    def sweep(self) -> int:
+    def expire(self) -> int:
         """Record in every space which memories have expired, and return how many."""
-        return sum(len(self.get(name).upkeep.sweep()) for name in self.names())
+        return sum(len(self.get(name).upkeep.expire()) for name in self.names())
 
 
 def to_segment(name: str) -> str:

@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS tokens (
 
 
 @dataclass(frozen=True)
-class Token:
+class AccessToken:
     """A token without its secret.
 
     Attributes:
@@ -65,7 +65,7 @@ class Token:
         """Whether it is bound to this space, or to one above it.
 
         >>> from remanence.schema import EPOCH
-        >>> token = Token("t", "bob", ("default/users/bob",), "read", EPOCH)
+        >>> token = AccessToken("t", "bob", ("default/users/bob",), "read", EPOCH)
         >>> token.opens("default/users/bob/work"), token.opens("default/users/bobby"), token.opens("default")
         (True, False, False)
         """
@@ -94,7 +94,7 @@ class TokenStore:
 
     def __init__(self, location: Location, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: OrderedDict[bytes, tuple[float, Token]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
         self._lock = threading.Lock()
         self._database = open_database(location)
         self._database.create(_TABLE)
@@ -107,7 +107,7 @@ class TokenStore:
         access: str,
         expires_at: datetime | None = None,
         now: datetime | None = None,
-    ) -> tuple[str, Token]:
+    ) -> tuple[str, AccessToken]:
         """Make a token.
 
         Args:
@@ -132,14 +132,14 @@ class TokenStore:
                 break
         else:
             raise InvalidInput(f"access={access!r} is none of {', '.join(ACCESSES)}.")
-        token = Token(secrets.token_hex(6), name, tuple(spaces), each, now or datetime.now(UTC), expires_at)
+        token = AccessToken(secrets.token_hex(6), name, tuple(spaces), each, now or datetime.now(UTC), expires_at)
         secret = secrets.token_urlsafe(32)
         row = (token.id, name, _hash(secret), json.dumps(list(spaces)), access)
         times = (token.created_at.isoformat(), None if expires_at is None else expires_at.isoformat())
         self._database.execute(_INSERT, (*row, *times))
         return f"{_PREFIX}_{token.id}_{secret}", token
 
-    def check(self, given: str, now: datetime | None = None) -> Token | None:
+    def check(self, given: str, now: datetime | None = None) -> AccessToken | None:
         """The description of a token; None if it is unknown, revoked or expired."""
         known = self.known(given, now)
         if known is not None:
@@ -159,7 +159,7 @@ class TokenStore:
                 self._known.popitem(last=False)
         return token
 
-    def known(self, given: str, now: datetime | None = None) -> Token | None:
+    def known(self, given: str, now: datetime | None = None) -> AccessToken | None:
         """As `check`, for a token that was found valid within the last second; None for any other. Never waits."""
         with self._lock:
             until, token = self._known.get(_hash(given), (0.0, None))
@@ -167,11 +167,11 @@ class TokenStore:
             token if token is not None and self._clock() < until and token.is_valid(now or datetime.now(UTC)) else None
         )
 
-    def list(self) -> list[Token]:
+    def list(self) -> list[AccessToken]:
         """All tokens, oldest first, revoked ones too."""
         return [_token(row) for row in self._database.execute(f"{_SELECT} ORDER BY created_at, id")]
 
-    def revoke(self, token_id: str) -> Token:
+    def revoke(self, token_id: str) -> AccessToken:
         """Refuse a token from now on. Another process that has just used it refuses it after a second.
 
         Raises:
@@ -196,11 +196,11 @@ _INSERT = "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, NULL) ON CONFLICT (id
 _SELECT = "SELECT id, name, spaces, access, created_at, expires_at, revoked_at, hash FROM tokens"
 
 
-def _token(row: Row) -> Token:
+def _token(row: Row) -> AccessToken:
     token_id, name, spaces, access, *times, _ = row
     created, expires, revoked = (None if each is None else datetime.fromisoformat(str(each)) for each in times)
     assert created is not None, "the column is NOT NULL"
-    return Token(token_id, name, tuple(json.loads(spaces)), access, created, expires, revoked)
+    return AccessToken(token_id, name, tuple(json.loads(spaces)), access, created, expires, revoked)
 
 
 def _hash(secret: str) -> bytes:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from remanence.read.answer import iso
-from remanence.service.base_answers import Answer, MemoryAnswer, Time, moment_of
+from remanence.service.base_answers import AnswerModel, MemoryAnswer, Time, moment_of
 from remanence.upkeep.decay import DecayReport, MemoryAtRisk
 from remanence.upkeep.memory_clusters import Cluster
 from remanence.upkeep.runs import Run
@@ -14,7 +14,7 @@ from remanence.upkeep.step_tools import ResultTable
 from remanence.write.quarantine import Quarantine
 
 
-class AtRiskAnswer(Answer):
+class AtRiskAnswer(AnswerModel):
     """The memories at risk of being forgotten, the lowest score first, and averages over all memories. `total` counts
     those that the limit left out, too."""
 
@@ -36,7 +36,7 @@ class AtRiskAnswer(Answer):
         return DecayReport(at_risk, self.examined_count, self.position, self.average_score, self.average_uses)
 
 
-class ClusterAnswer(Answer):
+class ClusterAnswer(AnswerModel):
     """Memories that say nearly the same: what is suggested ("merge", "review" or "keep"), and why."""
 
     id: str
@@ -52,7 +52,7 @@ class ClusterAnswer(Answer):
         return cls(memories=memories, **same)
 
 
-class ClustersAnswer(Answer):
+class ClustersAnswer(AnswerModel):
     """Groups of memories that say nearly the same, the most similar first."""
 
     items: list[ClusterAnswer]
@@ -61,7 +61,7 @@ class ClustersAnswer(Answer):
     similarity: float
 
 
-class TableAnswer(Answer):
+class TableAnswer(AnswerModel):
     """A result as a table: a title, columns, rows of cells and notes."""
 
     title: str
@@ -78,7 +78,7 @@ class TableAnswer(Answer):
         return ResultTable(self.title, self.columns, self.rows, self.notes)
 
 
-class PlanAnswer(Answer):
+class PlanAnswer(AnswerModel):
     """What upkeep would do. `id` is for `apply`; `run` is the run that applied it. `tables` has one table for each
     step, and `memories` the ids of all memories in it that are to be hidden or merged."""
 
@@ -93,7 +93,7 @@ class PlanAnswer(Answer):
     text: str
 
 
-class RunAnswer(Answer):
+class RunAnswer(AnswerModel):
     """What one upkeep run did, by the ids of memories. `text` says it in one line."""
 
     id: str
@@ -124,7 +124,7 @@ class RunAnswer(Answer):
 _RUN_LISTS = ("steps", "made", "revised", "hidden", "promoted", "notes_added")
 
 
-class QuarantineAnswer(Answer):
+class QuarantineAnswer(AnswerModel):
     """A source whose memories are hidden, or, without an id, would be."""
 
     id: str | None
@@ -144,7 +144,7 @@ class QuarantineAnswer(Answer):
         return Quarantine(self.id, self.source, memories, self.why, moment_of(self.since), self.released)
 
 
-class MergeProposal(Answer):
+class MergeProposal(AnswerModel):
     """Two entities that may be one: how similar their names are, and why."""
 
     entity: str
@@ -155,19 +155,19 @@ class MergeProposal(Answer):
     reason: str
 
 
-class CountAnswer(Answer):
+class CountAnswer(AnswerModel):
     """How many."""
 
     count: int
 
 
-class PositionAnswer(Answer):
+class PositionAnswer(AnswerModel):
     """The ledger position after a change."""
 
     position: int
 
 
-class SpacesAnswer(Answer):
+class SpacesAnswer(AnswerModel):
     """The full names of spaces."""
 
     spaces: list[str]

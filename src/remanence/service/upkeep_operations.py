@@ -9,7 +9,7 @@ from remanence.api.space import Space
 from remanence.api.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput, NotFound
 from remanence.service import requests
-from remanence.service.base_answers import Answer, MemoryAnswer
+from remanence.service.base_answers import AnswerModel, MemoryAnswer
 from remanence.service.memory_operations import MemoriesAnswer
 from remanence.service.operation import operation
 from remanence.service.plans import drop_plan, keep_plan, kept_plan
@@ -32,25 +32,25 @@ from remanence.upkeep.runs import UndoReport
 from remanence.upkeep.step_tools import Plan
 
 
-class AppliedAnswer(Answer):
+class AppliedAnswer(AnswerModel):
     """The run that applied a plan; None if there was nothing to do."""
 
     run: RunAnswer | None
 
 
-class RunsAnswer(Answer):
+class RunsAnswer(AnswerModel):
     """The upkeep runs of a space, oldest first."""
 
     items: list[RunAnswer]
 
 
-class QuarantinesAnswer(Answer):
+class QuarantinesAnswer(AnswerModel):
     """The quarantines of a space, oldest first."""
 
     items: list[QuarantineAnswer]
 
 
-class SettingsAnswer(Answer):
+class SettingsAnswer(AnswerModel):
     """The settings of upkeep by name."""
 
     settings: dict[str, Any]
@@ -75,7 +75,7 @@ def preview(space: Space, request: requests.PreviewRequest) -> PlanAnswer:
     """Plan what upkeep would do, and change nothing. `apply` does it."""
     if "vault" in request.settings:
         raise InvalidInput("the vault is a folder of the server, and cannot be chosen in a request. Leave it out.")
-    plan = _plan(space.upkeep.using(**request.settings), request)
+    plan = _plan(space.upkeep.with_settings(**request.settings), request)
     return plan_answer(plan, request.step, keep_plan(space, plan))
 
 
@@ -106,10 +106,10 @@ def settings(space: Space, request: requests.Empty) -> SettingsAnswer:
     return SettingsAnswer(settings={name: value for name, value in found.items() if name != "vault"})
 
 
-@operation("POST", "/upkeep/sweep", "write")
-def sweep(space: Space, request: requests.Empty) -> MemoriesAnswer:
-    """Record which memories have expired since the last sweep."""
-    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in space.upkeep.sweep()])
+@operation("POST", "/upkeep/expire", "write")
+def expire(space: Space, request: requests.Empty) -> MemoriesAnswer:
+    """Record which memories have expired since the last call."""
+    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in space.upkeep.expire()])
 
 
 @operation("POST", "/upkeep/restore", "write")
@@ -158,7 +158,7 @@ def _plan(upkeep: Upkeep, request: requests.PreviewRequest) -> Plan:
         if getattr(request, field) is not None and request.step not in fitting:
             raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={request.step!r}. Leave it out.")
     if request.step == "gc":
-        return upkeep.gc(how=request.how, limit=request.limit)
+        return upkeep.gc(mode=request.mode, limit=request.limit)
     if request.step == "promote":
         return upkeep.promote(request.ids)
     if request.step == "discover":
@@ -176,7 +176,7 @@ def _plan(upkeep: Upkeep, request: requests.PreviewRequest) -> Plan:
 
 _STEP_FIELDS = {
     "steps": ("run",),
-    "how": ("gc",),
+    "mode": ("gc",),
     "limit": ("gc",),
     "clusters": ("consolidate", "link"),
     "ids": ("promote",),

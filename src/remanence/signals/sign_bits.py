@@ -1,5 +1,7 @@
-"""The bits of vectors: on which side of fixed random planes each one lies. The smaller the angle between two vectors,
-the fewer of them differ."""
+"""The bits of vectors: on which side of fixed random hyperplanes each one lies (locality-sensitive hashing).
+
+The smaller the angle between two vectors, the smaller the Hamming distance of their bits.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,24 @@ def sign_bits(rows: Vector, bits: int) -> NDArray[np.uint64]:
     groups = np.array_split(several, max(1, ceil(len(several) / _AT_ONCE)))
     products = np.concatenate([group @ directions for group in groups])[: len(rows)]
     return np.packbits(products > 0, axis=1).view(np.uint64)
+
+
+def count_bits(words: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
+    """Write into `out` how many bits of each word are set."""
+    if hasattr(np, "bitwise_count"):
+        np.bitwise_count(words, out=out)
+    else:  # numpy before 2.0
+        pairs = _bits_of_pairs()[words.view(np.uint16)].reshape(-1, 4)
+        np.sum(pairs, axis=1, dtype=np.uint8, out=out)
+
+
+@lru_cache(1)
+def _bits_of_pairs() -> NDArray[np.uint8]:
+    """How many bits each number of two bytes has."""
+    table = np.zeros(1, np.uint8)
+    for _ in range(16):
+        table = np.concatenate((table, table + np.uint8(1)))
+    return table
 
 
 @lru_cache(16)

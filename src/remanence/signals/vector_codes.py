@@ -11,15 +11,14 @@ everything is equally far. Filters are applied before anything is compared, so r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 from math import acos, ceil, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.signals.sign_bits import sign_bits
+from remanence.signals.sign_bits import count_bits, sign_bits
 from remanence.state.columns import Column, top_indices
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ class _Block:
         out[:] = 0
         for column, word in zip(self.signs, signs, strict=True):
             np.bitwise_xor(column[: len(out)] if places is None else column[places], word, out=differing)
-            _count_bits(differing, counts)
+            count_bits(differing, counts)
             np.add(out, counts, out=out)
 
     def scores(self, question: Vector, places: Slots) -> NDArray[np.float32]:
@@ -290,26 +289,3 @@ def _smallest_bound(distances: NDArray[np.uint8], count: int) -> int:
         else:
             low = middle + 1
     return low
-
-
-def _count_bits_by_table(numbers: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
-    pairs = _bits_of_pairs()[numbers.view(np.uint16)].reshape(-1, 4)
-    np.sum(pairs, axis=1, dtype=np.uint8, out=out)
-
-
-@lru_cache(1)
-def _bits_of_pairs() -> NDArray[np.uint8]:
-    """How many bits each number of two bytes has."""
-    table = np.zeros(1, np.uint8)
-    for _ in range(16):
-        table = np.concatenate((table, table + np.uint8(1)))
-    return table
-
-
-def _count_bits_by_numpy(numbers: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
-    np.bitwise_count(numbers, out=out)
-
-
-_count_bits: Callable[[NDArray[np.uint64], NDArray[np.uint8]], None] = (
-    _count_bits_by_numpy if hasattr(np, "bitwise_count") else _count_bits_by_table  # numpy before 2.0
-)

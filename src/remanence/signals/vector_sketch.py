@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.signals.sign_bits import sign_bits
+from remanence.signals.sign_bits import count_bits, sign_bits
 from remanence.signals.stores.exact import round_to_half
 from remanence.state.columns import Column, top_indices
 
@@ -81,10 +81,11 @@ class SketchedVectors:
         """The places whose sketches differ from that of a vector by no more bits than is likely at this similarity."""
         assert self._vectors is not None
         new = _sketch(self._vectors.values[len(self._sketches[0]) :])
-        differing = np.zeros(len(self._vectors), np.uint8)
+        differing, counts = np.zeros(len(self._vectors), np.uint8), np.empty(len(self._vectors), np.uint8)
         for column, words, word in zip(self._sketches, new, _sketch(vector[None])[:, 0], strict=True):
             column.extend(words)
-            differing += _count_bits(column.values ^ word)
+            count_bits(column.values ^ word, counts)
+            differing += counts
         share = math.acos(min_similarity) / math.pi
         likely = _BITS * share + _MARGIN * math.sqrt(_BITS * share * (1 - share))
         places = np.flatnonzero(differing <= likely)
@@ -96,12 +97,3 @@ class SketchedVectors:
 def _sketch(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
     """The sketches of some vectors, word by word."""
     return np.ascontiguousarray(sign_bits(vectors, _BITS).T)
-
-
-def _count_bits(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    counts: NDArray[np.uint8]
-    if hasattr(np, "bitwise_count"):  # numpy 2
-        counts = np.bitwise_count(words)
-    else:
-        counts = np.unpackbits(words.view(np.uint8)).reshape(len(words), 64).sum(axis=1, dtype=np.uint8)
-    return counts

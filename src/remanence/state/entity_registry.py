@@ -21,7 +21,7 @@ from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
 from remanence.state.columns import INTERNED, ITEMS, JSON, Codec, Interner, SavedPart
 from remanence.state.name_similarity import SimilarNames
 from remanence.state.names import Names
-from remanence.state.position_spans import Span, Spans
+from remanence.state.position_spans import PositionSpan, PositionSpans
 
 NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
 _ENTITY_ID = re.compile(r"e[0-9a-f]{16}(-\d+)?")
@@ -58,7 +58,7 @@ class Registry(SavedPart):
     """The entities of a space. Entities and names are numbered; entities have ids too."""
 
     _saved: ClassVar = {
-        "_spans": Codec(lambda spans: spans.rows, Spans),
+        "_spans": Codec(lambda spans: spans.rows, PositionSpans),
         "_entities": INTERNED,
         "_strings": INTERNED,
         "_source_names": JSON,
@@ -67,7 +67,7 @@ class Registry(SavedPart):
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._spans = Spans()
+        self._spans = PositionSpans()
         self._entities = Interner[str]()  # ids of the entities that an entry is about
         self._strings = Interner[str]()  # kinds, and names as entries about entities spell them
         self._source_names: list[int] = []  # of each entity the number of the name that its id is made from, or -1
@@ -88,7 +88,7 @@ class Registry(SavedPart):
             part, target = self._intern(event.entity), self._intern(event.into)
             # `merge` writes no cycle, but an edited export might contain one, and following it would not end.
             if self._root(part, position) == part != self._root(target, position):
-                self._spans.open(Span(PART_OF, part, target), position)
+                self._spans.open(PositionSpan(PART_OF, part, target), position)
         elif isinstance(event, Split):
             self._split(event, position)
         elif isinstance(event, Undone):
@@ -246,7 +246,7 @@ class Registry(SavedPart):
 
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
-        spans, found = self._spans, list[Span]()
+        spans, found = self._spans, list[PositionSpan]()
         for member in self._members_of_id(self._root_id(entity_id, position), position):
             found += [s for each in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.with_key(each, member)]
             found += [s for each in (NAME_OWNER, PART_OF) for s in spans.with_value(each, member)]
@@ -305,20 +305,20 @@ class Registry(SavedPart):
         for alias in event.aliases:
             self._add_name(entity, alias.name, alias.valid, position)
         if event.kind is not None:
-            self._set(Span(ENTITY_KIND, entity, -1, self._strings.intern(event.kind)), position)
+            self._set(PositionSpan(ENTITY_KIND, entity, -1, self._strings.intern(event.kind)), position)
 
     def _split(self, event: Split, position: int) -> None:
         spans = self._spans
         entity, into = self._intern(event.entity), self._intern(event.into, event.names[0])
         members = list(self._members(self._root(entity, position), position))
         for kind in [span for member in members for span in spans.with_key(ENTITY_KIND, member, position)][:1]:
-            self._set(Span(ENTITY_KIND, into, -1, kind.spelling), position)
+            self._set(PositionSpan(ENTITY_KIND, into, -1, kind.spelling), position)
         for name in event.names:
             number = self._names.intern(name)
             owned = [span for span in self._owners(number, position) if span.value in members]
             for span in owned:
                 spans.close(span, position)
-            for span in owned or [Span(NAME_OWNER, number, into, self._strings.intern(name))]:
+            for span in owned or [PositionSpan(NAME_OWNER, number, into, self._strings.intern(name))]:
                 spans.open(span._replace(value=into), position)
         self._set_display_name(into, event.names[0], position)
 
@@ -339,12 +339,12 @@ class Registry(SavedPart):
             owner = default
         for span in overlapping:
             self._spans.close(span, position)
-        self._spans.open(Span(NAME_OWNER, number, owner, self._strings.intern(name), start, end), position)
+        self._spans.open(PositionSpan(NAME_OWNER, number, owner, self._strings.intern(name), start, end), position)
 
     def _set_display_name(self, entity: int, name: str, position: int) -> None:
-        self._set(Span(DISPLAY_NAME, entity, self._names.intern(name), self._strings.intern(name)), position)
+        self._set(PositionSpan(DISPLAY_NAME, entity, self._names.intern(name), self._strings.intern(name)), position)
 
-    def _set(self, span: Span, position: int) -> None:
+    def _set(self, span: PositionSpan, position: int) -> None:
         """Set an attribute that has one value at a time."""
         for before in self._spans.with_key(span.attribute, span.key, position):
             self._spans.close(before, position)
@@ -390,7 +390,7 @@ class Registry(SavedPart):
             self._hashed_names = len(self._names)
         return self._name_of_default_id.get(id_)
 
-    def _owners(self, number: int, position: int) -> list[Span]:
+    def _owners(self, number: int, position: int) -> list[PositionSpan]:
         return self._spans.with_key(NAME_OWNER, number, position)
 
     def _root(self, entity: int, position: int) -> int:
@@ -424,7 +424,7 @@ class Registry(SavedPart):
         entity = self._entities.number(id_)
         return iter(()) if entity is None else self._members(entity, position)
 
-    def _spans_of_id(self, attribute: int, id_: str, position: int) -> list[Span]:
+    def _spans_of_id(self, attribute: int, id_: str, position: int) -> list[PositionSpan]:
         entity = self._entities.number(id_)
         return [] if entity is None else self._spans.with_key(attribute, entity, position)
 

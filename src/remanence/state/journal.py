@@ -28,7 +28,7 @@ from remanence.events import (
 from remanence.schema import Entry, micros
 from remanence.state.columns import JSON, Codec, SavedPart, pack, records, to_tuples, unpack
 
-Status = Literal["queued", "waiting", "done", "given up", "cancelled"]
+JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]
 MAX_TRACKED_USES = 64
 """How many uses of a memory are stored with their time, the latest: enough to count those of two weeks."""
 
@@ -53,7 +53,7 @@ class JobState(NamedTuple):
 
     id: str
     position: int
-    status: Status = "queued"
+    status: JobStatus = "queued"
     tries: int = 0
     until: int = 0
     problem: str | None = None

@@ -35,7 +35,7 @@ from remanence.state.intervals import Claim, Interval, classify_disagreement
 from remanence.state.names import Names
 from remanence.state.predicates import normalize_predicate, resulting_states
 
-__all__ = ["Direction", "Relations", "ValidPeriod"]
+__all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
@@ -51,7 +51,7 @@ class ValidPeriod(NamedTuple):
     changed: bool
 
 
-class Relations(Claims):
+class RelationIndex(Claims):
     """The claims of one space, resolved to relations."""
 
     def __init__(self, names: Names, registry: Registry, catalog: Catalog) -> None:

@@ -3,7 +3,8 @@
 Contracts (subclass one, implement `make` or the fixture that it names, and pytest runs its tests; they need pytest):
 
     LedgerContract, VectorStoreContract, VectorStoresContract, SignalContract, EmbedderContract,
-    ExtractorContract, FactExtractorContract, ReaderContract, ClockContract
+    ExtractorContract, FactExtractorContract, JudgingExtractorContract, ModelExtractorContract, ReaderContract,
+    ClockContract
 
 Fakes:
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         EmbedderContract,
         ExtractorContract,
         FactExtractorContract,
+        JudgingExtractorContract,
+        ModelExtractorContract,
         ReaderContract,
         SignalContract,
         VectorStoresContract,
@@ -44,7 +47,9 @@ _MODULES = {
     "FakeClock": "fakes",
     "HashingEmbedder": "fakes",
     "HungModel": "fakes",
+    "JudgingExtractorContract": "port_contracts",
     "LedgerContract": "ledger_contract",
+    "ModelExtractorContract": "port_contracts",
     "ReaderContract": "port_contracts",
     "ScriptedModel": "fakes",
     "SignalContract": "port_contracts",
@@ -60,7 +65,9 @@ __all__ = [
     "FakeClock",
     "HashingEmbedder",
     "HungModel",
+    "JudgingExtractorContract",
     "LedgerContract",
+    "ModelExtractorContract",
     "ReaderContract",
     "ScriptedModel",
     "SignalContract",

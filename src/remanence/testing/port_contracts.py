@@ -24,6 +24,8 @@ from remanence.ports import (
     Embedder,
     Extractor,
     FactExtractor,
+    JudgingExtractor,
+    ModelExtractor,
     Reader,
     RelationReader,
     Signal,
@@ -136,6 +138,10 @@ class FactExtractorContract(ExtractorContract):
         """The extractor to check."""
         raise NotImplementedError
 
+    def test_it_has_the_method_of_the_port(self) -> None:
+        """`facts`; without it, the rules find facts."""
+        assert isinstance(self.make(), FactExtractor)
+
     def test_facts_refer_to_the_turns_they_come_from(self) -> None:
         """By their place in the list that was given."""
         turns = [Utterance(text, "Alice", NOW) for text in TEXTS]
@@ -148,6 +154,18 @@ class FactExtractorContract(ExtractorContract):
         """And no error."""
         assert self.make().facts([], now=NOW).facts == ()
 
+
+class JudgingExtractorContract(ExtractorContract):
+    """The contract of `ports.JudgingExtractor`."""
+
+    def make(self) -> JudgingExtractor:
+        """The extractor to check."""
+        raise NotImplementedError
+
+    def test_it_has_the_method_of_the_port(self) -> None:
+        """`judge`; without it, the rules compare memories."""
+        assert isinstance(self.make(), JudgingExtractor)
+
     def test_verdicts_are_about_the_memories_that_were_given(self) -> None:
         """`new_index` is a place in the first list, `old_id` an id from the second."""
         new = [Memory("n1", "default", "Alice lives in Lisbon.")]
@@ -155,6 +173,32 @@ class FactExtractorContract(ExtractorContract):
         for verdict in self.make().judge(new, old):
             assert isinstance(verdict, Verdict)
             assert (verdict.new_index, verdict.old_id) == (0, "o1")
+
+    def test_no_memories_give_no_verdicts(self) -> None:
+        """And no error."""
+        assert self.make().judge([], []) == []
+
+
+class ModelExtractorContract(ExtractorContract):
+    """The contract of `ports.ModelExtractor`."""
+
+    def make(self) -> ModelExtractor:
+        """The extractor to check."""
+        raise NotImplementedError
+
+    def test_it_names_its_model_and_its_prompt(self) -> None:
+        """As text that can be stored, or None."""
+        extractor = self.make()
+        assert isinstance(extractor, ModelExtractor)
+        assert all(value is None or value.strip() for value in (extractor.model, extractor.prompt))
+
+    def test_a_result_names_the_same_model(self) -> None:
+        """If the extractor finds facts, and a model has answered."""
+        extractor = self.make()
+        if isinstance(extractor, FactExtractor):
+            result = extractor.facts([Utterance(TEXTS[0], "Alice", NOW)], now=NOW)
+            assert result.model in (None, extractor.model)
+            assert result.prompt in (None, extractor.prompt)
 
 
 class ReaderContract(Contract[Reader]):

@@ -2,7 +2,7 @@
 
 settings.py            the settings
 decay.py               the scores of current memories, those at risk, and recording that a memory was of use
-garbage_collection.py  hiding memories with low scores, and measuring regret
+garbage_collection.py  hiding memories with low scores, and which recalls missed them
 memory_clusters.py     similar memories, found by near_pairs.py
 consolidation.py       merging them into one, whose text merged_text.py writes
 discovery.py           linking memories about the same entities

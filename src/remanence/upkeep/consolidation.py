@@ -27,7 +27,7 @@ from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion
+from remanence.write.prepare import PreparedVersion
 
 OBSERVED_BY = "upkeep"
 _BATCH = 200

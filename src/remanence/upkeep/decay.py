@@ -25,7 +25,7 @@ from remanence.ports import Progress
 from remanence.schema import Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.state.catalog import Catalog
 from remanence.state.journal import MemoryUsage
-from remanence.upkeep.step_tools import ResultTable, ShownAsTable, batches, current_mask
+from remanence.upkeep.step_tools import ResultTable, ShownAsTable, batches, unexpired_current_mask
 
 if TYPE_CHECKING:
     from remanence.upkeep.settings import UpkeepSettings
@@ -182,7 +182,7 @@ def score_memories(index: Index, now: datetime, settings: UpkeepSettings, progre
         with index.lock:
             snapshot = index.snapshot(index.catalog.position, now)
             rows = np.flatnonzero(snapshot.row_mask)
-            rows = rows[current_mask(index, rows, snapshot)]
+            rows = rows[unexpired_current_mask(index, rows, snapshot)]
         try:
             return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
         except RowErased:

@@ -1,4 +1,4 @@
-"""`gc` hides or archives memories with low scores; `regret` measures whether recalls have missed them since."""
+"""`gc` hides or archives memories with low scores; `missed_recalls` measures whether recalls have missed them since."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GcPlan(Plan):
     threshold: float
     over_limit_count: int
     """How many more score less than the threshold, and stay because of the limit."""
-    how: str
+    mode: str
     """ "forget" hides the memories, "archive" moves them to the archive."""
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class GcPlan(Plan):
 
     @property
     def table(self) -> ResultTable:
-        verb = self.verb("archived" if self.how == "archive" else "forgot", self.how)
+        verb = self.verb("archived" if self.mode == "archive" else "forgot", self.mode)
         title = f"gc: {verb} {pluralize(len(self), 'memory', 'memories')} scoring less than {self.threshold:g} "
         title += f"(together {self.total_score:.3f})"
         title += f"; {self.over_limit_count} more are over the limit" if self.over_limit_count else ""
@@ -76,10 +76,10 @@ class GcPlan(Plan):
 
     def _hide(self, run: str, batch: Sequence[GcCandidate], index: Index) -> list[Event]:
         check_unchanged(index, _positions(batch), used_after=self.position)
-        archived = self.how == "archive"
+        archived = self.mode == "archive"
         why = f"upkeep run {run}: its score was low" + ("; it is in the archive" if archived else "")
         hidden = tuple(candidate.memory for candidate in batch)
-        parameters = {"below": self.threshold, "how": self.how}
+        parameters = {"below": self.threshold, "how": self.mode}
         forgotten = [Forgotten(memory, why, archived) for memory in hidden]
         return [*forgotten, Ran(run, "gc", self.position, parameters, hidden=hidden)]
 
@@ -106,7 +106,7 @@ def _positions(candidates: Sequence[GcCandidate]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class RegrettedMemory:
+class MissedMemory:
     """A hidden memory that recorded recalls would have returned: how often, and which run hid it."""
 
     memory: str
@@ -116,10 +116,10 @@ class RegrettedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class RegretReport(ShownAsTable):
+class MissedRecallReport(ShownAsTable):
     """Of the recalls recorded since `gc`, how many would have had a hidden memory among the first ten hits."""
 
-    regretted_memories: tuple[RegrettedMemory, ...]
+    missed_memories: tuple[MissedMemory, ...]
     recalls: int
     affected: int
 
@@ -132,22 +132,22 @@ class RegretReport(ShownAsTable):
     def suggestion(self) -> str:
         if not self.recalls:
             return "No recall was recorded since. Record some with space.audit.record(recall)."
-        if not self.regretted_memories:
+        if not self.missed_memories:
             return "No recall missed a hidden memory."
-        count = pluralize(len(self.regretted_memories), "memory", "memories")
+        count = pluralize(len(self.missed_memories), "memory", "memories")
         return (
-            f"Restore {count} with space.upkeep.restore(regret), or one with space.unforget(id). "
+            f"Restore {count} with space.upkeep.restore(report), or one with space.unforget(id). "
             "If this happens again, lower forget_below."
         )
 
     @property
     def table(self) -> ResultTable:
-        title = f"regret: {self.affected} of {pluralize(self.recalls, 'recorded recall')} missed a hidden memory"
-        rows = [(each.times, each.memory, each.text) for each in self.regretted_memories]
+        title = f"{self.affected} of {pluralize(self.recalls, 'recorded recall')} missed a hidden memory"
+        rows = [(each.times, each.memory, each.text) for each in self.missed_memories]
         return ResultTable(title, ("times", "id", "memory"), rows, [self.suggestion])
 
 
-def measure_regret(engine: Engine, space: str) -> RegretReport:
+def find_missed_recalls(engine: Engine, space: str) -> MissedRecallReport:
     """Repeat the recorded recalls on what was known before each run of `gc`.
 
     Memories added after a run do not compete, so the count is an upper bound. Recalls with a vector of the
@@ -170,14 +170,14 @@ def measure_regret(engine: Engine, space: str) -> RegretReport:
             }.difference(returned)  # a recall of the archive returned some of them
             times.update(missed)
             affected += bool(missed)
-        regretted = [
-            RegrettedMemory(memory, version.text if version else "", times[memory], run.id)
+        memories = [
+            MissedMemory(memory, version.text if version else "", times[memory], run.id)
             for run, hidden in hidden_by_run
             for memory in hidden & times.keys()
             for version in [index.latest_version(memory)]
         ]
-    regretted.sort(key=lambda each: (-each.times, each.memory))
-    return RegretReport(tuple(regretted), len(recalls), affected)
+    memories.sort(key=lambda each: (-each.times, each.memory))
+    return MissedRecallReport(tuple(memories), len(recalls), affected)
 
 
 def _recorded_recalls(engine: Engine, index: Index, after: float) -> list[tuple[int, Receipt, Sequence[str]]]:

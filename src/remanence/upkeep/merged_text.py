@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.text import normalize_text, split_sentences, tokens
+from remanence.models.extractors import model_and_prompt
 from remanence.ports import Extractor, TextWriter
 
 log = logging.getLogger(__name__)
@@ -87,12 +88,7 @@ class TextMerger:
             return Wording(by_rule, problem=problem)
         self._failures = 0
         missing = [sentence for sentence in _sentences(texts) if not _is_covered(sentence, written)]
-        return Wording(
-            merge_sentences([written, *missing]),
-            self._extractor.name,
-            getattr(self._extractor, "model", None),
-            getattr(self._extractor, "prompt", None),
-        )
+        return Wording(merge_sentences([written, *missing]), self._extractor.name, *model_and_prompt(self._extractor))
 
 
 def _write(writer: TextWriter, texts: Sequence[str]) -> tuple[str, str | None]:

@@ -118,7 +118,7 @@ def check_applicable(plan: object) -> None:
     if not isinstance(plan, Plan):
         raise InvalidInput(
             f"apply({inputs.shown(plan)}) was given {type(plan).__name__}, which is not a plan. "
-            "Give what gc(), consolidate(), promote(), discover(), index_vault() or run() returned."
+            "Give what gc(), consolidate(), promote(), discover(), import_vault() or run() returned."
         )
     if plan.run is not None:
         raise InvalidInput(f"this plan was applied already, by run {plan.run!r}. Make a new plan.")

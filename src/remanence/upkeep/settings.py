@@ -38,6 +38,20 @@ class UpkeepSettings:
     Each setting has an environment variable: `REMANENCE_` and its name in capitals. The half-life of one
     kind is `REMANENCE_HALF_LIFE_DAYS_EPISODE` and so on.
 
+    Attributes:
+        decay: The decay model: "power_law", "exponential" or "two_component".
+        half_life_days: Days without use until half of the score is left, for a memory of ordinary importance.
+        half_life_by_kind: Half-lives of kinds that differ from `half_life_days`.
+        forget_below: `gc` hides memories that score less.
+        gc: What `gc` does: "forget" hides memories, "archive" moves them to the archive.
+        promote_above: Memories that score at least this much are promoted once they are a few days old.
+        promote_uses: Memories used this often within two weeks are promoted whatever their score.
+        cluster_similarity: Memories at least this similar (cosine) belong to one cluster.
+        duplicate_similarity: Memories at least this similar are duplicates for `clusters(duplicates=True)`.
+        merge_cohesion: Clusters whose pairs are at least this similar on average are merged.
+        vault: The folder to which promoted memories are written as Markdown notes.
+        vault_weight: A factor for the scores of hits in a person's own notes.
+
     Raises:
         InvalidInput: A value is of the wrong type or out of range; the message names it.
 
@@ -49,29 +63,17 @@ class UpkeepSettings:
     """
 
     decay: str = "power_law"
-    """The decay model: "power_law", "exponential" or "two_component"."""
     half_life_days: float = 3.0
-    """Days without use until half of the score is left, for a memory of ordinary importance."""
     half_life_by_kind: Mapping[str, float] = field(default_factory=lambda: _HALF_LIVES)
-    """Half-lives of kinds that differ from `half_life_days`."""
     forget_below: float = 0.05
-    """`gc` hides memories that score less."""
     gc: str = "forget"
-    """What `gc` does: "forget" hides memories, "archive" moves them to the archive."""
     promote_above: float = 0.65
-    """Memories that score at least this much are promoted once they are a few days old."""
     promote_uses: int = 5
-    """Memories used this often within two weeks are promoted whatever their score."""
     cluster_similarity: float = 0.83
-    """Memories at least this similar (cosine) belong to one cluster."""
     duplicate_similarity: float = 0.88
-    """The same, for `clusters(duplicates=True)`."""
     merge_cohesion: float = 0.85
-    """Clusters whose pairs are at least this similar on average are merged."""
     vault: str | None = None
-    """The folder to which promoted memories are written as Markdown notes."""
     vault_weight: float = 0.7
-    """Factor for the scores of hits in a person's own notes."""
 
     def __post_init__(self) -> None:
         if self.decay not in DECAY_MODELS:
@@ -94,6 +96,9 @@ class UpkeepSettings:
         Args:
             environ: The variables; `os.environ` if left out.
 
+        Returns:
+            The settings.
+
         Raises:
             InvalidInput: A variable does not hold a valid value.
         """
@@ -102,6 +107,12 @@ class UpkeepSettings:
 
     def with_changes(self, **changes: Any) -> UpkeepSettings:
         """These settings with some of them changed.
+
+        Args:
+            **changes: Settings to change, by name.
+
+        Returns:
+            The new settings.
 
         Raises:
             InvalidInput: A name is not a setting, or a value is not valid.

@@ -169,7 +169,7 @@ def check_current(
         check_unchanged(index, positions, used_after=used_after)
         snapshot = index.snapshot(index.catalog.position, now)
         rows = [index.current_row(memory, snapshot.position) for memory in positions]
-        current = current_mask(index, np.array(rows, np.int64), snapshot)
+        current = unexpired_current_mask(index, np.array(rows, np.int64), snapshot)
     for memory, is_current in zip(positions, current.tolist(), strict=True):
         if not is_current:
             raise StalePlan(f"memory {memory!r} was replaced or has expired")
@@ -186,7 +186,7 @@ def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> boo
     return any(other in (link.source, link.target) for link in links)
 
 
-def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+def unexpired_current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows have neither expired nor been superseded."""
     mask = index.catalog.current(rows, snapshot.position, snapshot.now)
     mask[mask] = supersession.unsuperseded_mask(index, rows[mask], snapshot)

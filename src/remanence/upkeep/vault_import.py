@@ -29,7 +29,7 @@ from remanence.upkeep.runs import vault_space
 from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.write import validate
 from remanence.write.append import CHUNK, append
-from remanence.write.extract import PreparedVersion, prepare
+from remanence.write.prepare import PreparedVersion, prepare
 
 
 @dataclass(frozen=True, slots=True)

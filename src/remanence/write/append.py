@@ -12,11 +12,10 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index, memory_from_entry
 from remanence.events import Event, Quarantined, Remembered
 from remanence.schema import Entry, Memory
-from remanence.write.extract import PreparedVersion
-from remanence.write.known_names import with_known_names
-from remanence.write.namesakes import with_distinguished_people
+from remanence.write.mentions import add_registered_mentions, disambiguate_people
+from remanence.write.prepare import PreparedVersion
 from remanence.write.replaced_claims import replacement_events, replaces_claims
-from remanence.write.settle import IdentityResolver
+from remanence.write.resolve_identity import IdentityResolver
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -56,9 +55,9 @@ def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersio
     """The versions in chunks. One that replaces claims begins a chunk, so that the claims of earlier versions are
     indexed by then."""
     bounds = [0]
-    for place, each in enumerate(prepared):
-        if place and (place - bounds[-1] == CHUNK or replaces_claims(each.version)):
-            bounds.append(place)
+    for number, each in enumerate(prepared):
+        if number and (number - bounds[-1] == CHUNK or replaces_claims(each.version)):
+            bounds.append(number)
     return [prepared[begin:end] for begin, end in pairwise([*bounds, len(prepared)])]
 
 
@@ -77,22 +76,22 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                prepared = [with_known_names(index, with_distinguished_people(index, each)) for each in prepared]
+                prepared = [add_registered_mentions(index, disambiguate_people(index, each)) for each in prepared]
                 resolver = IdentityResolver(index)
-                settled = [resolver.resolve(p) for p in prepared]
-                existing = _existing_memories(index, settled)
+                resolved = [resolver.resolve(p) for p in prepared]
+                existing = _existing_memories(index, resolved)
                 extra: Sequence[Event] = ()
                 if extra_events is not None:
-                    ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in settled)]
+                    ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in resolved)]
                     extra = extra_events(index, ids)
                 replacing = [
                     (version, each.recorded_at)
-                    for each, (_, version) in zip(prepared, settled, strict=True)
+                    for each, (_, version) in zip(prepared, resolved, strict=True)
                     if version is not None and replaces_claims(version)
                 ]
                 replaced = replacement_events(index, replacing) if replacing else []
-            times = [p.recorded_at for p, (_, version) in zip(prepared, settled, strict=True) if version is not None]
-            new = list(zip(times, [version for _, version in settled if version is not None], strict=True))
+            times = [p.recorded_at for p, (_, version) in zip(prepared, resolved, strict=True) if version is not None]
+            new = list(zip(times, [version for _, version in resolved if version is not None], strict=True))
             for at, run in groupby(new, key=itemgetter(0)):
                 entries += engine.append(transaction, space, [version for _, version in run], at)
             if extra:
@@ -106,30 +105,30 @@ def _append_chunk(
         index.apply_written(entries, vectors)
         if index.vectors.missing_vectors and vectors:
             engine.embed_missing(space, None)
-        return _written_memories(index, settled, entries, existing)
+        return _written_memories(index, resolved, entries, existing)
 
 
 def _quarantined(index: Index, versions: Sequence[Remembered]) -> list[Event]:
-    """The events that hide those of these versions whose source is in quarantine."""
+    """The events that hide the versions whose source is in quarantine."""
     if not index.journal.quarantines:
         return []
-    found = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]
-    return [Quarantined(state.id, state.source, (memory,)) for state, memory in found]
+    hidden = [(state, version.memory) for version in versions if (state := index.journal.quarantine_of(version))]
+    return [Quarantined(state.id, state.source, (memory,)) for state, memory in hidden]
 
 
-def _existing_memories(index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
+def _existing_memories(index: Index, resolved: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
     """The memories that exist already, by id, as they are before anything is written."""
-    # Under the write lock, so that nobody erases them.
-    rows = {each: index.current_row(each, index.catalog.position) for each, version in settled if version is None}
-    found = {memory_id: row for memory_id, row in rows.items() if row is not None}
-    if not found:
+    # Under the write lock, so that no other thread or process erases them.
+    rows = {each: index.current_row(each, index.catalog.position) for each, version in resolved if version is None}
+    visible = {memory_id: row for memory_id, row in rows.items() if row is not None}
+    if not visible:
         return {}
-    return dict(zip(found, index.memories(list(found.values())), strict=True))
+    return dict(zip(visible, index.memories(list(visible.values())), strict=True))
 
 
 def _written_memories(
     index: Index,
-    settled: Sequence[tuple[str, Remembered | None]],
+    resolved: Sequence[tuple[str, Remembered | None]],
     entries: Sequence[Entry],
     existing: dict[str, Memory],
 ) -> list[Memory]:
@@ -137,7 +136,7 @@ def _written_memories(
     memories: list[Memory] = []
     latest, written = dict(existing), iter(entries)
     with index.lock:
-        for memory_id, version in settled:
+        for memory_id, version in resolved:
             if version is not None:
                 first = index.catalog.first_recorded(index.require_number(memory_id))
                 latest[memory_id] = memory_from_entry(next(written), version, first)

@@ -13,15 +13,15 @@ from remanence.language.temporal import parse_moment
 from remanence.models.extractors import speaker_name
 from remanence.schema import Memory
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion, prepare, prepare_turns
-from remanence.write.read_ahead import ReadAhead, TextToRead, can_read_ahead
+from remanence.write.parallel_extraction import ExtractionInput, ParallelExtractor, can_extract_in_parallel
+from remanence.write.prepare import PreparedVersion, prepare, prepare_turns
 from remanence.write.validate import Draft, TurnDraft
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor, Progress
 
 _SLICE = 1_000
-"""Texts that are prepared and stored before the next ones, if a child process reads ahead."""
+"""Texts that are prepared and stored before the next ones, if a child process extracts from them."""
 
 PrepareRows = Callable[["Extractor", range], list[PreparedVersion]]
 
@@ -40,15 +40,15 @@ def store_drafts(
             raise InvalidInput(f"row {rows[len(found)]}: {error}") from None
         return found
 
-    def texts() -> list[TextToRead]:
-        out: list[TextToRead] = []
+    def texts() -> list[ExtractionInput]:
+        out: list[ExtractionInput] = []
         try:
             for draft in drafts:
                 at = now if draft.now is None else parse_moment(draft.now, now, argument="now")
                 window(draft.valid_from, draft.valid_until, at)
                 if draft.expires_at is not None:
                     parse_moment(draft.expires_at, at, argument="expires_at")
-                out.append(TextToRead(draft.text, at, draft.observed_by))
+                out.append(ExtractionInput(draft.text, at, draft.observed_by))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(out)}: {error}") from None
         return out
@@ -66,13 +66,13 @@ def store_turns(
         some = turns[rows.start : rows.stop]
         return prepare_turns(some, extractor, now, engine.trust, engine.redactor, repetitions)
 
-    def texts() -> list[TextToRead]:
-        out: list[TextToRead] = []
+    def texts() -> list[ExtractionInput]:
+        out: list[ExtractionInput] = []
         for row, turn in enumerate(turns):
             at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
             if turn.expires_at is not None:
                 parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
-            out.append(TextToRead(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
+            out.append(ExtractionInput(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
         return out
 
     return _store(engine, space, len(turns), texts, prepare_rows, progress)
@@ -82,14 +82,14 @@ def _store(
     engine: Engine,
     space: str,
     count: int,
-    texts: Callable[[], list[TextToRead]],
+    texts: Callable[[], list[ExtractionInput]],
     prepare_rows: PrepareRows,
     progress: Progress | None,
 ) -> list[Memory]:
     """Prepare and store all rows. `texts` returns what an extractor is asked for each row, and checks it; it is called
     only if many texts are read by the rules, which read any text. Another extractor may fail, so that all rows are
     prepared before one is stored."""
-    if engine.redactor is not None or not can_read_ahead(engine.extractor, count):
+    if engine.redactor is not None or not can_extract_in_parallel(engine.extractor, count):
         return append(engine, space, prepare_rows(engine.extractor, range(count)), progress)
     memories: list[Memory] = []
 
@@ -97,7 +97,7 @@ def _store(
         if progress is not None:
             progress(len(memories) + done, count)
 
-    with ReadAhead(engine.extractor, texts()) as extractor:
+    with ParallelExtractor(engine.extractor, texts()) as extractor:
         for begin in range(0, count, _SLICE):
             prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
             memories += append(engine, space, prepared, report)

@@ -203,8 +203,8 @@ def _copy_shared_vectors(engine: Engine) -> None:
         transaction.put_meta(SHARED_EMBEDDINGS, "")
 
 
-def sweep(engine: Engine, space: str) -> list[Memory]:
-    """Record which memories have expired since the last sweep."""
+def record_expired(engine: Engine, space: str) -> list[Memory]:
+    """Record which memories have expired since the last call."""
     ids: list[str] = []
 
     def decide(index: Index) -> list[Event]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index
+from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion
+from remanence.write.prepare import PreparedVersion
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -38,7 +38,12 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Job:
-    """A `remember` that runs in the background: its status, and its result once it is done."""
+    """A `remember` that runs in the background: its status, and its result once it is done.
+
+    Attributes:
+        id: The id of the job.
+        space: The full name of its space.
+    """
 
     id: str
     space: str
@@ -66,6 +71,9 @@ class Job:
         Args:
             timeout: How many seconds to wait at most; None waits without a limit.
 
+        Returns:
+            The memories of the facts that were found.
+
         Raises:
             TimeoutError: The job is not finished in time. It continues.
             JobFailed: The job was given up, or cancelled.
@@ -73,7 +81,7 @@ class Job:
         return remember.existing_memories(self._engine, self.space, self._finished_state(timeout).memories)
 
     def _finished_state(self, timeout: float | None) -> JobState:
-        """Wait until the job is done; its errors are those of `result`."""
+        """Wait until the job is done; it raises the same errors as `result`."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not (state := self._state()).is_finished:
             if deadline is not None and time.monotonic() >= deadline:
@@ -159,28 +167,28 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
             return False
         with engine.open_index(space) as index:
             state = index.journal.jobs.get(job.id)
-            if state is None or state.is_finished:  # None: everything in the space was erased meanwhile
+            if state is None or state.is_finished:  # None: everything in the space was erased in the meantime
                 return False
             event = index.entries_at([job.position])[job.position].event
-            assert isinstance(event, Queued), "the position of a job is that of its Queued event"
+            assert isinstance(event, Queued), "a job has the position of its Queued event"
         now = from_micros(event.given["now"])
         # Sources that were forgotten since are not read.
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
             with engine.reading_dates(space, [memory.text for memory in sources]):
-                reading = remember.extract_facts(engine.extractor, sources, now)
+                source_facts = remember.extract_facts(engine.extractor, sources, now)
             # Facts that were refused are only logged: the same model would give the same answer again.
-            if reading.result.problem and not reading.result.answered and job.tries + 1 < _MAX_TRIES:
-                _postpone(engine, space, job, reading.result.problem)
+            if source_facts.result.problem and not source_facts.result.answered and job.tries + 1 < _MAX_TRIES:
+                _postpone(engine, space, job, source_facts.result.problem)
                 return True
 
             def finish(index: Index, facts: Sequence[str]) -> list[Event]:
-                state = index.journal.jobs.get(job.id)  # None: everything in the space was erased meanwhile
+                state = index.journal.jobs.get(job.id)  # None: everything in the space was erased in the meantime
                 if state is None or state.is_finished:
                     raise _AlreadyFinished
-                return [Worked(job.id, "done", problem=reading.result.problem, memories=tuple(facts))]
+                return [Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))]
 
-            remember.store_facts(engine, space, reading, now, extra_events=finish)
+            remember.store_facts(engine, space, source_facts, now, extra_events=finish)
             engine.locks.discard(job.id)
         except _AlreadyFinished:
             return False
@@ -204,7 +212,7 @@ def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
 
 
 def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
-    """Write the result of a try, unless the job was cancelled or finished meanwhile."""
+    """Write the result of a try, unless the job was cancelled or finished in the meantime."""
 
     def decide(index: Index) -> list[Event]:
         state = index.journal.jobs.get(event.job)
@@ -214,7 +222,7 @@ def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
 
 
 class _AlreadyFinished(Exception):
-    """Another process has finished the job meanwhile."""
+    """Another process has finished the job in the meantime."""
 
 
 class Worker:
@@ -223,43 +231,19 @@ class Worker:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._spaces: dict[str, None] = {}
-        self._wake = threading.Event()
-        self._stopped = False
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._thread = PeriodicThread(
+            "remanence-worker", self._run_due_jobs, problem="the jobs could not be read", retry_seconds=_RETRY_SECONDS
+        )
 
     def notify(self, space: str) -> None:
         """Wake the thread, because there may be a job in this space."""
-        with self._lock:
-            if self._stopped:
-                return
-            self._spaces[space] = None
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="remanence-worker", daemon=True)
-                self._thread.start()
-        self._wake.set()
+        self._spaces[space] = None
+        self._thread.start()
+        self._thread.notify()
 
     def stop(self, wait: float = 5.0) -> None:
         """Start no more jobs, and wait at most `wait` seconds for the current one."""
-        with self._lock:
-            self._stopped = True
-            thread = self._thread
-        self._wake.set()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(wait)
-
-    def _run(self) -> None:
-        while not self._stopped:
-            self._wake.clear()
-            try:
-                pause = self._run_due_jobs()
-            except Closed:
-                return
-            except Exception:
-                # The jobs are safe in the ledger, and the cause (a full disk, a locked folder) may be temporary.
-                log.exception("the jobs could not be read; trying again")
-                pause = _RETRY_SECONDS
-            self._wake.wait(pause)
+        self._thread.stop(wait)
 
     def _run_due_jobs(self) -> float | None:
         """Do the jobs that are due. Returns the seconds until the next one; None if there is none."""

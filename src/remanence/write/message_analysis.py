@@ -28,8 +28,8 @@ _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _SAVE = compile_pattern("message_save", re.IGNORECASE)
 _ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
-_LEAST_NEED = 0.4
-"""The least probability from which on a recall is advised. A missing recall costs more than a useless one."""
+_MIN_NEED = 0.4
+"""The least probability at which a recall is advised. A missing recall costs more than a useless one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,12 @@ class RecallAnalysis:
 def analyze_message(text: str) -> MessageAnalysis:
     """Whether this message contains something worth storing.
 
+    Args:
+        text: The message.
+
+    Returns:
+        Whether to store the message, how important it is, tags and names for it, and the reason as a sentence.
+
     Example:
         >>> analysis = analyze_message("Hi! I'm allergic to peanuts.")
         >>> analysis.save, analysis.strength, analysis.tags
@@ -94,6 +100,12 @@ def analyze_message(text: str) -> MessageAnalysis:
 def analyze_for_recall(text: str) -> RecallAnalysis:
     """Whether answering this message needs a recall, and the query for it.
 
+    Args:
+        text: The message.
+
+    Returns:
+        Whether to recall, the query, and the reason as a sentence.
+
     Example:
         >>> analysis = analyze_for_recall("Hey, do you remember where my sister lives?")
         >>> analysis.recall, analysis.query, analysis.reason
@@ -117,11 +129,11 @@ def _recall_verdict(head: str, query: str, names: Sequence[str]) -> tuple[bool, 
     need = need_of_memory(head)
     others = [name for name in names if name != SELF]
     asks = "?" in query or is_question(query) or is_request(head)
-    if need < _LEAST_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
-        return True, _LEAST_NEED, f"it asks about {', '.join(others)}"
+    if need < _MIN_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
+        return True, _MIN_NEED, f"it asks about {', '.join(others)}"
     if not asks and analyze_message(head).save:
         return False, 0.6, "it tells something and asks nothing"
-    if need < _LEAST_NEED:
+    if need < _MIN_NEED:
         return False, 1 - need, "nothing in it asks for something personal"
     words = ", ".join(repr(word) for word in evidence_words(head))
     return True, need, f"it sounds personal: {words}" if words else "it sounds personal"

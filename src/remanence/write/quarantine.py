@@ -69,7 +69,7 @@ def quarantine(engine: Engine, space: str, source: str, why: str | None) -> Quar
 
 
 def release(engine: Engine, space: str, quarantine_id: str, why: str | None) -> Quarantine:
-    """Show what a quarantine has hidden, except what was forgotten or erased meanwhile."""
+    """Show what a quarantine has hidden, except memories that were forgotten or erased in the meantime."""
 
     def decide(index: Index) -> list[Event]:
         state = _state(index, quarantine_id)

@@ -1,7 +1,7 @@
 """Which older facts a new one replaces or ends in other words, by a reader and the rules together.
 
 The rules choose what to ask (`replacement_candidates.may_replace`), the reader answers. It makes mistakes, so its
-probability has to be high. It is asked outside of locks, about a bounded number of older facts.
+probability has to be high. It is called outside of locks, with a limited number of older facts.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ def read_verdicts(
     reader: Reader | None,
     new: Sequence[Memory],
     old: Sequence[Sequence[Memory]],
-    said: Mapping[str, str],
+    source_turns: Mapping[str, str],
     decided: Sequence[Verdict],
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    An older fact is compared with the new fact and with the turn that the new one was extracted from (`said`, by the id
-    of the fact); the mean of both probabilities decides. The turn of the older fact is not used: it may state more than
-    that fact.
+    An older fact is compared with the new fact and with the turn that the new one was extracted from (`source_turns`,
+    by the id of the fact); the mean of both probabilities decides. The turn of the older fact is not used: it may state
+    more than that fact.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
-    known = {(verdict.new_index, verdict.old_id) for verdict in decided}
+    judged = {(verdict.new_index, verdict.old_id) for verdict in decided}
     pairs = [
         (number, memory, other)
         for number, memory in enumerate(new)
         for other in [one for one in old[number] if may_replace(memory, one)][:MAX_READ]
-        if (number, other.id) not in known and other.id != memory.id
+        if (number, other.id) not in judged and other.id != memory.id
     ]
     if not pairs:
         return []
     with_fact = [(other.text, memory.text) for _, memory, other in pairs]
-    with_turn = [(other.text, _spoken(memory, said)) for _, memory, other in pairs]
+    with_turn = [(other.text, _turn_text(memory, source_turns)) for _, memory, other in pairs]
     try:
         odds = [_replaced(each) for each in reader.compare([*with_fact, *with_turn])]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
@@ -68,6 +68,6 @@ def _replaced(odds: Mapping[Relation, float]) -> float:
     return odds.get("replaces", 0.0) + odds.get("ends", 0.0)
 
 
-def _spoken(memory: Memory, said: Mapping[str, str]) -> str:
+def _turn_text(memory: Memory, source_turns: Mapping[str, str]) -> str:
     speaker = "user" if memory.observed_by in (None, SELF) else memory.observed_by
-    return f"{speaker}: {said.get(memory.id, memory.text)}"
+    return f"{speaker}: {source_turns.get(memory.id, memory.text)}"

@@ -2,8 +2,8 @@
 
 A thing may use many others at a time, so a later claim ends an earlier one only in two cases: the text says that the
 thing was switched or moved to something else, or both name the same thing with another version ("PostgreSQL 16").
-After a switch, what ends is what the text names ("from PostgreSQL"), what is of the same kind (both are databases), or
-the only claim there is. People are left out: whoever switched to decaf still uses a laptop.
+A switch ends the claims about what the text names ("from PostgreSQL"), about things of the same kind (both are
+databases), or the only claim. Claims about people are not ended: a person who switched to decaf still uses a laptop.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ def replaces_claims(version: Remembered) -> bool:
 
 
 def replacement_events(index: Index, versions: Iterable[tuple[Remembered, datetime]]) -> list[Invalidated]:
-    """The events that end what these versions replace; each comes with the moment when it is recorded. A version ends
-    no claim of a more trusted memory, and none if its source is in quarantine. Use it with the lock of the index."""
+    """The events that end the claims which these versions replace.
+
+    Each version comes with the moment when it is recorded. A version ends no claim of a more trusted memory, and none
+    if its source is in quarantine. Use it with the lock of the index.
+    """
     events: dict[str, Invalidated] = {}
     for version, recorded_at in versions:
         if index.journal.is_quarantined(version):
@@ -82,7 +85,7 @@ def _same_but_version(one: str, other: str) -> bool:
 
 
 def _switched_from(relations: list[Relation], new: str, text: str) -> list[Relation]:
-    """Those of the relations that a switch to something new ends."""
+    """The relations that a switch to something new ends."""
     named = [relation for relation in relations if _is_named(relation.object, text)]
     if named:
         return named

@@ -108,7 +108,7 @@ Meta = Annotated[dict[str, Any], BeforeValidator(_meta), Field(default_factory=d
 
 
 class Draft(BaseModel):
-    """A memory as the caller gives it. Every field but the text may be left out."""
+    """A memory as the caller gives it. Every field but the text is optional."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -165,7 +165,7 @@ def turn_draft(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraf
 def conversation(given: object, *, source: str | None, observed_by: str | None) -> Draft | list[TurnDraft]:
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
-    Messages of a system or a tool and messages with an empty text or only with calls of tools are left out. A dict
+    Messages of a system or a tool and messages with an empty text or only with calls of tools are omitted. A dict
     without `content` is refused.
     """
     if isinstance(given, str):

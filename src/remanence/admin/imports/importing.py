@@ -18,7 +18,7 @@ from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.write import validate
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion, prepare, prepare_turns
+from remanence.write.prepare import PreparedVersion, prepare, prepare_turns
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine

@@ -85,7 +85,7 @@ class MarkdownFolder:
             return
         fields, body = split_front_matter(text_of(written))
         if fields.keys() >= _OWN_NOTE:
-            yield LeftOut(where, "a note that Remanence wrote (space.upkeep.index_vault reads what was edited in it)")
+            yield LeftOut(where, "a note that Remanence wrote (space.upkeep.import_vault reads what was edited in it)")
             return
         for embedded in _EMBED.finditer(body):
             yield LeftOut(f"{where}: {embedded[1] or embedded[2]}", "an embedded file")

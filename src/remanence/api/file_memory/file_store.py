@@ -34,9 +34,15 @@ Encoding = Literal["utf-8", "base64"]
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file: its path, what is in it, and when it was created and last written.
+    """A file.
 
-    `encoding` is "base64" for a file that is not text. `memory_id` is the id of its memory.
+    Attributes:
+        path: The whole path, with the root.
+        content: The text, or the bytes as base64.
+        created_at: When the file was created.
+        modified_at: When it was last written.
+        memory_id: The id of the memory in which it is stored.
+        encoding: "utf-8", or "base64" for a file that is not text.
     """
 
     path: str
@@ -102,6 +108,12 @@ class FileStore:
     def as_of(self, moment: Moment) -> FileStore:
         """The files as they were at a moment, read-only.
 
+        Args:
+            moment: A datetime, a date, or text such as "2026-05-01" or "last May".
+
+        Returns:
+            A store that cannot be written to.
+
         Example:
             >>> import remanence
             >>> from remanence.testing import FakeClock
@@ -119,12 +131,25 @@ class FileStore:
         return past
 
     def find(self, path: str) -> StoredFile | None:
-        """The file at a path; None if there is none."""
+        """The file at a path; None if there is none.
+
+        Args:
+            path: The path of the file, below the root.
+
+        Returns:
+            The file, or None.
+        """
         memory = self._view.find(_KEY_PREFIX + self.root.relative(path)) if self.root.relative(path) else None
         return None if memory is None else self._file(memory)
 
     def read(self, path: str) -> StoredFile:
         """The file at a path.
+
+        Args:
+            path: The path of the file, below the root.
+
+        Returns:
+            The file.
 
         Raises:
             NotFound: There is none.
@@ -135,7 +160,14 @@ class FileStore:
         return found
 
     def files(self, folder: str | None = None) -> list[StoredFile]:
-        """All files below a folder, or below the root, by path."""
+        """All files below a folder, or below the root, by path.
+
+        Args:
+            folder: The path of the folder; None is the root.
+
+        Returns:
+            The files, sorted by path.
+        """
         below = self.root.relative(folder or self.root.path)
         prefix = f"{below}/" if below else ""
         found = (memory for memory in self._view.memories(tags=FILE_TAG) if _is_file(memory))
@@ -143,11 +175,26 @@ class FileStore:
         return [self._file(memory) for memory in sorted(listed, key=_path_of)]
 
     def is_folder(self, path: str) -> bool:
-        """Whether a path is the root, or has a file below it."""
+        """Whether a path is the root, or has a file below it.
+
+        Args:
+            path: The path.
+
+        Returns:
+            True for a folder, False for a file and for a path at which there is nothing.
+        """
         return not self.root.relative(path) or bool(self.files(path))
 
     def write(self, path: str, content: str, *, encoding: Encoding = "utf-8") -> StoredFile:
         """Write a file: a new one, or a new version of one.
+
+        Args:
+            path: The path of the file, below the root.
+            content: The text, or the bytes as base64.
+            encoding: "utf-8" for text, "base64" for bytes.
+
+        Returns:
+            The file as it is stored.
 
         Raises:
             InvalidInput: The path is that of a folder or leads through a file, or the content cannot be stored.
@@ -162,6 +209,10 @@ class FileStore:
 
     def delete(self, path: str, *, why: str | None = None) -> list[StoredFile]:
         """Delete a file, or a folder with all that is below it. Its versions stay in the history.
+
+        Args:
+            path: The path of the file or folder, below the root.
+            why: The reason, for the history.
 
         Returns:
             The files that were deleted.
@@ -181,6 +232,10 @@ class FileStore:
 
     def rename(self, old_path: str, new_path: str) -> list[StoredFile]:
         """Rename or move a file, or a folder with all that is below it.
+
+        Args:
+            old_path: The path of the file or folder.
+            new_path: The path that it gets.
 
         Returns:
             The files under their new paths.
@@ -210,6 +265,12 @@ class FileStore:
 
     def history(self, path: str) -> list[FileVersion]:
         """Every version of a file that is or was at a path, oldest first, also those under earlier names.
+
+        Args:
+            path: The path of the file, below the root.
+
+        Returns:
+            The versions, oldest first.
 
         Raises:
             NotFound: There never was a file.

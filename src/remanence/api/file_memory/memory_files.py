@@ -68,6 +68,9 @@ class MemoryFiles:
 
         Args:
             moment: A datetime, a date, or text such as "2026-05-01" or "last May".
+
+        Returns:
+            Files that cannot be written to.
         """
         past = copy(self)
         past.store = self.store.as_of(moment)
@@ -75,6 +78,12 @@ class MemoryFiles:
 
     def history(self, path: str) -> list[FileVersion]:
         """Every version of a file, oldest first, also of a deleted one, and those under earlier names.
+
+        Args:
+            path: The path of the file, below the root.
+
+        Returns:
+            The versions, oldest first.
 
         Example:
             >>> import remanence
@@ -91,6 +100,12 @@ class MemoryFiles:
 
     def run(self, command: Mapping[str, Any]) -> str:
         """Run a command as a model sends it: `{"command": "view", "path": "/memories"}`.
+
+        Args:
+            command: The name of the command and its arguments.
+
+        Returns:
+            What the method of that name returns.
 
         Raises:
             InvalidInput: There is no such command, an argument is missing or not valid.
@@ -118,6 +133,9 @@ class MemoryFiles:
         Args:
             path: The file or folder.
             view_range: The first and the last line to show; -1 as the last is the end of the file.
+
+        Returns:
+            The text for the model.
         """
         found = self.store.find(path)
         if found is not None:
@@ -130,7 +148,15 @@ class MemoryFiles:
     aview = in_thread(view)
 
     def create(self, path: str, file_text: str) -> str:
-        """Create a file."""
+        """Create a file.
+
+        Args:
+            path: The path of the file, below the root.
+            file_text: The text.
+
+        Returns:
+            A sentence for the model that says what was done.
+        """
         with self.store.lock:
             if self.store.find(path) is not None or self.store.is_folder(path):
                 raise InvalidInput(f"File {path} already exists")
@@ -140,7 +166,16 @@ class MemoryFiles:
     acreate = in_thread(create)
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
-        """Replace a text that occurs once in a file. Returns the lines around the change."""
+        """Replace a text that occurs once in a file.
+
+        Args:
+            path: The path of the file, below the root.
+            old_str: The text to replace.
+            new_str: The text in its place.
+
+        Returns:
+            The lines around the change, with their numbers.
+        """
         old, new = _text(old_str, "old_str"), _text(new_str, "new_str")
         with self.store.lock:
             content = self._text_file(path).content
@@ -165,7 +200,16 @@ class MemoryFiles:
     astr_replace = in_thread(str_replace)
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Insert a text after a line of a file; 0 is its beginning."""
+        """Insert a text after a line of a file; 0 is its beginning.
+
+        Args:
+            path: The path of the file, below the root.
+            insert_line: The number of the line, from 1; 0 inserts at the beginning.
+            insert_text: The text to insert.
+
+        Returns:
+            A sentence for the model that says what was done.
+        """
         text = _text(insert_text, "insert_text")
         with self.store.lock:
             content = self._text_file(path).content
@@ -184,14 +228,29 @@ class MemoryFiles:
     ainsert = in_thread(insert)
 
     def delete(self, path: str) -> str:
-        """Delete a file, or a folder with all that is below it. The history still has it."""
+        """Delete a file, or a folder with all that is below it. The history still has it.
+
+        Args:
+            path: The path of the file or folder, below the root.
+
+        Returns:
+            A sentence for the model that says what was done.
+        """
         self.store.delete(path)
         return f"Successfully deleted {path}"
 
     adelete = in_thread(delete)
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Rename or move a file, or a folder with all that is below it."""
+        """Rename or move a file, or a folder with all that is below it.
+
+        Args:
+            old_path: The path of the file or folder.
+            new_path: The path that it gets.
+
+        Returns:
+            A sentence for the model that says what was done.
+        """
         self.store.rename(old_path, new_path)
         return f"Successfully renamed {old_path} to {new_path}"
 

@@ -20,14 +20,14 @@ from remanence.graph.diff import Diff
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, Receipt
 from remanence.schema import Change, Entity, Memory
-from remanence.service import operations
+from remanence.service import admin_operations, entity_operations, memory_operations, upkeep_operations
 from remanence.service import requests as ask
 from remanence.service.client.arguments import alias_to_json, id_of, make_request, several
 from remanence.service.cursors import make_cursor
 from remanence.service.files import FileAnswer
 from remanence.service.graph_answers import RevisionAnswer
 from remanence.service.operation import AnswerT, Operation
-from remanence.state.journal import JobState, Status
+from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
     """The entities of a remote space at the moment of one view."""
 
     def resolve(self, alias: Any, at: Any = None) -> Entity | None:
-        return self._one(operations.resolve, alias=alias, at=at)
+        return self._one(entity_operations.resolve, alias=alias, at=at)
 
     def get(self, id: Any) -> Entity | None:
-        return self._one(operations.get_entity, id=id)
+        return self._one(entity_operations.get_entity, id=id)
 
     def _one(self, operation: Any, **arguments: Any) -> Entity | None:
         try:
@@ -74,10 +74,14 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
     def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
         first = (inputs.positive_int(page, "page") - 1) * page_size
         cursor = make_cursor("entities", first) if first else None
-        return self._read(operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(page, page_size)
+        return self._read(entity_operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(
+            page, page_size
+        )
 
     def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
-        return tuple(each.to_candidate() for each in self._read(operations.propose, name=name, limit=limit).items)
+        return tuple(
+            each.to_candidate() for each in self._read(entity_operations.propose, name=name, limit=limit).items
+        )
 
 
 class RemoteEntities(RemoteEntitiesView, Entities):
@@ -87,24 +91,24 @@ class RemoteEntities(RemoteEntitiesView, Entities):
         self, name: str, aliases: Any = (), kind: str | None = None, *, observed_by: str | None = None
     ) -> Registration:
         given = [alias_to_json(each) for each in several(aliases)]
-        answer = self._send(operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
+        answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
         return answer.to_registration()
 
     def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
-        return self._revise_by(operations.rename, entity=entity, name=name, observed_by=observed_by)
+        return self._revise_by(entity_operations.rename, entity=entity, name=name, observed_by=observed_by)
 
     def merge(self, a: Any, b: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        return self._revise_by(operations.merge, a=a, b=b, why=why, observed_by=observed_by)
+        return self._revise_by(entity_operations.merge, a=a, b=b, why=why, observed_by=observed_by)
 
     def split(self, entity: Any, names: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         given = {"entity": entity, "names": several(names), "why": why, "observed_by": observed_by}
-        return self._revise_by(operations.split, **given)
+        return self._revise_by(entity_operations.split, **given)
 
     def undo(self, revision: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         position = revision.position if isinstance(revision, Revision | Registration) else revision
         if position is None:
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
-        return self._revise_by(operations.undo_revision, position=position, why=why, observed_by=observed_by)
+        return self._revise_by(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
 
     def _revise_by(self, operation: Operation[Any, RevisionAnswer], **arguments: Any) -> Revision:
         return self._send(operation, **arguments).to_revision()
@@ -125,7 +129,7 @@ class RemoteJob(Job):
 
     def cancel(self) -> bool:
         before = self.status
-        after = self._space._write(operations.cancel_job, id=self.id)
+        after = self._space._write(memory_operations.cancel_job, id=self.id)
         return bool(after.status == "cancelled" and before != "cancelled")
 
     def result(self, timeout: float | None = None) -> list[Memory]:
@@ -134,11 +138,11 @@ class RemoteJob(Job):
 
     def _state(self) -> JobState:
         found = self._answer()
-        status: Status = "queued" if found.status == "running" else found.status
+        status: JobStatus = "queued" if found.status == "running" else found.status
         return JobState(self.id, 0, status, found.tries, 0, found.problem, ())
 
     def _answer(self) -> Any:
-        return self._space._write(operations.get_job, id=self.id)
+        return self._space._write(memory_operations.get_job, id=self.id)
 
     @property
     def _space(self) -> RemoteSpace:
@@ -153,16 +157,16 @@ class RemoteJobs(RemoteFacet, Jobs):
         found: list[Job] = []
         cursor = None
         while True:
-            page = self._send(operations.list_jobs, status=status, cursor=cursor)
+            page = self._send(memory_operations.list_jobs, status=status, cursor=cursor)
             found += [RemoteJob.of(self._remote_space, each) for each in page.items]
             cursor = page.next_cursor
             if cursor is None:
                 return found
 
     def get(self, id: str) -> Job:
-        return RemoteJob.of(self._remote_space, self._send(operations.get_job, id=id))
+        return RemoteJob.of(self._remote_space, self._send(memory_operations.get_job, id=id))
 
-    def work(self) -> int:
+    def run_due(self) -> int:
         """Nothing: the server does its jobs itself."""
         return 0
 
@@ -176,10 +180,10 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
-        return self._read(operations.replay, receipt=given, vector=vector).to_recall()
+        return self._read(memory_operations.replay, receipt=given, vector=vector).to_recall()
 
     def exposures(self, id: str | Memory) -> list[Exposure]:
-        items = self._read(operations.exposures, id=id_of(id)).items
+        items = self._read(admin_operations.exposures, id=id_of(id)).items
         return [
             Exposure(
                 Receipt.from_dict(each.receipt),
@@ -191,7 +195,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
         ]
 
     def diff(self, since: Any, until: Any = None) -> Diff:
-        found = self._read(operations.diff, since=since, until=until)
+        found = self._read(admin_operations.diff, since=since, until=until)
         names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
         ended = (*(each.to_relation() for each in found.invalidated.relations),)
         return Diff(
@@ -204,7 +208,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
         )
 
     def changes(self, *, after: int = 0) -> Iterator[Change]:
-        first = self._read(operations.changes, after=after, limit=1_000)
+        first = self._read(admin_operations.changes, after=after, limit=1_000)
         return self._changes(first)
 
     def _changes(self, page: Any) -> Iterator[Change]:
@@ -212,10 +216,10 @@ class RemoteAuditView(RemoteFacet, AuditView):
             yield from (each.to_change() for each in page.items)
             if not page.more:
                 return
-            page = self._read(operations.changes, after=page.position, limit=1_000)
+            page = self._read(admin_operations.changes, after=page.position, limit=1_000)
 
-    def pending(self) -> Any:
-        return self._send(operations.pending).items
+    def pending_erasures(self) -> Any:
+        return self._send(admin_operations.pending_erasures).items
 
 
 class RemoteAudit(RemoteAuditView, Audit):
@@ -225,17 +229,17 @@ class RemoteAudit(RemoteAuditView, Audit):
         receipt = answer.receipt if isinstance(answer, Recall) else None
         if receipt is None or receipt.space != self._space:
             raise InvalidInput(f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave.")
-        self._send(operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in answer])
+        self._send(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in answer])
         return receipt
 
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
-        return self._send(operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
+        return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
 
     def release(self, id: str, why: str | None = None) -> Quarantine:
-        return self._send(operations.release, id=id, why=why).to_quarantine()
+        return self._send(upkeep_operations.release, id=id, why=why).to_quarantine()
 
     def quarantines(self) -> list[Quarantine]:
-        return [each.to_quarantine() for each in self._send(operations.quarantines).items]
+        return [each.to_quarantine() for each in self._send(upkeep_operations.quarantines).items]
 
 
 class RemoteAdminView(RemoteFacet, AdminView):
@@ -247,26 +251,26 @@ class RemoteAdminView(RemoteFacet, AdminView):
         return None
 
     def stats(self) -> Any:
-        return self._read(operations.stats).to_stats()
+        return self._read(admin_operations.stats).to_stats()
 
     def _tree(self) -> list[str]:
-        return self._send(operations.spaces_below).spaces
+        return self._send(memory_operations.spaces_below).spaces
 
 
 class RemoteAdmin(RemoteAdminView, Admin):
     """Maintenance of a remote space. Files are those of this machine."""
 
     def check(self) -> dict[str, str]:
-        return self._send(operations.check).differences
+        return self._send(admin_operations.check).differences
 
     def compact(self, *, progress: Any = False) -> Any:
-        return self._send(operations.compact)
+        return self._send(admin_operations.compact)
 
     def rebuild_collection(self) -> str:
-        return self._send(operations.rebuild_collection).collection
+        return self._send(admin_operations.rebuild_collection).collection
 
     def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
-        return [each.to_memory() for each in self._send(operations.reextract, id=id, now=now).items]
+        return [each.to_memory() for each in self._send(admin_operations.reextract, id=id, now=now).items]
 
     def export(
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False

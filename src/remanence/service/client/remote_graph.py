@@ -12,7 +12,7 @@ from remanence.graph.history import Timeline
 from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
 from remanence.read.show.recall_tables import RelationList
 from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
-from remanence.service import operations
+from remanence.service import graph_operations, map_operations
 from remanence.service.client.arguments import several, to_json
 from remanence.service.client.remote_facets import RemoteFacet
 
@@ -30,24 +30,24 @@ class RemoteGraphView(RemoteFacet, GraphView):
         limit: int = 100,
     ) -> Subgraph:
         given = {"start": start, "relations": several(relations), "depth": depth, "at": at}
-        return self._read(operations.query, direction=direction, limit=limit, **given).to_subgraph()
+        return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_subgraph()
 
     def path(self, a: Any, b: Any, depth: int = 6, at: Any = None) -> Path | None:
-        return self._read(operations.path, a=a, b=b, depth=depth, at=at).to_path()
+        return self._read(graph_operations.path, a=a, b=b, depth=depth, at=at).to_path()
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
-        items = self._read(operations.when, subject=subject, predicate=predicate, object=object).items
+        items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
         return RelationList(each.to_relation() for each in items)
 
     def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
-        items = self._read(operations.disagreements, kinds=several(kinds)).items
+        items = self._read(graph_operations.disagreements, kinds=several(kinds)).items
         return [(each.memory.to_memory(), each.disagreement.to_disagreement()) for each in items]
 
     def map(self, *, limit: int = 5_000) -> EntityMap:
-        return self._read(operations.entity_map, limit=limit)
+        return self._read(map_operations.entity_map, limit=limit)
 
-    def join(self, left: Any, how: str, right: Any) -> list[OverlapPeriod]:
-        items = self._read(operations.join, left=left, how=how, right=right).items
+    def join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
+        items = self._read(graph_operations.join, left=left, condition=condition, right=right).items
         return [
             OverlapPeriod(
                 each.left.to_relation(),
@@ -59,20 +59,22 @@ class RemoteGraphView(RemoteFacet, GraphView):
 
     def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
         given = {"node": node, "since": since, "until": until, "relations": several(relations)}
-        return Timeline(event.to_event() for event in self._read(operations.timeline, **given).items)
+        return Timeline(event.to_event() for event in self._read(graph_operations.timeline, **given).items)
 
     def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> GraphPage:
-        return self._read(operations.read_graph, status=status, page=page, page_size=page_size).to_page()
+        return self._read(graph_operations.read_graph, status=status, page=page, page_size=page_size).to_page()
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": several(relations), "depth": depth, "at": at, "limit": limit}
-        return self._read(operations.graph, **given).to_subgraph()
+        return self._read(graph_operations.graph, **given).to_subgraph()
 
     def _relations_of(self, node: Any) -> list[Relation]:
-        return [each.to_relation() for each in self._read(operations.list_relations, node=node, limit=10_000).items]
+        return [
+            each.to_relation() for each in self._read(graph_operations.list_relations, node=node, limit=10_000).items
+        ]
 
     def _all_relations(self) -> list[Relation]:
-        return [each.to_relation() for each in self._read(operations.list_relations, limit=10_000).items]
+        return [each.to_relation() for each in self._read(graph_operations.list_relations, limit=10_000).items]
 
 
 class RemoteGraph(RemoteGraphView, Graph):
@@ -81,20 +83,20 @@ class RemoteGraph(RemoteGraphView, Graph):
     def relate(self, subject: Any, predicate: str, object: Any, *, evidence: Any = (), **details: Any) -> Relation:
         several_ids = [evidence] if isinstance(evidence, str | Memory) else evidence
         given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
-        return self._send(operations.relate, **given, **details).to_relation()
+        return self._send(graph_operations.relate, **given, **details).to_relation()
 
     def link(self, a: Any, kind: Any, b: Any = None, **details: Any) -> Link:
         if b is None and isinstance(kind, str) and kind in LINK_KINDS:
             raise InvalidInput(f"link({a!r}, {kind!r}) names one memory. Give the other one too.")
         kind, b = ("related_to", kind) if b is None else (kind, b)
-        return self._send(operations.link, a=a, kind=kind, b=b, **details).to_link()
+        return self._send(graph_operations.link, a=a, kind=kind, b=b, **details).to_link()
 
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
-        self._send(operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)
+        self._send(graph_operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)
 
     def invalidate(
         self, edge: Any, predicate: str | None = None, object: Any = None, **details: Any
     ) -> list[Relation | Link]:
         given = {"edge": to_json(edge), "predicate": predicate, "object": object}
-        ended = self._send(operations.invalidate, **given, **details)
+        ended = self._send(graph_operations.invalidate, **given, **details)
         return [*(each.to_relation() for each in ended.relations), *(each.to_link() for each in ended.links)]

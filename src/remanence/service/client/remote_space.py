@@ -18,7 +18,7 @@ from remanence.read.answer import Recall
 from remanence.read.profile import Profile
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
-from remanence.service import operations
+from remanence.service import admin_operations, memory_operations
 from remanence.service import requests as ask
 from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
 from remanence.service.client.http_connection import Connection
@@ -85,28 +85,28 @@ class RemoteReads(View):
         return self._connection.call(operation, self.name, request)
 
     def _server_now(self) -> datetime:
-        return datetime.fromisoformat(self._read(operations.now).now)
+        return datetime.fromisoformat(self._read(memory_operations.now).now)
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         request = ask.EmbedRequest(texts=list(texts), query=query)
-        return self._connection.call(operations.embed, self.name, request).vectors
+        return self._connection.call(memory_operations.embed, self.name, request).vectors
 
     @like(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):
             raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
         answer = self._read(
-            operations.recall, query=query, include=several(include), weights=_numbers(weights), **options
+            memory_operations.recall, query=query, include=several(include), weights=_numbers(weights), **options
         )
         return answer.to_recall()
 
     @like(View.get)
     def get(self, id: str | Memory) -> Memory | None:
-        return self._one(operations.get, id=id_of(id))
+        return self._one(memory_operations.get, id=id_of(id))
 
     @like(View.find)
     def find(self, key: str) -> Memory | None:
-        return self._one(operations.find, key=key)
+        return self._one(memory_operations.find, key=key)
 
     def _one(self, operation: Any, **arguments: Any) -> Memory | None:
         try:
@@ -117,7 +117,7 @@ class RemoteReads(View):
 
     @like(View.get_many)
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        return self._read(operations.get_many, ids=ids_of(ids)).to_batch()
+        return self._read(memory_operations.get_many, ids=ids_of(ids)).to_batch()
 
     @like(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
@@ -132,7 +132,7 @@ class RemoteReads(View):
     def _pages(self, **arguments: Any) -> Iterator[Memory]:
         cursor = None
         while True:
-            page = self._read(operations.list_memories, cursor=cursor, **arguments)
+            page = self._read(memory_operations.list_memories, cursor=cursor, **arguments)
             yield from (memory.to_memory() for memory in page.items)
             cursor = page.next_cursor
             if cursor is None:
@@ -140,15 +140,15 @@ class RemoteReads(View):
 
     @like(View.count)
     def count(self) -> int:
-        return self._read(operations.count).count
+        return self._read(memory_operations.count).count
 
     @like(View.profile)
     def profile(self, *, max_tokens: int = 400) -> Profile:
-        return self._read(operations.profile, max_tokens=max_tokens).to_profile()
+        return self._read(memory_operations.profile, max_tokens=max_tokens).to_profile()
 
     @like(View.history)
     def history(self, node: str | Memory | Entity) -> Timeline:
-        return Timeline(event.to_event() for event in self._read(operations.history, node=node).items)
+        return Timeline(event.to_event() for event in self._read(memory_operations.history, node=node).items)
 
     @like(View.as_of)
     def as_of(self, moment: Any) -> View:
@@ -190,24 +190,24 @@ class RemoteSpace(RemoteReads, Space):
 
     @like(Space.add)
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        return self._write(operations.add, text=text, tags=several(tags), **fields).to_memory()
+        return self._write(memory_operations.add, text=text, tags=several(tags), **fields).to_memory()
 
     @like(Space.add_many)
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        return _memories(self._write(operations.add_many, rows=given))
+        return _memories(self._write(memory_operations.add_many, rows=given))
 
     @like(Space.add_turns)
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
         checked = [validate.turn_draft(turn, row=number) for number, turn in enumerate(_listed(turns))]
-        return _memories(self._write(operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
+        return _memories(self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
 
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[True] = True,
         now: Any = None,
@@ -218,7 +218,7 @@ class RemoteSpace(RemoteReads, Space):
     @overload
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: Literal[False],
         now: Any = None,
@@ -229,7 +229,7 @@ class RemoteSpace(RemoteReads, Space):
     @like(Space.remember)
     def remember(
         self,
-        given: Any,
+        text_or_turns: Any,
         *,
         wait: bool = True,
         now: Any = None,
@@ -238,42 +238,42 @@ class RemoteSpace(RemoteReads, Space):
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         # Message objects of frameworks become turns here.
-        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        checked = validate.conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:
             content = {"turns": [_turn(turn) for turn in checked]}
         if not wait:
-            return RemoteJob.of(self, self._write(operations.remember, now=now, **content))
-        return _memories(self._write(operations.remember_now, now=now, **content))
+            return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
+        return _memories(self._write(memory_operations.remember_now, now=now, **content))
 
     @like(Space.forget)
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
-        self._write(operations.forget, id=id_of(id), why=why, with_related=with_related)
+        self._write(memory_operations.forget, id=id_of(id), why=why, with_related=with_related)
 
     @like(Space.forget_many)
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
-        return self._write(operations.forget_many, ids=ids_of(ids), why=why, with_related=with_related).count
+        return self._write(memory_operations.forget_many, ids=ids_of(ids), why=why, with_related=with_related).count
 
     @like(Space.unforget)
     def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
-        self._write(operations.unforget, id=id_of(id), with_related=with_related)
+        self._write(memory_operations.unforget, id=id_of(id), with_related=with_related)
 
     @like(Space.erase)
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(operations.erase, id=id_of(id), with_related=with_related).to_certificate()
+        return self._write(memory_operations.erase, id=id_of(id), with_related=with_related).to_certificate()
 
     @like(Space.erase_many)
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(operations.erase_many, ids=ids_of(ids), with_related=with_related).to_certificate()
+        return self._write(memory_operations.erase_many, ids=ids_of(ids), with_related=with_related).to_certificate()
 
     @like(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
-        return self._write(operations.erase_space).to_certificate()
+        return self._write(memory_operations.erase_space).to_certificate()
 
     @like(Space.touch)
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
-        return self._write(operations.touch, id=id_of(id), boost=boost)
+        return self._write(memory_operations.touch, id=id_of(id), boost=boost)
 
     @like(Space.child)
     def child(self, *path: str) -> Space:
@@ -281,15 +281,15 @@ class RemoteSpace(RemoteReads, Space):
 
     @like(Space.spaces)
     def spaces(self) -> list[str]:
-        return self._write(operations.spaces_below).spaces
+        return self._write(memory_operations.spaces_below).spaces
 
     @like(Space.verify)
     def verify(self) -> VerificationReport:
-        return self._write(operations.verify)
+        return self._write(admin_operations.verify)
 
     @like(Space.rebuild)
     def rebuild(self, *, progress: bool | Progress = False) -> None:
-        self._write(operations.rebuild)
+        self._write(admin_operations.rebuild)
 
     @like(Space.close)
     def close(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from remanence.api.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput
 from remanence.schema import Memory
-from remanence.service import operations
+from remanence.service import memory_operations, upkeep_operations
 from remanence.service.client.arguments import ids_of, several
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.upkeep_answers import TableAnswer
@@ -57,21 +57,21 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     @property
     def settings(self) -> UpkeepSettings:
         """The settings of the server, with those that `using` has changed."""
-        found = self._send(operations.settings).settings
+        found = self._send(upkeep_operations.settings).settings
         return UpkeepSettings(**{**found, **self._changes})
 
-    def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
+    def with_settings(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
         if settings is not None:
             raise InvalidInput("give the settings to change by name; the others are those of the server.")
         self.settings.with_changes(**changes)  # raises an error if one is not valid
         return RemoteUpkeep(self._view, {**self._changes, **changes})
 
     def observe_usage(self, ids: Any, context_tags: Any = ()) -> list[TouchReport]:
-        items = self._send(operations.observe_usage, ids=ids_of(ids), context_tags=several(context_tags)).items
+        items = self._send(memory_operations.observe_usage, ids=ids_of(ids), context_tags=several(context_tags)).items
         return list(items)
 
     def decay(self, *, progress: Any = False) -> DecayReport:
-        return self._send(operations.at_risk).to_report()
+        return self._send(upkeep_operations.at_risk).to_report()
 
     def clusters(
         self,
@@ -83,16 +83,16 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     ) -> Any:
         """Groups of memories that say nearly the same, as the server lists them."""
         asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
-        return self._send(operations.clusters, **asked).items
+        return self._send(upkeep_operations.clusters, **asked).items
 
     def runs(self) -> list[Run]:
-        return [each.to_run() for each in self._send(operations.runs).items]
+        return [each.to_run() for each in self._send(upkeep_operations.runs).items]
 
-    def sweep(self) -> list[Memory]:
-        return [each.to_memory() for each in self._send(operations.sweep).items]
+    def expire(self) -> list[Memory]:
+        return [each.to_memory() for each in self._send(upkeep_operations.expire).items]
 
-    def gc(self, *, dry_run: bool = True, how: Any = None, limit: int | None = None, progress: Any = False) -> Any:
-        return self._settled(dry_run, step="gc", how=how, limit=limit)
+    def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
+        return self._settled(dry_run, step="gc", mode=mode, limit=limit)
 
     def consolidate(
         self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
@@ -119,21 +119,21 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
             raise InvalidInput(f"{plan!r} is not a plan of this server. Give what a method with dry_run=True returned.")
         if plan.run is not None:
             raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
-        run = self._send(operations.apply, plan=plan.id).run
+        run = self._send(upkeep_operations.apply, plan=plan.id).run
         return None if run is None else run.to_run()
 
     def undo(self, run: Any) -> Any:
         run_id = run_id_of(run)
         if run_id is None:
             return None
-        return self._send(operations.undo, run=run_id)
+        return self._send(upkeep_operations.undo, run=run_id)
 
     def restore(self, what: Any) -> int:
         ids = what.hidden if isinstance(what, Run) else what.memories if isinstance(what, RemotePlan) else ids_of(what)
-        return self._send(operations.restore, ids=ids).count
+        return self._send(upkeep_operations.restore, ids=ids).count
 
     def _settled(self, dry_run: bool, **options: Any) -> RemotePlan:
-        found = self._send(operations.preview, settings=self._changes or None, **options)
+        found = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
         plan = RemotePlan(
             position=found.position,
             run=found.run,

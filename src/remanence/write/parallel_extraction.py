@@ -1,8 +1,8 @@
-"""Reading many texts: a child process finds the names, claims and times of the next texts while this process stores
-those before.
+"""Extraction from many texts: a child process finds the names, claims and times of the next texts while this process
+stores the texts before.
 
 Only for the rules, which give the same results in every process. The child does not import the caller's main module,
-and is not forked. If it cannot be started, or ends, this process reads the texts itself.
+and is not forked. If it cannot be started, or ends, this process extracts from the texts itself.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MIN_TEXTS = 5_000
-"""Fewer texts are read in less time than it takes to start a process."""
+"""The least number of texts: for fewer, starting a process takes longer than the extraction."""
 _BATCH = 250
 _MAX_AHEAD = 16
-"""Batches that the child may be ahead: it keeps in memory what it found."""
+"""Batches that the child may be ahead: it keeps the results in memory."""
 _SIZE = struct.Struct("<I")
-_CODE = "from remanence.write.read_ahead import serve; serve()"
+_CODE = "from remanence.write.parallel_extraction import serve; serve()"
 
 
-class TextToRead(NamedTuple):
+class ExtractionInput(NamedTuple):
     """The arguments of `Extractor.extract`."""
 
     text: str
@@ -48,18 +48,21 @@ class TextToRead(NamedTuple):
     speaker: str | None
 
 
-def can_read_ahead(extractor: Extractor, count: int) -> bool:
-    """Whether this many texts are read faster with a child process. There is none in a program that is not run by a
-    plain Python interpreter, such as a frozen one: to start its executable would start that program again."""
+def can_extract_in_parallel(extractor: Extractor, count: int) -> bool:
+    """Whether the extraction from this many texts is faster with a child process.
+
+    A program that is not run by a plain Python interpreter, such as a frozen one, has no child process: its executable
+    would start that program again.
+    """
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     can_start = is_python and not getattr(sys, "frozen", False) and (os.cpu_count() or 1) > 1
     return type(extractor) is RuleExtractor and count >= MIN_TEXTS and can_start
 
 
-class ReadAhead:
-    """An extractor for these texts, which have to be asked for in this order. Use it in a `with` block."""
+class ParallelExtractor:
+    """An extractor for these texts, which have to be given to `extract` in this order. Use it in a `with` block."""
 
-    def __init__(self, extractor: Extractor, texts: Sequence[TextToRead]) -> None:
+    def __init__(self, extractor: Extractor, texts: Sequence[ExtractionInput]) -> None:
         self.name = extractor.name
         self._extractor, self._texts = extractor, texts
         self._next = self._received = 0
@@ -67,7 +70,7 @@ class ReadAhead:
         self._child: subprocess.Popen[bytes] | None = None
         self._sender: threading.Thread | None = None
 
-    def __enter__(self) -> ReadAhead:
+    def __enter__(self) -> ParallelExtractor:
         try:
             self._child = subprocess.Popen(
                 [sys.executable, "-c", _CODE],
@@ -77,10 +80,10 @@ class ReadAhead:
                 stderr=subprocess.DEVNULL,
             )
         except OSError as error:
-            log.info("texts are read in this process only: %s", error)
+            log.info("no child process could be started, so this process extracts alone: %s", error)
             return self
         arguments = (self._child.stdin, given_date_order())
-        self._sender = threading.Thread(target=self._send, args=arguments, name="remanence-read-ahead", daemon=True)
+        self._sender = threading.Thread(target=self._send, args=arguments, name="remanence-extraction", daemon=True)
         self._sender.start()
         return self
 
@@ -112,14 +115,14 @@ class ReadAhead:
             self._received += len(batch)
 
     def _send(self, pipe: IO[bytes], order: bool | None) -> None:
-        with suppress(OSError), pipe:  # if the child has ended, what it does not answer is read here
+        with suppress(OSError), pipe:  # if the child has ended, this process extracts from the rest
             for begin in range(0, len(self._texts), _BATCH):
                 pickle.dump((order, list(map(tuple, self._texts[begin : begin + _BATCH]))), pipe)
                 pipe.flush()
 
 
 def serve() -> None:
-    """The child process: read texts from the standard input, and write what was found to the standard output."""
+    """The child process: read texts from the standard input, and write their extractions to the standard output."""
     extractor = RuleExtractor()
     answers: Queue[bytes] = Queue(_MAX_AHEAD)
     threading.Thread(target=_write_answers, args=(answers,), daemon=True).start()

@@ -1,16 +1,16 @@
-"""Names that belong to one person by what is told: registered as names of one entity, which can be undone.
+"""Names of one person or thing: they are registered as names of one entity, which can be undone.
 
 1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
 2. A short form with the same surname, unless a memory names both: Liz Nwosu and Elizabeth Nwosu; an initial, or a
-   middle name left out, where one person in the space fits: J. Alvarez and Julia Alvarez.
+   missing middle name, where one person in the space fits: J. Alvarez and Julia Alvarez.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
 4. A first name or a short form of it in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head
-   of sales"; or in a later text, if nobody else has it and the text does not say that another is meant.
+   of sales"; or in a later text, if no other person has it and the text does not introduce another person.
 5. The words that introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
-6. Mum, Dad, Granny: whose name has been told as that of the only one.
+6. Mum, Dad, Granny, where only one such relative has a name: "my mum is called Gudrun".
 7. An acronym of three letters and more, and the only name with these initials.
 
-A name that is also a place, a firm or an ordinary word is left alone.
+A name that is also a place, a firm or an ordinary word gets no alias.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SURNAME = (SamePerson.SURNAME,)
 _SHORTENED = (SamePerson.INITIAL, SamePerson.MIDDLE_NAME)
 _STEM = re.compile(r"(?:y|ie|i|ey|o)$")
 _ACRONYM = re.compile(r"[A-Z]{3,6}")
-_KIN_GROUPS = tuple(
+_FAMILY_WORDS = tuple(
     word_set(words)
     for words in (
         "mum mom mam mama mummy mommy mother ma",
@@ -67,31 +67,31 @@ _KIN_GROUPS = tuple(
         "father-in-law",
     )
 )
-_KIN_WORD = "|".join(sorted((word for group in _KIN_GROUPS for word in group), key=len, reverse=True))
-_KIN_NAMED = re.compile(
-    rf"\b[Mm]y (?P<kin>{_KIN_WORD})(?:(?: is|['’]s)(?: called| named)?|['’]s name is|,)? "
+_FAMILY_WORD = "|".join(sorted((word for group in _FAMILY_WORDS for word in group), key=len, reverse=True))
+_NAMED_FAMILY_WORD = re.compile(
+    rf"\b[Mm]y (?P<word>{_FAMILY_WORD})(?:(?: is|['’]s)(?: called| named)?|['’]s name is|,)? "
     r"(?P<name>[A-ZÀ-Þ][\w-]*[a-zß-ÿ])(?! [A-Z])\b"
 )
-_KIN_AS_NAME = re.compile(
+_FAMILY_WORD_AS_NAME = re.compile(
     r"(?P<owner>(?:\b(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?)|['’]s) )?"
-    rf"\b(?P<kin>{_KIN_WORD.title()})\b(?! [A-Z])"
+    rf"\b(?P<word>{_FAMILY_WORD.title()})\b(?! [A-Z])"
 )
 
 
-def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
+def alias_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
     """The events that register names of the sources as names of one entity. Use it with the lock of the index."""
     known = KnownEntities(index, index.catalog.position)
     aliases: dict[str, dict[str, None]] = {}
     for source in sources:
         names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
         pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, source.text, names)]
-        pairs += [*_said_before(index, known, source, names, now), *_acronyms(index, source)]
+        pairs += [*_introduced_earlier(index, known, source, names, now), *_acronyms(index, source)]
         if source.turn is None or source.turn.speaker == SELF:
-            pairs += [*_relatives(known, source.text, names, now), *_kin(known, source.text, names, now)]
+            pairs += [*_relatives(known, source.text, names, now), *_family_words(known, source.text, names, now)]
         for pair in pairs:
             aliases.setdefault(pair.name, {})[pair.alias] = None
     events: list[Event] = []
-    for name, others in _by_fullest_name(aliases).items():
+    for name, others in _group_by_longest_name(aliases).items():
         given = {normalize_name(other): Alias(other) for other in others}
         plan = plan_registration(known, name, _available(known, name, given.values(), now), None, by, now)
         if plan.event is not None and plan.added:
@@ -100,7 +100,7 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
 
 
 def _available(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
-    """The aliases that are not registered as names of somebody else."""
+    """The aliases that are not registered as names of another entity."""
     found: list[Alias] = []
     for alias in aliases:
         try:
@@ -111,7 +111,7 @@ def _available(known: KnownEntities, name: str, aliases: Iterable[Alias], now: d
     return found
 
 
-def _by_fullest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+def _group_by_longest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """The same aliases, each with the name that is an alias of no other: Liz of Liz Nwosu of Elizabeth Nwosu."""
     name_of = {normalize_name(alias): name for name, others in aliases.items() for alias in others}
     found: dict[str, list[str]] = {}
@@ -150,12 +150,12 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
         yield text[max(0, start - _CHARS_BEFORE) : start], end
 
 
-def _said_before(
+def _introduced_earlier(
     index: Index, known: KnownEntities, source: Memory, names: list[str], now: datetime
 ) -> Iterator[AliasPair]:
-    """A first name or a short form of it, and the only full name with it, if the full name was said first: "Petra Lang
-    …", then "Petra". A short form counts where it is said for the first time, and who was introduced as a relative
-    under the short name is another."""
+    """A first name or a short form of it, and the only full name with it, if the full name was mentioned earlier:
+    "Petra Lang …", then "Petra". A short form counts only at its first mention. A relative who was introduced by the
+    short name is another person."""
     spellings, kinds, similar = index.names.spellings, index.names.kinds, index.registry.similar_names
     for name in names:
         own = index.names.number(name)
@@ -185,7 +185,7 @@ def _is_first_mention(index: Index, name: int, source: Memory) -> bool:
 
 
 def _is_relative(known: KnownEntities, name: str, now: datetime) -> bool:
-    """Whether somebody of this name was introduced as a relative of whoever writes."""
+    """Whether a person of this name was introduced as a relative of the writer."""
     found = known.find_id(name, now)
     entity = known.get(found) if found is not None else None
     return entity is not None and any(alias.name.startswith("my ") for alias in entity.aliases)
@@ -205,33 +205,29 @@ def _acronyms(index: Index, source: Memory) -> Iterator[AliasPair]:
             yield AliasPair(full[0], mention.name, "its initials")
 
 
-def _kin(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
-    """Mum, my mum and my mother: the only one whose name is told: "my mum is called Gudrun"."""
-    for told in _KIN_NAMED.finditer(text):
-        if told["name"] in names:
-            yield from (AliasPair(told["name"], alias, "said of a relative") for alias in _kin_aliases(told["kin"]))
-    for kin in {found["kin"] for found in _KIN_AS_NAME.finditer(text) if not found["owner"]}:
-        group = next(group for group in _KIN_GROUPS if kin.lower() in group)
-        holders = {found for word in group if (found := known.find_id(f"my {word}", now)) is not None}
-        named = [
-            entity for one in holders if (entity := known.get(one)) is not None and not entity.name.startswith("my ")
-        ]
+def _family_words(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
+    """Mum, my mum and my mother, and the only name given for her: "my mum is called Gudrun"."""
+    for introduction in _NAMED_FAMILY_WORD.finditer(text):
+        name, word = introduction["name"], introduction["word"]
+        if name in names:
+            yield from (AliasPair(name, alias, "said of a relative") for alias in (f"my {word}", word.capitalize()))
+    for word in {match["word"] for match in _FAMILY_WORD_AS_NAME.finditer(text) if not match["owner"]}:
+        group = next(group for group in _FAMILY_WORDS if word.lower() in group)
+        ids = {id_ for other in group if (id_ := known.find_id(f"my {other}", now)) is not None}
+        entities = [entity for id_ in ids if (entity := known.get(id_)) is not None]
+        named = [entity for entity in entities if not entity.name.startswith("my ")]
         if len(named) == 1:
-            yield AliasPair(named[0].name, kin, "the only one")
-
-
-def _kin_aliases(kin: str) -> tuple[str, str]:
-    return f"my {kin}", kin.capitalize()
+            yield AliasPair(named[0].name, word, "the only one")
 
 
 def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
-    """The name of a relative of whoever writes, and the words that introduce it: "my sister Ana" is Ana. A second
+    """The name of a relative of the writer, and the words that introduce it: "my sister Ana" is Ana. A second
     relative with that name gets none."""
     for name in names:
-        told = [
+        introductions = [
             _OWN_RELATIVE.search(before) for before, end in _occurrences(text, name) if not _FULL_NAME.match(text, end)
         ]
-        relations = {found[1] for found in told if found}
+        relations = {found[1] for found in introductions if found}
         if len(relations) != 1:
             continue
         alias = f"my {relations.pop()} {name}"
@@ -262,7 +258,7 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
         reverse = {other: same_person(other, name) for other in found}
         for other in found:
             full, short = (other, name) if found[other] is SamePerson.SHORT_FORM else (name, other)
-            if SamePerson.SHORT_FORM in (found[other], reverse[other]) and not _side_by_side(index, full, short):
+            if SamePerson.SHORT_FORM in (found[other], reverse[other]) and not _mentioned_together(index, full, short):
                 yield AliasPair(full, short, "a short form of the first name")
         if "@" in name:
             yield from _of_address(name, index)
@@ -278,21 +274,21 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
                 yield from (AliasPair(name, other, "the only one with this surname") for other in bare)
 
 
-def _side_by_side(index: Index, name: str, other: str) -> bool:
-    """Whether a memory names both, as people do of two: "Beth Rourke and Bethan Rourke are cousins"."""
+def _mentioned_together(index: Index, name: str, other: str) -> bool:
+    """Whether a memory names both, which means two people: "Beth Rourke and Bethan Rourke are cousins"."""
     numbers = [index.names.number(each) for each in (name, other)]
     rows = [set(index.graph.rows_mentioning(number).tolist()) for number in numbers if number is not None]
     return len(rows) == len(numbers) and not rows[0].isdisjoint(rows[1])
 
 
 def _is_own_relative(text: str, name: str) -> bool:
-    """Whether a text says what somebody is to whoever writes, if that is no profession: "Ann Shah is my neighbour"."""
-    told = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
-    return any(found[1] not in _PROFESSIONAL for found in told if found)
+    """Whether a text states a private relationship of a person to the writer: "Ann Shah is my neighbour"."""
+    introductions = (_OWN_RELATIVE_AFTER.match(text, end) for _, end in _occurrences(text, name))
+    return any(found[1] not in _PROFESSIONAL for found in introductions if found)
 
 
 def _is_relative_of_other(text: str, name: str) -> bool:
-    """Whether a text calls somebody the relative of a third person: "his son, Jack Thornton"."""
+    """Whether a text calls a person the relative of a third person: "his son, Jack Thornton"."""
     return any(
         _OTHERS_RELATIVE_BEFORE.search(before) or _OTHERS_RELATIVE_AFTER.match(text, end)
         for before, end in _occurrences(text, name)

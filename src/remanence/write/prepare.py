@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remanence.language.redaction import Redactor
     from remanence.ports import Extractor
 
-_MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often repeated
+_MIN_REPEAT_LENGTH = 16  # shorter texts ("yes", "thank you") are often repeated
 
 
 class PreparedVersion(NamedTuple):
@@ -31,7 +31,7 @@ class PreparedVersion(NamedTuple):
 
     version: Remembered
     recorded_at: datetime
-    echo: str | None = None
+    repeat_key: str | None = None
     """The normalized text, if this may be a recalled text that is added again."""
     is_revision: bool = False
     """Whether this is a new version of the memory it names, with the same text."""
@@ -42,7 +42,7 @@ class PreparedVersion(NamedTuple):
 def prepare(
     draft: Draft, extractor: Extractor, now: datetime, rules: TrustRules = NO_RULES, redactor: Redactor | None = None
 ) -> PreparedVersion:
-    """The version of a memory as the caller gave it, without its secrets if there is a `redactor`."""
+    """The version of a memory as the caller gave it. A `redactor` removes secrets from it."""
     trust = rules.trust_of(draft.source, draft.observed_by, draft.trust)
     if redactor is not None:
         draft = redact_draft(draft, redactor)
@@ -66,7 +66,7 @@ def prepare(
             draft.triples and [[t.subject, t.predicate, t.object] for t in draft.triples],
             *(() if draft.passages is None else [draft.passages]),
             *(() if draft.strength is None else [{"strength": draft.strength}]),
-            *_lower(trust),
+            *_trust_for_digest(trust),
         ),
         key=draft.key,
         kind=draft.kind or ("episode" if dated_by_text and valid.end is not None else "semantic"),
@@ -86,8 +86,8 @@ def prepare(
         told_at=now if draft.now is not None else None,
         trust=trust,
     )
-    echo = _echo(normalized, draft.key, stated.has_bound)
-    return PreparedVersion(version, now, echo, finds_names=draft.entities is None)
+    repeat_key = _repeat_key(normalized, draft.key, stated.has_bound)
+    return PreparedVersion(version, now, repeat_key, finds_names=draft.entities is None)
 
 
 def prepare_turns(
@@ -99,11 +99,11 @@ def prepare_turns(
     repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
     """The versions of chat turns. The times in each are relative to its own time, and "I" is its speaker. `repetitions`
-    are those of earlier turns of the same batch."""
+    counts the repeated turns earlier in the same batch."""
     prepared: list[PreparedVersion] = []
     repetitions = {} if repetitions is None else repetitions
-    for row, given in enumerate(turns):
-        turn = given if redactor is None else redact_turn(given, redactor)
+    for row, original in enumerate(turns):
+        turn = original if redactor is None else redact_turn(original, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
@@ -125,7 +125,7 @@ def prepare_turns(
             content=digest(
                 *(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
                 *([] if expires is None else [micros(expires)]),
-                *_lower(trust),
+                *_trust_for_digest(trust),
             ),
             key=turn.key,
             kind="episode",
@@ -142,19 +142,21 @@ def prepare_turns(
             meta=turn.meta,
             trust=trust,
         )
-        prepared.append(PreparedVersion(version, now, _echo(normalized, turn.key, at is not None)))
+        prepared.append(PreparedVersion(version, now, _repeat_key(normalized, turn.key, at is not None)))
     return prepared
 
 
 def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
-    """The version of a fact found in these sources. Its trust is the lowest of theirs."""
+    """The version of a fact found in these sources. Its trust is the lowest trust of a source."""
     source = sources[0] if sources else None
     trust = min((each.trust for each in sources), default=1.0)
     version = Remembered(
         memory=new_id(),
         text=fact.text,
         identity=digest("fact", normalize_text(fact.text), _bounds(fact.valid)),
-        content=digest(fact.text, fact.kind, _bounds(fact.valid), fact.importance, fact.tags, *_lower(trust)),
+        content=digest(
+            fact.text, fact.kind, _bounds(fact.valid), fact.importance, fact.tags, *_trust_for_digest(trust)
+        ),
         source=None if source is None else source.source,
         observed_by=None if source is None else source.turn.speaker if source.turn is not None else source.observed_by,
         passages=split_passages(fact.text),
@@ -173,7 +175,7 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
     return replace(
         version,
         kind=fact.kind,
-        # A text that expires is true from now on: the date in it is that of its end.
+        # A text that expires is true from now on: the date in it is the date of its end.
         valid=fact.valid if fact.valid.has_bound or fact.expires_at is not None else version.valid,
         importance=fact.importance,
         confidence=fact.confidence,
@@ -184,15 +186,15 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
     )
 
 
-def _lower(trust: float) -> list[float]:
+def _trust_for_digest(trust: float) -> list[float]:
     """The trust as part of a digest: nothing if it is full, so that digests of releases without trust stay the same."""
     return [] if trust == 1.0 else [trust]
 
 
-def _echo(normalized: str, key: str | None, dated: bool) -> str | None:
+def _repeat_key(normalized: str, key: str | None, dated: bool) -> str | None:
     """The text to compare with recently recalled ones; None if the caller gave a key or a date. With a date, the same
     text may be about another event."""
-    return normalized if key is None and not dated and len(normalized) >= _MIN_ECHO_LENGTH else None
+    return normalized if key is None and not dated and len(normalized) >= _MIN_REPEAT_LENGTH else None
 
 
 def _bounds(window: Window) -> list[int | None]:

@@ -1,4 +1,4 @@
-"""Third step of the write path: whether a version is a new memory, a revision, or a repetition of a known one."""
+"""Third step of the write path: whether a version is a new memory, a revision, or a repetition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from remanence.core.identity import digest
 from remanence.core.index import Index
 from remanence.events import Remembered
 from remanence.schema import Turn
-from remanence.write.extract import PreparedVersion
+from remanence.write.prepare import PreparedVersion
 
 _ROUNDING = 1e-6
 """The index has trust in single precision."""
@@ -23,7 +23,7 @@ class IdentityResolver:
         self._next_turns: dict[str, int] = {}
 
     def resolve(self, prepared: PreparedVersion) -> tuple[str, Remembered | None]:
-        """The id of the memory, and the version to write; None if it repeats what is known."""
+        """The id of the memory, and the version to write; None if it repeats a memory."""
         version = prepared.version
         if prepared.is_revision:
             return version.memory, version
@@ -45,11 +45,11 @@ class IdentityResolver:
             return recalled, None
         else:
             memory = version.memory
-        settled = version
+        resolved = version
         if memory != version.memory or version.turn is not None:
-            settled = _with_memory_and_turn(version, memory, self._numbered_turn(version, memory))
-        self._resolved[version.identity] = settled
-        return memory, settled
+            resolved = _with_memory_and_turn(version, memory, self._numbered_turn(version, memory))
+        self._resolved[version.identity] = resolved
+        return memory, resolved
 
     def _with_own_identity(self, version: Remembered) -> Remembered:
         """The version, or one of another identity if it is trusted less than the memory it would revise. That memory is
@@ -58,11 +58,11 @@ class IdentityResolver:
             return version
         earlier = self._resolved.get(version.identity)
         number = self._catalog.with_identity(version.identity)
-        known = earlier.trust if earlier is not None else None
-        if known is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
+        earlier_trust = earlier.trust if earlier is not None else None
+        if earlier_trust is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
             row = self._catalog.row_at(number, self._catalog.position)
-            known = None if row is None else self._catalog.trust_of(row)
-        if known is None or version.trust >= known - _ROUNDING:
+            earlier_trust = None if row is None else self._catalog.trust_of(row)
+        if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
             return version
         return replace(version, identity=digest("less trusted", version.identity, version.trust))
 
@@ -77,12 +77,12 @@ class IdentityResolver:
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
-        memory = self._index.recently_recalled.get(prepared.echo or "")
+        memory = self._index.recently_recalled.get(prepared.repeat_key or "")
         visible = memory is not None and self._index.current_row(memory, self._catalog.position) is not None
         return memory if visible else None
 
     def _numbered_turn(self, version: Remembered, memory: str) -> Turn | None:
-        """The turn of a version with its number: the next one, or that of the earlier version."""
+        """The turn of a version with its number: the next number, or the number of the earlier version."""
         turn = version.turn
         if turn is None:
             return None

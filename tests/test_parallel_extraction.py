@@ -12,8 +12,8 @@ import remanence
 from remanence import InvalidInput, Space
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.testing import FakeClock
-from remanence.write import read_ahead
-from remanence.write.read_ahead import ReadAhead, TextToRead
+from remanence.write import parallel_extraction
+from remanence.write.parallel_extraction import ExtractionInput, ParallelExtractor
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 PEOPLE = ("Alice", "Bob", "Carol", "Dora", "Emil")
@@ -31,7 +31,7 @@ def turns(count: int) -> list[dict[str, Any]]:
 
 
 def filled(monkeypatch: pytest.MonkeyPatch, least: int) -> list[tuple[Any, ...]]:
-    monkeypatch.setattr(read_ahead, "MIN_TEXTS", least)
+    monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", least)
     with remanence.open(None, clock=FakeClock("2026-05-04")) as space:
         memories = space.add_many(rows(300)) + space.add_turns(turns(300))
         return [(m.text, m.mentions, m.triples, m.valid, m.turn, m.tags, m.kind) for m in memories]
@@ -46,17 +46,17 @@ def test_what_a_child_process_reads_is_what_is_read_here(monkeypatch: pytest.Mon
 
 def test_the_texts_are_read_by_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process reads none of them."""
-    texts = [TextToRead(row["text"], NOW, None) for row in rows(600)]
+    texts = [ExtractionInput(row["text"], NOW, None) for row in rows(600)]
     expected = [RuleExtractor().extract(text, now=now) for text, now, _ in texts]
 
-    with ReadAhead(Unused(), texts) as ahead:
+    with ParallelExtractor(Unused(), texts) as ahead:
         assert [ahead.extract(text, now=now, speaker=speaker) for text, now, speaker in texts] == expected
 
 
 def test_the_rest_is_read_here_if_the_child_is_killed() -> None:
     """Nothing is missing."""
-    texts = [TextToRead(row["text"], NOW, None) for row in rows(9_000)]
-    with ReadAhead(RuleExtractor(), texts) as ahead:
+    texts = [ExtractionInput(row["text"], NOW, None) for row in rows(9_000)]
+    with ParallelExtractor(RuleExtractor(), texts) as ahead:
         found = [ahead.extract(*texts[0][:1], now=NOW)]
         assert ahead._child is not None
         ahead._child.kill()
@@ -68,7 +68,7 @@ def test_the_rest_is_read_here_if_the_child_is_killed() -> None:
 
 def test_other_texts_than_those_given_are_read_here() -> None:
     """It never answers with what was found in another text."""
-    with ReadAhead(RuleExtractor(), [TextToRead("Alice lives in Porto.", NOW, None)]) as ahead:
+    with ParallelExtractor(RuleExtractor(), [ExtractionInput("Alice lives in Porto.", NOW, None)]) as ahead:
         assert [m.name for m in ahead.extract("Bob lives in Rome.", now=NOW).mentions] == ["Bob", "Rome"]
         assert [m.name for m in ahead.extract("Carol lives in Oslo.", now=NOW).mentions] == ["Carol", "Oslo"]
 
@@ -78,7 +78,7 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
     space: Space, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, str]
 ) -> None:
     """Although the first rows could be stored before the last one is prepared."""
-    monkeypatch.setattr(read_ahead, "MIN_TEXTS", 10)
+    monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
     monkeypatch.setattr("remanence.write.bulk._SLICE", 5)
 
     with pytest.raises(InvalidInput, match="row 19"):
@@ -90,7 +90,7 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
 
 def test_the_progress_counts_all_rows(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if they are stored in slices."""
-    monkeypatch.setattr(read_ahead, "MIN_TEXTS", 10)
+    monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
     monkeypatch.setattr("remanence.write.bulk._SLICE", 10)
     seen: list[tuple[int, int]] = []
     space.add_many(rows(25), progress=lambda done, total: seen.append((done, total)))
@@ -106,8 +106,8 @@ class Unused(RuleExtractor):
 def test_a_program_that_is_no_interpreter_starts_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its executable would start the program itself."""
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    assert read_ahead.can_read_ahead(RuleExtractor(), read_ahead.MIN_TEXTS)
+    assert parallel_extraction.can_extract_in_parallel(RuleExtractor(), parallel_extraction.MIN_TEXTS)
     monkeypatch.setattr(sys, "executable", "/opt/notes/notes")
-    assert not read_ahead.can_read_ahead(RuleExtractor(), read_ahead.MIN_TEXTS)
+    assert not parallel_extraction.can_extract_in_parallel(RuleExtractor(), parallel_extraction.MIN_TEXTS)
     monkeypatch.setattr(sys, "executable", "")
-    assert not read_ahead.can_read_ahead(RuleExtractor(), read_ahead.MIN_TEXTS)
+    assert not parallel_extraction.can_extract_in_parallel(RuleExtractor(), parallel_extraction.MIN_TEXTS)

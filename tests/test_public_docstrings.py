@@ -1,0 +1,86 @@
+"""The docstrings of the public API name each parameter, each result and each field."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence.api.admin_facet import Admin
+from remanence.api.audit_facet import Audit
+from remanence.api.entity_facet import Entities
+from remanence.api.graph_facet import Graph
+from remanence.api.job_facet import Jobs
+from remanence.api.upkeep_facet import Upkeep
+
+_FACETS = (Admin, Audit, Entities, Graph, Jobs, Upkeep)
+_NOT_YET = ("remanence.read.", "remanence.language.")
+"""Packages whose docstrings do not follow these rules yet."""
+_NO_RESULT = ("None", "NoReturn", inspect.Signature.empty)
+
+
+def _exports() -> Iterator[tuple[str, Any]]:
+    exported = ((name, getattr(remanence, name)) for name in remanence.__all__)
+    yield from ((name, value) for name, value in exported if not value.__module__.startswith(_NOT_YET))
+    yield from ((facet.__name__, facet) for facet in _FACETS)
+
+
+def _classes() -> Iterator[type]:
+    for _, value in _exports():
+        if inspect.isclass(value) and not issubclass(value, BaseException):
+            yield value
+
+
+def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The exported functions and the public methods, without properties and async variants."""
+    yield from ((name, value) for name, value in _exports() if inspect.isfunction(value) and name != "aopen")
+    for owner in _classes():
+        for name, value in inspect.getmembers(owner):
+            function = inspect.unwrap(getattr(value, "__func__", value))
+            is_ours = str(getattr(function, "__module__", "")).startswith("remanence.")
+            is_async_variant = name.startswith("a") and hasattr(owner, name[1:])
+            if inspect.isfunction(function) and is_ours and not name.startswith("_") and not is_async_variant:
+                yield f"{owner.__name__}.{name}", function
+
+
+def _section(docstring: str, heading: str) -> str:
+    """The indented lines after `heading:`; "" if there is no such section."""
+    found = re.search(rf"^{heading}:\n((?:[ ]+.*\n|\n)+)", inspect.cleandoc(docstring) + "\n", re.M)
+    return "" if found is None else found[1]
+
+
+def _described(docstring: str, heading: str) -> list[str]:
+    return re.findall(r"^    \*{0,2}(\w+): \S", _section(docstring, heading), re.M)
+
+
+FUNCTIONS = dict(_functions())
+DATACLASSES = {each.__name__: each for each in _classes() if is_dataclass(each)}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_parameter_is_described(name: str) -> None:
+    """`Args:` has the parameters of the signature, in its order, each on a line of its own."""
+    function = FUNCTIONS[name]
+    parameters = [each for each in inspect.signature(function).parameters if each not in ("self", "cls")]
+    assert _described(function.__doc__ or "", "Args") == parameters
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_result_is_described(name: str) -> None:
+    """A function that returns a value has `Returns:`, one that returns none has no such section."""
+    function = FUNCTIONS[name]
+    has_result = inspect.signature(function).return_annotation not in _NO_RESULT
+    assert bool(_section(function.__doc__ or "", "(?:Returns|Yields)")) == has_result
+
+
+@pytest.mark.parametrize("name", DATACLASSES)
+def test_every_field_is_described(name: str) -> None:
+    """`Attributes:` has the public fields of an exported dataclass, in their order."""
+    exported = DATACLASSES[name]
+    public = [each.name for each in fields(exported) if not each.name.startswith("_")]
+    assert _described(exported.__doc__ or "", "Attributes") == public
