@@ -44,7 +44,7 @@ _W_ANSWER = 0.36
 _W_DAYS = 0.55
 """The weight of the days between the statements, as a logarithm: most things last a while."""
 _BIAS = -2.8
-_CHOICE_WEIGHT: Mapping[TimeFocus, float] = {"any": 0.05, "now": 0.15, "at": 0.15}
+_CHOICE_WEIGHT: Mapping[TimeFocus, float] = {"any": 0.2, "now": 0.5, "at": 0.5}
 """The exponent of the probability in the timeline, by the time that a question asks about. A score is multiplied by
 that power. Higher exponents do well on questions about facts that change, and badly on chats, in which most facts are
 stated once."""

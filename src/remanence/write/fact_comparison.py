@@ -87,10 +87,13 @@ def find_candidates(
     return Candidates(similar, wider, source_turns)
 
 
-def find_verdicts(engine: Engine, new: Sequence[NewFact], candidates: Candidates) -> list[Verdict]:
+def find_verdicts(
+    engine: Engine, new: Sequence[NewFact], candidates: Candidates, whole_turns: Container[int] = ()
+) -> list[Verdict]:
     """The verdicts of the extractor or of the rules, and the verdicts of the reader on the other pairs.
 
-    A memory that is trusted less than the one it would update contradicts it instead.
+    `whole_turns` are the indexes in `new` of turns without facts. A memory that is trusted less than the one it would
+    update contradicts it instead.
     """
     memories = [each.memory for each in new]
     is_model = isinstance(engine.extractor, JudgingExtractor) and not isinstance(engine.extractor, RuleExtractor)
@@ -100,7 +103,9 @@ def find_verdicts(engine: Engine, new: Sequence[NewFact], candidates: Candidates
         [older for older in wider if turns.get(older.id) != turns[memory.id]]
         for memory, wider in zip(memories, candidates.wider, strict=True)
     ]
-    verdicts += read_verdicts(engine.reader, memories, from_other_turns, candidates.source_turns, verdicts)
+    verdicts += read_verdicts(
+        engine.reader, memories, from_other_turns, candidates.source_turns, verdicts, whole_turns
+    )
     verdicts = _verdicts_in_order(verdicts, memories, candidates.wider)
     return _verdicts_by_trust(verdicts, memories, candidates.wider)
 

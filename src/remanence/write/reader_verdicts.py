@@ -7,10 +7,11 @@ probability has to be high. It is called outside of locks, with a limited number
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace
+from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
+from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 
@@ -21,9 +22,13 @@ log = logging.getLogger(__name__)
 
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.6, 0.7
-"""The least probability that the new fact replaces or ends the older one: if its text names a change or they share a
-topic word, and otherwise."""
+MIN_REPLACED = 0.6
+"""The least probability that a new fact replaces or ends an older one, if its text names a change or they share a topic
+word."""
+MIN_REPLACED_UNLIKE = 0.7
+"""The same for other facts."""
+MIN_REPLACED_BY_TURN = 0.8
+"""The same for a turn without facts. Most turns change nothing, so this is higher."""
 
 
 def read_verdicts(
@@ -32,12 +37,14 @@ def read_verdicts(
     old: Sequence[Sequence[Memory]],
     source_turns: Mapping[str, str],
     decided: Sequence[Verdict],
+    whole_turns: Container[int] = (),
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
     An older fact is compared with the new fact and with the turn that the new one was extracted from (`source_turns`,
     by the id of the fact); the mean of both probabilities decides. The turn of the older fact is not used: it may state
-    more than that fact.
+    more than that fact. `whole_turns` are the indexes in `new` of turns without facts: they are compared only with
+    facts on the same topic.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
@@ -45,7 +52,7 @@ def read_verdicts(
     pairs = [
         (number, memory, other)
         for number, memory in enumerate(new)
-        for other in [one for one in old[number] if may_replace(memory, one)][:MAX_READ]
+        for other in [one for one in old[number] if _is_open(memory, one, number in whole_turns)][:MAX_READ]
         if (number, other.id) not in judged and other.id != memory.id
     ]
     if not pairs:
@@ -60,8 +67,26 @@ def read_verdicts(
     return [
         Verdict(number, other.id, "updates", f"the reader says that it replaces it ({mean:.2f})")
         for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
-        if (mean := (one + two) / 2) >= (MIN_REPLACED if is_likely(memory, other) else MIN_REPLACED_UNLIKE)
+        if (mean := (one + two) / 2) >= _min_replaced(memory, other, number in whole_turns)
     ]
+
+
+def _is_open(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
+    """Whether only a reader can tell if `new` replaces `old`. Claims of one subject with one predicate have been
+    compared already: those of a predicate with several values ("likes jazz", "likes rock") are true together. Where
+    somebody was born does not change."""
+    claims = {(claim.subject, claim.predicate) for claim in new.triples}
+    if any((claim.subject, claim.predicate) in claims for claim in old.triples):
+        return False
+    if old.triples and all(claim.predicate in LASTING_PREDICATES for claim in old.triples):
+        return False
+    return may_replace(new, old) and (not is_whole_turn or share_topic(new.text, old.text))
+
+
+def _min_replaced(new: Memory, old: Memory, is_whole_turn: bool) -> float:
+    if is_whole_turn:
+        return MIN_REPLACED_BY_TURN
+    return MIN_REPLACED if is_likely(new, old) else MIN_REPLACED_UNLIKE
 
 
 def _replaced(odds: Mapping[Relation, float]) -> float:

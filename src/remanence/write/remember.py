@@ -25,7 +25,7 @@ from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.fact_extraction.verdict_rules import claims_ended_before_told
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
-from remanence.ports import FactExtractor
+from remanence.ports import FactExtractor, RelationReader
 from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance, Verdict
 from remanence.state.claims import claim_id
 from remanence.write.alias_detection import alias_events
@@ -123,16 +123,20 @@ def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Me
 
 def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> SourceFacts:
     """The facts in these memories. If the extractor fails, the rules are used."""
-    utterances = [
-        Utterance(m.text, m.turn.speaker if m.turn else m.observed_by, (m.turn.at if m.turn else None) or now)
-        for m in sources
-    ]
+    utterances = _utterances(sources, now)
     try:
         result = _fact_extractor(extractor).facts(utterances, now=now)
     except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
         log.warning("the extractor failed, so the rules are used: %s", error)
         result = replace(RuleExtractor().facts(utterances, now=now), problem=f"{type(error).__name__}: {error}")
     return SourceFacts(tuple(sources), result)
+
+
+def _utterances(sources: Sequence[Memory], now: datetime | None = None) -> list[Utterance]:
+    return [
+        Utterance(m.text, m.turn.speaker if m.turn else m.observed_by, (m.turn.at if m.turn else None) or now)
+        for m in sources
+    ]
 
 
 class _SourceErased(Exception):
@@ -159,14 +163,21 @@ def _compare_and_store(
     engine: Engine, space: str, source_facts: SourceFacts, now: datetime, extra_events: ExtraEvents | None
 ) -> list[Memory]:
     source_ids = {source.id for source in source_facts.sources}
+    statements = _turns_without_facts(engine, source_facts)
     with engine.open_index(space) as index:
-        new = [_new_fact(index, number, fact, source_facts, now) for number, fact in enumerate(source_facts.facts)]
+        facts = [*source_facts.facts, *statements]
+        new = [_new_fact(index, number, fact, source_facts, now) for number, fact in enumerate(facts)]
         snapshot = index.snapshot(index.catalog.position, now)
         candidates = find_candidates(engine, index, new, source_ids, snapshot)
-    verdicts = find_verdicts(engine, new, candidates)
+    whole_turns = range(len(new) - len(statements), len(new))
+    verdicts = find_verdicts(engine, new, candidates, whole_turns)
+    idle = _idle_turns(whole_turns, verdicts)
+    idle_ids = {new[number].memory.id for number in idle}
+    verdicts = [each for each in verdicts if each.new_index not in idle and each.old_id not in idle_ids]
     with engine.open_index(space) as index:
         for fact in remaining_facts(verdicts, new, candidates):
             new.append(_new_fact(index, len(new), fact, source_facts, now))
+    new = [each for number, each in enumerate(new) if number not in idle]
     aliases: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
@@ -189,6 +200,19 @@ def _compare_and_store(
     if aliases:
         engine.embed_descriptions(space)
     return memories
+
+
+def _turns_without_facts(engine: Engine, source_facts: SourceFacts) -> list[Fact]:
+    """The turns in which the rules found no fact, as statements for the reader to compare with older facts."""
+    reader, by = engine.reader, source_facts.result.by
+    if reader is None or not isinstance(reader, RelationReader) or by != RuleExtractor.name:
+        return []
+    return RuleExtractor().statements(_utterances(source_facts.sources), source_facts.facts)
+
+
+def _idle_turns(whole_turns: Iterable[int], verdicts: Sequence[Verdict]) -> set[int]:
+    """The indexes of the turns without facts that update no older fact either: they are not kept."""
+    return set(whole_turns) - {verdict.new_index for verdict in verdicts if verdict.effect == "updates"}
 
 
 def _new_fact(index: Index, number: int, fact: Fact, source_facts: SourceFacts, now: datetime) -> NewFact:

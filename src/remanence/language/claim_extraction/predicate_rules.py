@@ -35,6 +35,8 @@ They form predicates such as `prime_minister_of`, where the *object* is what has
 
 IMMUTABLE_PREDICATES = word_set("born_in born_on birthday died_in died_on created_by founded_by founded_in written_by")
 """Single-valued predicates whose value never changes: of two values one is an error."""
+LASTING_PREDICATES = IMMUTABLE_PREDICATES | {"nationality"}
+"""Predicates whose value no later statement in other words ends."""
 
 OPINION_PREDICATES = word_set("likes loves hates dislikes prefers")
 """Predicates of opinions."""

@@ -81,6 +81,32 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     return list(facts_by_text.values())
 
 
+def turns_as_statements(
+    utterances: Sequence[Utterance], speakers: Sequence[str], extracted: Sequence[Fact]
+) -> list[Fact]:
+    """Each short turn without a fact, as one statement in the third person without its questions and requests.
+
+    Whether such a turn is worth keeping cannot be told by rule. It is if it changes an older fact.
+
+    >>> for fact in turns_as_statements([Utterance("paid Ben back, all of it! what's next?")], ["Alice"], []):
+    ...     print(fact.text)
+    Paid Ben back, all of it!
+    """
+    with_facts = {number for fact in extracted for number in fact.source_turns}
+    statements = []
+    for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
+        if number in with_facts or speaker == ASSISTANT or len(utterance.text.split()) > _MAX_STATEMENT_WORDS:
+            continue
+        told = informative_sentences(utterance.text, to_assistant=speaker == SELF)
+        text = to_third_person(" ".join(sentence.text for sentence in told), speaker_label(speaker)).strip()
+        if text and not is_hypothetical(text):
+            text = text[:1].upper() + text[1:]
+            statements.append(
+                Fact(text=text, mentions=_mentions(text, speaker), confidence=0.6, source_turns=(number,))
+            )
+    return statements
+
+
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
     """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
@@ -354,6 +380,7 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
     return tuple(mentions.values())
 
 
+_MAX_STATEMENT_WORDS = 40
 _HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")
 _NOTE_NOUNS = r"owner|lead|deadline|date|due date|budget|status|contact|client|launch|release|kick-?off|sponsor|scope"
 _NOTE_FIELD = re.compile(rf"(?<![\w'’] )(?<!\w)({_NOTE_NOUNS}): ", re.IGNORECASE)

@@ -100,6 +100,13 @@ class RuleExtractor:
         speakers = [speaker_name(utterance.speaker) or SELF for utterance in utterances]
         return ExtractionResult(tuple(find_facts(utterances, speakers, now)), by=self.name)
 
+    def statements(self, utterances: Sequence[Utterance], facts: Sequence[schema.Fact]) -> list[schema.Fact]:
+        """The turns without any of these facts, each as one statement, for a reader to compare with older facts."""
+        from remanence.language.fact_extraction.fact_rules import turns_as_statements
+
+        speakers = [speaker_name(utterance.speaker) or SELF for utterance in utterances]
+        return turns_as_statements(utterances, speakers, facts)
+
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """The effect of each new memory on the older ones in its list, where a rule makes it certain."""
         from remanence.language.fact_extraction.verdict_rules import find_verdicts
