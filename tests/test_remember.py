@@ -712,6 +712,40 @@ def test_the_reader_is_not_asked_where_the_rules_know_better(earlier: str, later
     assert kept in profile_after(earlier, later, reader=Comparing())
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I like jazz", "I like rock"),
+        ("I'm allergic to nuts", "I'm allergic to penicillin"),
+        ("I speak French", "I speak German"),
+        ("I'm Portuguese but live in Luxembourg", "I bought a boat"),
+    ],
+)
+def test_a_second_value_of_a_predicate_with_many_replaces_nothing(first: str, second: str) -> None:
+    """Claims of one predicate are compared by rule, so the reader is not asked."""
+    profile = profile_after(first, second, reader=Comparing())
+    assert first.split()[-1] in profile or "Portuguese" in profile
+    assert second.split()[-1] in profile
+
+
+def test_a_turn_without_facts_may_end_an_older_fact() -> None:
+    """The rules find no fact in it. The reader compares the turn as a whole, and it is kept as what replaced the fact."""
+    profile = profile_after("I owe Saskia 300 euros", "paid Saskia back. all of it.", reader=Comparing())
+    assert "owes" not in profile
+    assert "Paid Saskia back" in profile
+
+
+@pytest.mark.parametrize("later", ["lovely and sunny again", "paid Saskia back?", "what did you pay Saskia"])
+def test_a_turn_on_another_topic_or_a_question_ends_nothing(later: str) -> None:
+    """Such a turn is not compared, whatever the reader would say, and is not kept as a fact."""
+    assert profile_after("I owe Saskia 300 euros", later, reader=Comparing()) == "The user owes Saskia 300 euros."
+
+
+def test_without_a_reader_turns_without_facts_are_not_kept() -> None:
+    """Only a reader can tell that they change something."""
+    assert "owes" in profile_after("I owe Saskia 300 euros", "paid Saskia back. all of it.", reader=None)
+
+
 def test_what_still_holds_of_a_fact_is_kept() -> None:
     """One flatmate of two leaves, one of two brothers is none, a midwife works elsewhere."""
     shared = profile_after(

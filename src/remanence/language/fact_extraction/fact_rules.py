@@ -22,6 +22,7 @@ from remanence.language.fact_extraction.fact_filter import FactClassification, c
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
 from remanence.language.fact_extraction.sentences import (
     Sentence,
+    has_statement,
     informative_sentences,
     is_boilerplate,
     is_hypothetical,
@@ -96,6 +97,8 @@ def turns_as_statements(
     statements = []
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
         if number in with_facts or speaker == ASSISTANT or len(utterance.text.split()) > _MAX_STATEMENT_WORDS:
+            continue
+        if not has_statement(utterance.text):
             continue
         told = informative_sentences(utterance.text, to_assistant=speaker == SELF)
         text = to_third_person(" ".join(sentence.text for sentence in told), speaker_label(speaker)).strip()
