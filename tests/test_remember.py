@@ -729,7 +729,7 @@ def test_a_second_value_of_a_predicate_with_many_replaces_nothing(first: str, se
 
 
 def test_a_turn_without_facts_may_end_an_older_fact() -> None:
-    """The rules find no fact in it. The reader compares the turn as a whole, and it is kept as what replaced the fact."""
+    """The rules find no fact in it. The reader compares the turn as a whole, and it is kept as the new fact."""
     profile = profile_after("I owe Saskia 300 euros", "paid Saskia back. all of it.", reader=Comparing())
     assert "owes" not in profile
     assert "Paid Saskia back" in profile
