@@ -75,8 +75,8 @@ class Receipt(RecallOptions):
     """A recall as a small value: the question, its options, and the ledger position that was read.
 
     Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
-    `space.audit.replay(receipt)`. The fields from `kinds` to `context` are the arguments of `space.recall`, checked; None
-    is no condition.
+    `space.audit.replay(receipt)`. The fields from `kinds` to `context` are the arguments of `space.recall`, checked;
+    None is no condition.
 
     Attributes:
         kinds: Only memories of these kinds.
