@@ -83,7 +83,7 @@ for _ in range(3_000):
 def test_texts_that_cannot_be_kept(lived_in: Space, text: Any, shown: list[str]) -> None:
     """Blank, odd, too long or no text at all."""
     refused(lambda space: space.add(text), lived_in, *shown)
-    refused(lambda space: space.add_turns([{"content": text}]), lived_in, "content", "row 0")
+    refused(lambda space: space.add_turns([{"content": text}]), lived_in, "content", "row 1")
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
     """All rows are checked before any is kept."""
     good = {"text": "Carol likes figs."}
 
-    refused(lambda s: s.add_many([good, good, {"text": ""}]), lived_in, "row 2: text=''")
-    refused(lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 1", "'colour'", "fields are")
-    refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 1: text is missing from {'txt': 'a'}")
-    refused(lambda s: s.add_many([good, 7]), lived_in, "row 1: 7 is of type int, neither a text nor a dict")
+    refused(lambda s: s.add_many([good, good, {"text": ""}]), lived_in, "row 3: text=''")
+    refused(lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 2", "'colour'", "fields are")
+    refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 2: text is missing from {'txt': 'a'}")
+    refused(lambda s: s.add_many([good, 7]), lived_in, "row 2: 7 is of type int, neither a text nor a dict")
     turns = [{"content": "Hello."}, {"content": "Bye.", "time": "blursday"}]
-    refused(lambda s: s.add_turns(turns), lived_in, "row 1: time='blursday'", "ISO text")
-    refused(lambda s: s.add_many([{7: "a"}]), lived_in, "row 0", "field names must be text")
-    refused(lambda s: s.add_turns([{"content": "a", "mood": 1}]), lived_in, "row 0", "'mood'")
+    refused(lambda s: s.add_turns(turns), lived_in, "row 2: time='blursday'", "ISO text")
+    refused(lambda s: s.add_many([{7: "a"}]), lived_in, "row 1", "field names must be text")
+    refused(lambda s: s.add_turns([{"content": "a", "mood": 1}]), lived_in, "row 1", "'mood'")
     refused(lambda s: s.add_turns([{"content": "a", "time": "never"}]), lived_in, "time='never'")
 
 
@@ -230,7 +230,7 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
 def test_a_message_without_content_is_refused(lived_in: Space, message: dict[str, object]) -> None:
     """A wrong key does not lose what was said."""
     good = {"role": "user", "content": "I live in Porto."}
-    refused(lambda s: s.remember([good, message]), lived_in, "row 1: content is missing from")
+    refused(lambda s: s.remember([good, message]), lived_in, "row 2: content is missing from")
 
 
 def test_an_empty_message_and_a_call_of_a_tool_are_left_out(lived_in: Space) -> None:
@@ -853,7 +853,7 @@ def test_a_broken_projection_is_named_and_mended(space: Space, caplog: pytest.Lo
 
 def test_a_bad_date_in_a_batch_names_its_row(space: Space) -> None:
     """And nothing of the batch is kept."""
-    with pytest.raises(remanence.InvalidInput, match="row 1: valid_from='blursday'"):
+    with pytest.raises(remanence.InvalidInput, match="row 2: valid_from='blursday'"):
         space.add_many([{"text": "one"}, {"text": "two", "valid_from": "blursday"}])
     assert space.count() == 0
 

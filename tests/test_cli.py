@@ -165,7 +165,7 @@ class TestAddAndRecall:
         [
             ('{"text": "One."', "line 2 is not JSON"),
             ('["One."]', "line 2 is not a JSON object"),
-            ('{"txet": "One."}', "row 1"),
+            ('{"txet": "One."}', "row 2: text is missing"),
         ],
     )
     def test_a_bad_line_is_named_and_nothing_is_kept(self, run: Run, tmp_path: Path, line: str, said: str) -> None:

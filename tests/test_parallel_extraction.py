@@ -81,9 +81,9 @@ def test_nothing_is_stored_if_a_date_of_a_late_row_is_wrong(
     monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", 10)
     monkeypatch.setattr("remanence.write.bulk._SLICE", 5)
 
-    with pytest.raises(InvalidInput, match="row 19"):
+    with pytest.raises(InvalidInput, match="row 20"):
         space.add_many([*rows(19), {"text": "Late.", **wrong}])
-    with pytest.raises(InvalidInput, match="row 19"):
+    with pytest.raises(InvalidInput, match="row 20"):
         space.add_turns([*turns(19), {"content": "Late.", "time": "once upon"}])
     assert space.count() == 0
 

@@ -19,14 +19,11 @@ from remanence.api.job_facet import Jobs
 from remanence.api.upkeep_facet import Upkeep
 
 _FACETS = (Admin, Audit, Entities, Graph, Jobs, Upkeep)
-_NOT_YET = ("remanence.read.", "remanence.language.")
-"""Packages whose docstrings do not follow these rules yet."""
 _NO_RESULT = ("None", "NoReturn", inspect.Signature.empty)
 
 
 def _exports() -> Iterator[tuple[str, Any]]:
-    exported = ((name, getattr(remanence, name)) for name in remanence.__all__)
-    yield from ((name, value) for name, value in exported if not value.__module__.startswith(_NOT_YET))
+    yield from ((name, getattr(remanence, name)) for name in remanence.__all__)
     yield from ((facet.__name__, facet) for facet in _FACETS)
 
 

@@ -133,6 +133,25 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "place", "names"),
+    [
+        ("POST", "remember/now", {"messages": []}, "body.messages", "text, turns, now, source, observed_by"),
+        ("POST", "memories/batch", {"rows": [{"text": "a", "colour": 1}]}, "body.rows.0.colour", "text, key, kind, "),
+        ("GET", "changes?colour=1", None, "query.colour", ""),
+        ("GET", "export?colour=1", None, "query.colour", ""),
+    ],
+)
+def test_a_field_that_does_not_exist_is_answered_with_those_that_do(
+    client: TestClient, method: str, path: str, body: Any, place: str, names: str
+) -> None:
+    """Of a body, of an object in a list of it, and of a query."""
+    answer = client.request(method, f"{BASE}/{path}", json=body)
+
+    assert answer.status_code == 422
+    assert f"{place}: There is no such field. The fields are {names}" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
     ("path", "content", "media_type", "detail"),
     [
         ("memories", b"", "application/json", "body: Field required"),

@@ -69,8 +69,9 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     Args:
         space: One space for a single user; or, with `user`, the parent space of all users; or a function from
             the runtime of a run to its space.
-        user: The field of the run's context or config that holds the user id, for example "user_id". Each
-            user has a space of their own, and a run without a user id is refused.
+        user: The field of the run's context or config that holds the user id, for example "user_id": text, a
+            number or a UUID; 5 and "5" are the same user. Each user has a space of their own, and a run without a user
+            id is refused.
         limit: How many memories to quote at most.
         max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
             the model's window, where the model says how large that is.

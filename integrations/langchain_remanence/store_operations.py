@@ -60,6 +60,8 @@ def check_options(index: object, ttl: object, clock: object) -> None:
             raise InvalidInput(
                 f"{name}={value!r} is of type {type(value).__name__}, not a dict. Give {name}={example}."
             )
+    if isinstance(ttl, Mapping):
+        _check_minutes("default_ttl", ttl.get("default_ttl"))
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
 
@@ -113,14 +115,17 @@ def validate_op(op: Op) -> Op:
             value: object = op.value
             if not isinstance(value, Mapping | BaseModel) and (not is_dataclass(value) or isinstance(value, type)):
                 raise InvalidInput(f"value={op.value!r} is not a mapping. Give a dict that can be written as JSON.")
+            _check_minutes("ttl", op.ttl)
     elif isinstance(op, GetOp):
         _check_labels(op.namespace)
     elif isinstance(op, SearchOp):
         _check_labels(op.namespace_prefix)
         check_filter(op.filter)
+        _check_page(op)
     elif isinstance(op, ListNamespacesOp):
         for condition in op.match_conditions or ():
             _check_labels(condition.path)
+        _check_page(op)
     else:
         raise ValueError(f"{op!r} is not an operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
     return op
@@ -259,6 +264,22 @@ def _check_labels(namespace: tuple[str, ...] | str) -> None:
                 f"{label!r} in {namespace!r} is empty, or contains a period or a NUL byte. "
                 "Encode it, for example as bob@example%2Ecom."
             )
+
+
+def _check_minutes(name: str, minutes: object) -> None:
+    if minutes is None:
+        return
+    if isinstance(minutes, int | float) and not isinstance(minutes, bool) and 0 < minutes < float("inf"):
+        return
+    raise InvalidInput(
+        f"{name}={minutes!r} is not a number of minutes above 0. Give for example 60, or None for no end."
+    )
+
+
+def _check_page(op: SearchOp | ListNamespacesOp) -> None:
+    for name, count in (("limit", op.limit), ("offset", op.offset)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise InvalidInput(f"{name}={count!r} is not a whole number from 0 on.")
 
 
 def _matches_path(namespace: tuple[str, ...], condition: MatchCondition) -> bool:

@@ -45,9 +45,11 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         min_score: Recall all memories with at least this score, in place of those that seem to help.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Recall only memories with all of these tags.
-        place: Where the memories are quoted. "system": at the end of the system message; without one, before the text
-            of the question. "message": in a message of their own before the question, so that all before it stays the
-            same and the provider's prompt cache applies. "tool": as the result of a tool call after the question.
+        place: Where the memories are quoted. "system": at the end of the system message of the window; without one,
+            before the text of the question. The system prompt of an agent or a chat engine is not in the window: it
+            is put before what `get` returns. "message": in a message of their own before the question, so that all
+            before it stays the same and the provider's prompt cache applies. "tool": as the result of a tool call
+            after the question.
         keep: Which turns can be recalled later: "all", "user" (those of the user), "facts" (those in which
             `analyze_message` finds something worth storing), a function of role and text, or None for none. The
             window has all of them.

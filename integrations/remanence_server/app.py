@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, get_args
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -22,6 +24,7 @@ from remanence.service.spaces import Spaces
 from remanence.service.tokens import TokenStore
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
+from remanence_server.body_route import BODY
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
@@ -130,7 +133,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        found = [_described(each) for each in error.errors()]
+        found = [_described(each, request.scope["route"].endpoint) for each in error.errors()]
         first = found[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']})."
         return problem(422, detail, error="InvalidInput", errors=found)
@@ -145,11 +148,32 @@ def _handle_errors(app: FastAPI) -> None:
         return problem(500, "the server failed; its log says why.")
 
 
-def _described(error: dict[str, Any]) -> dict[str, Any]:
-    """What was wrong with one field, in JSON types."""
+def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str, Any]:
+    """What was wrong with one field of the arguments of an endpoint, in JSON types."""
     shown = repr(error.get("input"))
     shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
-    return {"loc": list(error["loc"]), "msg": error["msg"], "type": error["type"], "input": shown}
+    message = error["msg"]
+    if error["type"] == "extra_forbidden":
+        parameter = inspect.signature(endpoint, eval_str=True).parameters[BODY]
+        message = f"There is no such field. The fields are {', '.join(_fields_at(parameter.annotation, error['loc']))}"
+    return {"loc": list(error["loc"]), "msg": message, "type": error["type"], "input": shown}
+
+
+def _fields_at(annotation: Any, place: Sequence[str | int]) -> list[str]:
+    """The names of the fields of the innermost model on the way to a place in a request."""
+    model = next(_models(annotation))
+    for part in place:
+        if isinstance(part, str) and part in model.model_fields:
+            model = next(_models(model.model_fields[part].annotation), model)
+    return list(model.model_fields)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models in an annotation: Turn in `list[Turn] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -427,6 +427,15 @@ def test_the_last_written_comes_first(store: RemanenceStore) -> None:
     assert store.search(BOB, limit=0) == []
 
 
+@pytest.mark.parametrize("page", [{"limit": -1}, {"offset": -1}, {"limit": "5"}])
+def test_a_page_of_a_negative_size_is_refused(store: RemanenceStore, page: dict[str, Any]) -> None:
+    """It would leave out items at the end without a word."""
+    [(name, value)] = page.items()
+    for asked in (store.search, lambda prefix, **page: store.list_namespaces(prefix=prefix, **page)):
+        with pytest.raises(remanence.InvalidInput, match=rf"{name}={value!r} is not a whole number from 0 on"):
+            asked(BOB, **page)  # type: ignore[operator]
+
+
 def test_namespaces_are_listed_by_prefix_suffix_and_depth(store: RemanenceStore) -> None:
     """With wildcards, without repeats, in order."""
     for namespace in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("z",)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import pytest
 from langgraph.store.base import TTLConfig
@@ -176,3 +177,13 @@ def test_a_sweeper_deletes_what_is_expired_until_it_is_stopped(space: remanence.
     assert sweeping.done()
     assert store.start_ttl_sweeper(60).cancel()
     assert store.stop_ttl_sweeper(timeout=20)
+
+
+@pytest.mark.parametrize("ttl", [-1, 0, "5", True, float("nan"), float("inf")])
+def test_a_time_to_live_is_a_number_above_0(space: remanence.Space, clock: FakeClock, ttl: Any) -> None:
+    """An item that has expired when it is written would be lost without a word."""
+    with pytest.raises(remanence.InvalidInput, match=rf"ttl={ttl!r} is not a number of minutes above 0"):
+        store_with(space, clock).put(NOTES, "tea", {"text": "green"}, ttl=ttl)
+    with pytest.raises(remanence.InvalidInput, match=rf"default_ttl={ttl!r} is not a number of minutes above 0"):
+        store_with(space, clock, default_ttl=ttl)
+    assert space.count() == 0

@@ -61,6 +61,36 @@ async def test_a_function_agent_with_tools_asks_memory_once_a_turn(space: remane
     assert "It rains in Porto." not in [m.text for m in space.memories()], "tools are not people"
 
 
+@pytest.mark.parametrize("system_prompt", [None, "Be brief."])
+async def test_memories_are_quoted_before_the_question_of_an_agent(
+    space: remanence.Space, system_prompt: str | None
+) -> None:
+    """The memory does not see the system prompt of an agent, and a system message of its own might be dropped."""
+    space.add("Alice lives in Porto.")
+    llm = Scripted("In Porto.")
+    memory = RemanenceMemory(space, place="system")
+
+    await FunctionAgent(llm=llm, system_prompt=system_prompt).run("Where does Alice live?", memory=memory)
+
+    *before, question = llm.prompts[0]
+    assert texts(before) == ([system_prompt] if system_prompt else [])
+    assert [block.text.startswith(OPEN_TAG) for block in question.blocks] == [True, False]
+    assert texts(memory.get_all()) == ["Where does Alice live?", "In Porto."], "the block is not stored"
+
+
+async def test_memories_are_at_the_end_of_a_system_message_in_the_window(space: remanence.Space) -> None:
+    """As `place="system"` says."""
+    space.add("Alice lives in Porto.")
+    llm = Scripted("In Porto.")
+    history = [ChatMessage(role="system", content="Be brief.")]
+
+    await FunctionAgent(llm=llm).run("Where does Alice live?", history, memory=RemanenceMemory(space))
+
+    system, question = llm.prompts[0]
+    assert [block.text.startswith(OPEN_TAG) for block in system.blocks] == [False, True]
+    assert question.content == "Where does Alice live?"
+
+
 async def test_the_next_session_knows(space: remanence.Space) -> None:
     """Across sessions, and across a conversation that was cleared."""
     first = FunctionAgent(llm=Scripted("I will keep it in mind."))

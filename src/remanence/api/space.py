@@ -166,7 +166,7 @@ class Space(View):
             Their memories, in the order of the rows.
 
         Raises:
-            InvalidInput: A row is not valid; the message names its number. Nothing is stored.
+            InvalidInput: A row is not valid; the message names its number, counted from 1. Nothing is stored.
 
         Example:
             >>> import remanence
@@ -183,7 +183,7 @@ class Space(View):
             for row in given:
                 drafts.append(validate.draft({"text": row} if isinstance(row, str) else row))
         except InvalidInput as error:
-            raise InvalidInput(f"row {len(drafts)}: {error}") from None
+            raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
         with engine.reading_dates(self.name, _texts_with_times(drafts)), show as shown:
             return store_drafts(engine, self.name, drafts, now, shown)
 
@@ -204,7 +204,7 @@ class Space(View):
             Their memories, in the order of the turns.
 
         Raises:
-            InvalidInput: A turn is not valid; the message names its number. Nothing is stored.
+            InvalidInput: A turn is not valid; the message names its number, counted from 1. Nothing is stored.
 
         Example:
             >>> import remanence
@@ -214,7 +214,7 @@ class Space(View):
             'Alice'
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
-        rows = enumerate(_rows(turns, "dicts"))
+        rows = enumerate(_rows(turns, "dicts"), 1)
         checked = [validate.turn_draft(turn, row=number) for number, turn in rows]
         with self._engine.reading_dates(self.name, [turn.content for turn in checked]), show as shown:
             return store_turns(self._engine, self.name, checked, at, shown)

@@ -47,6 +47,11 @@ class RowFilter:
         return any(each is not None for each in narrowing)
 
     def to_options(self) -> dict[str, Any]:
+        """The conditions by name.
+
+        Returns:
+            A dict with the fields of a `RowFilter`, also with those that are None.
+        """
         return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
 
     def among(self, index: Index, rows: Sequence[int], position: int) -> list[int]:

@@ -54,6 +54,9 @@ def frame(
         ids: Whether to include the id of each memory, for tools that act on it.
         missing: The signals that failed, with the reason; the block names them.
 
+    Returns:
+        The block; "" if there are no hits, or not even the first fits.
+
     Raises:
         InvalidInput: `max_tokens` is not a whole number from 0 on.
 

@@ -35,10 +35,17 @@ _MIN_RELEVANCE = 0.05
 class Recall(Sequence[Hit]):
     """The hits of one recall, best first. `str()` gives lines for a prompt; `explain()` gives the reasons.
 
-    `abstained` has the signals that found nothing to rank, each with the reason; `missing` has the signals that could
-    not be used. `times` are the times that the question names. `history` is whether past versions are included.
-    `position` is the last ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the
-    probability that a hit answers the question, by the reader; None without a reader.
+    Attributes:
+        question: The question.
+        hits: The hits, best first.
+        abstained: The signals that found nothing to rank, each with the reason.
+        missing: The signals that could not be used, each with the reason.
+        times: The times that the question names.
+        history: Whether past versions are included.
+        position: The last ledger position that was read.
+        confidence: The probability that a hit answers the question, by the reader; None without a reader.
+        as_of: The moment of a view of the past; None for the present.
+        receipt: Enough to return this list again later: see `space.audit.replay`.
     """
 
     question: str
@@ -51,7 +58,6 @@ class Recall(Sequence[Hit]):
     confidence: float | None = None
     as_of: datetime | None = None
     receipt: Receipt | None = None
-    """Enough to return this list again later: see `space.audit.replay`."""
 
     @property
     def confident(self) -> bool:
@@ -104,6 +110,9 @@ class Recall(Sequence[Hit]):
             max_tokens: The budget.
             count_tokens: Counts the tokens of a text. Default: four characters count as one token.
 
+        Returns:
+            A recall with these hits only.
+
         Raises:
             InvalidInput: `max_tokens` is not a whole number from 0 on.
         """
@@ -119,7 +128,11 @@ class Recall(Sequence[Hit]):
         return replace(self, hits=tuple(fitting))
 
     def explain(self) -> str:
-        """The hits with their reasons, and the signals that abstained or are missing, as text."""
+        """The hits with their reasons, and the signals that abstained or are missing, as text.
+
+        Returns:
+            Several lines for people.
+        """
         lines = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
             lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
@@ -129,7 +142,11 @@ class Recall(Sequence[Hit]):
         return "\n".join([*lines, *(f"    {note}" for note in self._notes("MISSING"))])
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The hits as dicts of JSON types."""
+        """The hits as dicts of JSON types.
+
+        Returns:
+            One dict for each hit, best first: score, usage, current, superseded_by, memory and evidence.
+        """
         return [
             {
                 "score": round(hit.score, 6),
@@ -148,13 +165,20 @@ class Recall(Sequence[Hit]):
     def to_df(self) -> pandas.DataFrame:
         """The hits as a data frame: scores, the share of each signal, and the fields of the memories. Needs pandas.
 
+        Returns:
+            One row for each hit, best first.
+
         Raises:
             MissingExtra: pandas is not installed.
         """
         return hits_to_df(self.hits)
 
     def show(self) -> NotebookPicture:
-        """A picture for a notebook: a bar for each hit, in parts that show what each signal adds to its score."""
+        """A picture for a notebook: a bar for each hit, in parts that show what each signal adds to its score.
+
+        Returns:
+            The picture; a notebook draws it.
+        """
         from remanence.read.show.bar_pictures import recall_picture
 
         return recall_picture(self)

@@ -32,6 +32,9 @@ def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str],
         context: The rest of the prompt: the question, the conversation, instructions, results of tools.
         answer: The answer of the model.
 
+    Returns:
+        The ids, in the order of `results`.
+
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:

@@ -48,20 +48,36 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Sentences about the person that a space is about, the most important first. `str(profile)` is the text."""
+    """Sentences about the person that a space is about, the most important first. `str(profile)` is the text.
+
+    Attributes:
+        statements: The sentences, each with the ids of the memories behind it.
+        position: The last ledger position that was read.
+        by: What wrote it: "template", or the name of the extractor with the language model.
+        since: The moment for which it was made.
+        until: Until when it is valid, unless new memories are added; None for no known end.
+    """
 
     statements: tuple[Statement, ...] = ()
     position: int = 0
     by: str = "template"
     since: datetime | None = None
     until: datetime | None = None
-    """The time in which it is valid, unless new memories are added."""
 
     def is_valid_at(self, now: datetime) -> bool:
+        """Whether it is valid at a moment, unless new memories were added.
+
+        Args:
+            now: The moment.
+
+        Returns:
+            Whether the moment is in the time from `since` to `until`.
+        """
         return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
 
     @property
     def text(self) -> str:
+        """All sentences as one text."""
         return " ".join(statement.text for statement in self.statements)
 
     def __str__(self) -> str:

@@ -42,6 +42,11 @@ class RecallOptions(RowFilter):
         return self.during is not None or any(value is not None for value in self.to_options().values())
 
     def options(self) -> dict[str, Any]:
+        """The options of the recall by name, with the conditions.
+
+        Returns:
+            A dict with the fields of `RecallOptions`, also with those that are None.
+        """
         return {field.name: getattr(self, field.name) for field in fields(RecallOptions)}
 
 
@@ -70,7 +75,36 @@ class Receipt(RecallOptions):
     """A recall as a small value: the question, its options, and the ledger position that was read.
 
     Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
-    `space.audit.replay(receipt)`.
+    `space.audit.replay(receipt)`. The fields from `kinds` to `context` are the arguments of `space.recall`, checked;
+    None is no condition.
+
+    Attributes:
+        kinds: Only memories of these kinds.
+        tags: Only memories with all of these tags.
+        source: Only what comes from one of these sources.
+        speaker: Only what one of these people said or saw.
+        conversation: Only turns of these conversations, and facts found in them.
+        meta: Only memories whose `meta` match.
+        telling: True excludes chat turns that only ask, greet, thank or agree.
+        exclude_texts: Memories with these texts are excluded.
+        since: Only memories stated at this moment or later.
+        min_trust: Only memories with at least this trust.
+        without: Sources, observers or conversations that are left out, with what was derived from them.
+        limit: How many hits to return at most.
+        during: Only what was true in this time.
+        history: Whether past versions are included; None if the wording of the question decides.
+        min_score: Only hits with at least this score.
+        signals: The signals that rank; None for all.
+        weights: The weights of signals that the caller gave.
+        context: The turns before the question.
+        space: The name of the space.
+        position: The last ledger position that was read.
+        settings: A hash of what else decides the list: release, embedder, reader and signals of your own.
+        question: The question.
+        now: The moment of the recall.
+        own_vector: Whether the caller gave the question's embedding; a replay needs it again.
+        archive: Whether archived memories were searched too.
+        vault: Whether the notes of the vault were searched too.
     """
 
     space: str
@@ -79,11 +113,8 @@ class Receipt(RecallOptions):
     question: str
     now: datetime
     own_vector: bool = False
-    """Whether the caller gave the question's embedding; a replay needs it again."""
     archive: bool = False
-    """Whether archived memories were searched too."""
     vault: bool = False
-    """Whether the notes of the vault were searched too."""
 
     @property
     def id(self) -> str:
@@ -94,10 +125,14 @@ class Receipt(RecallOptions):
     def to_dict(self) -> dict[str, Any]:
         """This receipt as a dict of JSON types. Optional values that are not set are omitted.
 
-        >>> from remanence.schema import EPOCH
-        >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
-        >>> Receipt.from_dict(receipt.to_dict()) == receipt
-        True
+        Returns:
+            A dict that `from_dict` reads.
+
+        Example:
+            >>> from remanence.schema import EPOCH
+            >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
+            >>> Receipt.from_dict(receipt.to_dict()) == receipt
+            True
         """
         record: dict[str, Any] = {name: getattr(self, name) for name in ("space", "position", "settings", "question")}
         record |= {"now": micros(self.now), "limit": self.limit}
@@ -114,6 +149,12 @@ class Receipt(RecallOptions):
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Receipt:
         """The receipt that `to_dict` wrote.
+
+        Args:
+            record: The dict.
+
+        Returns:
+            The receipt.
 
         Raises:
             InvalidInput: The dict is not a receipt.

@@ -37,7 +37,7 @@ def store_drafts(
             for row in rows:
                 found.append(prepare(drafts[row], extractor, now, engine.trust, engine.redactor))
         except InvalidInput as error:
-            raise InvalidInput(f"row {rows[len(found)]}: {error}") from None
+            raise InvalidInput(f"row {rows[len(found)] + 1}: {error}") from None
         return found
 
     def texts() -> list[ExtractionInput]:
@@ -50,7 +50,7 @@ def store_drafts(
                     parse_moment(draft.expires_at, at, argument="expires_at")
                 out.append(ExtractionInput(draft.text, at, draft.observed_by))
         except InvalidInput as error:
-            raise InvalidInput(f"row {len(out)}: {error}") from None
+            raise InvalidInput(f"row {len(out) + 1}: {error}") from None
         return out
 
     return _store(engine, space, len(drafts), texts, prepare_rows, progress)
@@ -68,7 +68,7 @@ def store_turns(
 
     def texts() -> list[ExtractionInput]:
         out: list[ExtractionInput] = []
-        for row, turn in enumerate(turns):
+        for row, turn in enumerate(turns, 1):
             at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
             if turn.expires_at is not None:
                 parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")

@@ -103,9 +103,7 @@ def find_verdicts(
         [older for older in wider if turns.get(older.id) != turns[memory.id]]
         for memory, wider in zip(memories, candidates.wider, strict=True)
     ]
-    verdicts += read_verdicts(
-        engine.reader, memories, from_other_turns, candidates.source_turns, verdicts, whole_turns
-    )
+    verdicts += read_verdicts(engine.reader, memories, from_other_turns, candidates.source_turns, verdicts, whole_turns)
     verdicts = _verdicts_in_order(verdicts, memories, candidates.wider)
     return _verdicts_by_trust(verdicts, memories, candidates.wider)
 

@@ -102,7 +102,7 @@ def prepare_turns(
     counts the repeated turns earlier in the same batch."""
     prepared: list[PreparedVersion] = []
     repetitions = {} if repetitions is None else repetitions
-    for row, original in enumerate(turns):
+    for row, original in enumerate(turns, 1):
         turn = original if redactor is None else redact_turn(original, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)

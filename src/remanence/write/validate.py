@@ -178,7 +178,7 @@ def conversation(given: object, *, source: str | None, observed_by: str | None) 
             "Give for example [{'role': 'user', 'content': 'I moved to Lisbon.'}]."
         )
     turns: list[TurnDraft] = []
-    for row, message in enumerate(given):
+    for row, message in enumerate(given, 1):
         fields = dict(message) if isinstance(message, Mapping) else _message_fields(message, row)
         if fields.get("role") in _IGNORED_ROLES:
             continue

@@ -201,7 +201,7 @@ class RemoteSpace(RemoteReads, Space):
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
-        checked = [validate.turn_draft(turn, row=number) for number, turn in enumerate(_listed(turns))]
+        checked = [validate.turn_draft(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
         return _memories(self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
 
     @overload
