@@ -24,7 +24,7 @@ CONVINCING_PROBABILITY = 0.95
 """If a single hit answers with this probability, no pairs are scored: most questions need none."""
 MAX_CHAINS = 8
 """How many pairs are scored at most."""
-MIN_GAIN = 0.5
+MIN_GAIN = 0.2
 """By how much a pair must be a better answer than each of its hits, in log odds."""
 _MAX_FIRST_HITS = 6
 """How many hits may be the first of a pair: those with the best ranks."""
@@ -60,11 +60,13 @@ def find_pairs(index: Index, rows: Sequence[int], hits: Sequence[Hit], question:
     words = [set(split_words(normalize_name(hit.memory.text))) for hit in hits[: len(rows)]]
     name_words = [_distinctive_words(index, row) for row in rows[: len(hits)]]
     new_words = [names - question_words for names in name_words]
+    is_asked_about = [not names.isdisjoint(question_words) for names in name_words]
     return [
-        HitPair(first, last, not name_words[first].isdisjoint(question_words))
+        HitPair(first, last, is_asked_about[first])
         for first in range(min(_MAX_FIRST_HITS, len(new_words)))
         for last in range(len(new_words))
         if first != last and (new_words[first] & words[last] or new_words[last] & words[first])
+        if is_asked_about[first] or not is_asked_about[last]  # a chain leads away from what the question names
     ]
 
 
