@@ -55,7 +55,7 @@ def frame(
         missing: The signals that failed, with the reason; the block names them.
 
     Returns:
-        The block; "" if there are no hits, or not even the first fits.
+        The block; "" if there are no hits, or none fits.
 
     Raises:
         InvalidInput: `max_tokens` is not a whole number from 0 on.
@@ -75,10 +75,10 @@ def frame(
     used = count_tokens("\n".join([OPEN_TAG, preamble, CLOSE_TAG]))
     for hit in hits:
         line = hit_as_json_line(hit, ids=ids)
-        used += count_tokens(line + "\n")
-        if max_tokens is not None and used > max_tokens:
-            break
-        lines.append(line)
+        tokens = count_tokens(line + "\n")
+        if max_tokens is None or used + tokens <= max_tokens:  # a long hit does not keep out shorter ones after it
+            used += tokens
+            lines.append(line)
     return "\n".join([OPEN_TAG, preamble, *lines, CLOSE_TAG]) if lines else ""
 
 
