@@ -53,8 +53,6 @@ class Candidates:
     """Memories with a similar text or about the same subject, for a language model."""
     wider: list[list[Memory]]
     """The similar ones, and others, for the rules and the reader, which take little time."""
-    source_turns: Mapping[str, str]
-    """The text of the only turn that a fact was extracted from, by the id of the fact."""
 
 
 def find_candidates(
@@ -83,8 +81,7 @@ def find_candidates(
         earlier = [other.memory for other in new[:number] if _share_a_name(memory, other.memory)]
         similar.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
         wider.append([*facts.values(), *earlier])
-    source_turns = _source_turns_of(index, new, wider, snapshot) if engine.reader is not None else {}
-    return Candidates(similar, wider, source_turns)
+    return Candidates(similar, wider)
 
 
 def find_verdicts(
@@ -103,7 +100,8 @@ def find_verdicts(
         [older for older in wider if turns.get(older.id) != turns[memory.id]]
         for memory, wider in zip(memories, candidates.wider, strict=True)
     ]
-    verdicts += read_verdicts(engine.reader, memories, from_other_turns, candidates.source_turns, verdicts, whole_turns)
+    source_turns = {each.memory.id: each.sources[0].text for each in new if len(each.sources) == 1}
+    verdicts += read_verdicts(engine.reader, memories, from_other_turns, source_turns, verdicts, whole_turns)
     verdicts = _verdicts_in_order(verdicts, memories, candidates.wider)
     return _verdicts_by_trust(verdicts, memories, candidates.wider)
 
@@ -170,22 +168,6 @@ def _verdicts_in_order(
         or new[verdict.new_index].valid.start is not None
         or new[verdict.new_index].told_at >= stated_at[verdict.old_id]
     ]
-
-
-def _source_turns_of(
-    index: Index, new: Sequence[NewFact], old: Sequence[Sequence[Memory]], snapshot: Snapshot
-) -> dict[str, str]:
-    """The text of the turn that each fact was extracted from, if it is only one, by the id of the fact."""
-    turns = {each.memory.id: each.sources[0].text for each in new if len(each.sources) == 1}
-    for memory in {each.id: each for candidates in old for each in candidates}.values():
-        number = index.catalog.number(memory.id)
-        if number is None:
-            continue
-        links = index.links.links_of(number, snapshot, kinds=("derived_from",), direction="out")
-        row = index.current_row(links[0].target, snapshot.position) if len(links) == 1 else None
-        if row is not None:
-            turns[memory.id] = index.memories([row])[0].text
-    return turns
 
 
 def _is_fact(index: Index, memory: str) -> bool:

@@ -41,10 +41,10 @@ def read_verdicts(
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    An older fact is compared with the new fact and with the turn that the new one was extracted from (`source_turns`,
-    by the id of the fact); the mean of both probabilities decides. The turn of the older fact is not used: it may state
-    more than that fact. `whole_turns` are the indexes in `new` of turns without facts: they are compared only with
-    facts on the same topic.
+    An older fact is compared with the new fact and with the only turn that the new one was extracted from
+    (`source_turns`, by the id of the fact); the mean of both probabilities decides. The turn of the older fact is not
+    used: it may state more than that fact. `whole_turns` are the indexes in `new` of turns without facts: they are
+    compared only with facts on the same topic.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
@@ -73,8 +73,8 @@ def read_verdicts(
 
 def _is_open(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
     """Whether only a reader can tell if `new` replaces `old`. Claims of one subject with one predicate have been
-    compared already: those of a predicate with several values ("likes jazz", "likes rock") are true together. Where
-    somebody was born does not change."""
+    compared already: values of a predicate that has several ("likes jazz", "likes rock") are valid together. A
+    claim such as where a person was born does not change."""
     claims = {(claim.subject, claim.predicate) for claim in new.triples}
     if any((claim.subject, claim.predicate) in claims for claim in old.triples):
         return False
