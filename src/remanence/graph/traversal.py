@@ -250,10 +250,10 @@ def _edge(edge: GraphEdge, source: str, target: str, memory: Memory | None, late
     value = edge.relation_or_link
     if value is None:
         assert memory is not None, "a mention or a next turn leads from a memory"
-        name, last, evidence = (MENTIONS, memory, (memory.id,)) if later is None else (NEXT_TURN, later, ())
+        name, last = (MENTIONS, memory) if later is None else (NEXT_TURN, later)
         valid = replace(last.valid, end=None) if last.kind == "episode" else last.valid
         shared = source, target, name, valid, last.revised_at, memory.confidence
-        return Edge(*shared, evidence, f"{source}>{target}", memory.observed_by if later is None else None)
+        return Edge(*shared, (memory.id,), f"{source}>{target}", memory.observed_by)
     name, evidence = (value.predicate, value.evidence) if isinstance(value, Relation) else (value.kind, ())
     shared = source, target, name, value.valid, value.recorded_at, value.confidence
     return Edge(*shared, evidence, value.id, value.observed_by)
