@@ -117,7 +117,7 @@ def find_nonperson_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
     launch —scheduled_for→ May
     """
     kinds = {name.text: name.kind for name in reversed(names)}
-    starts = {name.start for name in names}
+    starts = {name.start for name in names if name.kind != "person"}
     claim_set: dict[Triple, None] = {}
     begin = 0
     for number, (end, start) in enumerate([*sentence_breaks(text), (len(text), len(text))]):
