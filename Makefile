@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# There are as many processes as cores: a second thread of numpy in each of them would only wait.
+# There are at least as many processes as cores (tests/conftest.py): a second thread of numpy in each would only wait.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.

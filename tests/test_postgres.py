@@ -411,7 +411,8 @@ class TestCuts:
         server = Server.create()
         server.start()
         try:
-            space, other = (opened(server.url(), cache=tmp_path / name) for name in "ab")
+            address = server.url() + "&connect_timeout=4"  # a connection that is cut amid its making is given up soon
+            space, other = (opened(address, cache=tmp_path / name) for name in "ab")
             kept: list[str] = []
             failed: list[errors.RemanenceError] = []
             stopped = threading.Event()
