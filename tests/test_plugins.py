@@ -16,6 +16,7 @@ from remanence.models.extractors import RuleExtractor
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.readers import FunctionReader
 from remanence.models.time_limit import LimitedExtractor
+from remanence.ports import Extraction
 from remanence.signals.stores import LocalStores
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.times import Times
@@ -149,8 +150,8 @@ class Silent:
 
     name = "silent"
 
-    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> remanence.Extraction:
-        return remanence.Extraction()
+    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+        return Extraction()
 
 
 def test_a_fifth_signal_takes_part_in_recall() -> None:

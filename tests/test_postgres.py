@@ -406,6 +406,7 @@ class TestCuts:
         proxy.refuse = False
         assert texts(through_proxy) == ["before"]
 
+    @pytest.mark.slow
     def test_a_restart_amid_writing(self, tmp_path: Path) -> None:
         """What was acknowledged is there once, and the spaces go on."""
         server = Server.create()
