@@ -123,6 +123,13 @@ def space(clock: FakeClock, request: pytest.FixtureRequest) -> Iterator[remanenc
 
 
 @pytest.fixture
+def at_once(request: pytest.FixtureRequest) -> int:
+    """How many users there are at the same time: fifty, and fifteen over a connection, where each costs more."""
+    call = getattr(request.node, "callspec", None)
+    return 15 if call is not None and call.params.get("space") == "server" else 50
+
+
+@pytest.fixture
 def porto(space: remanence.Space) -> remanence.Memory:
     """Where Ana lives."""
     return space.add("Ana lives in Porto.")
