@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# There are as many processes as cores: a second thread of numpy in each of them would only wait.
+# There are at least as many processes as cores (tests/conftest.py): a second thread of numpy in each would only wait.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.
@@ -56,14 +56,15 @@ lint: $(READY)
 
 setup: $(READY)
 
-# uv where there is one, else pip (which learned --group in 25.1). Done again only when pyproject.toml changes.
+# uv where there is one, else pip (which learned --group in 25.1). Done again only when pyproject.toml changes. uv copies
+# files: nltk, which LlamaIndex splits sentences with, refuses files with several hard links.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "Python 3.10 or later is needed: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
 		echo "setting up $(VENV) with uv (once)"; \
 		uv venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python --group dev -e . ; \
+		uv pip install --quiet --link-mode=copy --python $(BIN)/python --group dev -e . ; \
 	else \
 		echo "setting up $(VENV) with pip (once; it takes a minute or two)"; \
 		$(PYTHON) -m venv $(VENV) && \

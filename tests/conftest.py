@@ -65,6 +65,21 @@ def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator
         yield remote
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """How many processes `-n auto` starts: one more than there are cores, as the slow tests often wait for others."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if _is_quick(config) else cores + 1
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import a file of which `make quick` runs no test: some of them import much."""
+    return True if _is_quick(config) and collection_path.stem in SLOW_FILES else None
+
+
+def _is_quick(config: pytest.Config) -> bool:
+    return bool(config.option.markexpr == "not slow")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Look for no garbage in the modules that the tests import: that takes seconds in each process."""
@@ -105,6 +120,13 @@ def space(clock: FakeClock, request: pytest.FixtureRequest) -> Iterator[remanenc
     """An empty space that is gone with the test: in this process, or over a connection."""
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space, as_asked(space, request) as asked:
         yield asked
+
+
+@pytest.fixture
+def at_once(request: pytest.FixtureRequest) -> int:
+    """How many users there are at the same time: fifty, and fifteen over a connection, where each costs more."""
+    call = getattr(request.node, "callspec", None)
+    return 15 if call is not None and call.params.get("space") == "server" else 50
 
 
 @pytest.fixture

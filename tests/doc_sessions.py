@@ -1,7 +1,7 @@
 """Runs the code blocks of a Markdown page and compares, or rewrites, the outputs that the page shows.
 
 A ```python block is a program. What it prints stands in a ```text block directly below it; a block without one prints
-nothing. Each `##` section is a session of its own, in an empty folder. A page with `>>>` blocks is one doctest session.
+nothing. Each `##` section is a session of its own, in an empty folder.
 Lines of ```sh blocks that start with `remanence` are run too.
 
 Numbers with decimals may differ by 0.05, as scores differ in their last digits between machines, and with them the
@@ -12,7 +12,6 @@ letter.
 from __future__ import annotations
 
 import contextlib
-import doctest
 import io
 import os
 import re
@@ -71,10 +70,9 @@ class Difference:
 
 
 def sections(page: str) -> list[Section]:
-    """The sections of a page with their blocks, in order; a page with `>>>` is one section."""
+    """The sections of a page with their blocks, in order."""
     fences = list(_FENCE.finditer(page))
-    doctests = any(fence[1] == "python" and ">>> " in fence[2] for fence in fences)
-    headings = [] if doctests else [match for match in _HEADING.finditer(page) if not _inside(match.start(), fences)]
+    headings = [match for match in _HEADING.finditer(page) if not _inside(match.start(), fences)]
     found = [Section("")] + [Section(match[1]) for match in headings]
     starts = [0] + [match.start() for match in headings]
     before: Block | None = None
@@ -140,19 +138,12 @@ def _sorted_reasons(text: str) -> str:
     )
 
 
-class _Checker(doctest.OutputChecker):
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        return same(want, got) or super().check_output(want, got, optionflags)
-
-
 def _run(block: Block, names: dict[str, Any]) -> tuple[str, str]:
     """What a block prints, and how it failed."""
     if block.language == "sh":
         return _run_commands(block.code)
     if block.language != "python":
         return block.shown or "", ""
-    if ">>> " in block.code:
-        return block.shown or "", _run_doctest(block, names)
     output = io.StringIO()
     try:
         code = compile(block.code, f"<line {block.line}>", "exec")
@@ -161,14 +152,6 @@ def _run(block: Block, names: dict[str, Any]) -> tuple[str, str]:
     except Exception:  # noqa: BLE001 - whatever the example raises is what the test reports
         return output.getvalue(), traceback.format_exc(limit=-4)
     return output.getvalue(), ""
-
-
-def _run_doctest(block: Block, names: dict[str, Any]) -> str:
-    session = doctest.DocTestParser().get_doctest(block.code, names, "page", None, block.line)
-    said: list[str] = []
-    doctest.DocTestRunner(_Checker()).run(session, out=said.append, clear_globs=False)
-    names.update(session.globs)
-    return "".join(said)
 
 
 def _run_commands(code: str) -> tuple[str, str]:

@@ -343,7 +343,7 @@ class TestHowItEnds:
     def test_a_closed_pipe_is_quiet(self, run: Run, home: Path, tmp_path: Path) -> None:
         """`remanence memories | head -1` says nothing on stderr."""
         file = tmp_path / "many.jsonl"
-        file.write_text("".join(json.dumps({"text": f"Number {n}. " * 20}) + "\n" for n in range(1_000)))
+        file.write_text("".join(json.dumps({"text": f"Number {n}. " * 20}) + "\n" for n in range(500)))
         run("add-many", str(file))
 
         with subprocess.Popen(

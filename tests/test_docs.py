@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import builtins
 import os
 import re
 import sys
@@ -45,6 +47,24 @@ def test_the_examples_of_a_section_print_what_it_shows(
     found = list(differences(section, tmp_path))
 
     assert not found, f"{page.name}, " + "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_section_can_be_pasted(page: Path) -> None:
+    """Its code has no prompts, and uses no name of another section, also where it cannot be run here."""
+    for section in sections(page.read_text("utf-8")):
+        code = "\n".join(block.code for block in section.blocks if block.language in {"python", "py"})
+        assert ">>> " not in code
+        names = compile(code, section.title, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
+        made = {node.id for node in ast.walk(names) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        made |= {node.arg for node in ast.walk(names) if isinstance(node, ast.arg)}
+        for node in ast.walk(names):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler):
+                made.add(node.name or "")
+        used = {node.id for node in ast.walk(names) if isinstance(node, ast.Name)}
+        assert used <= made | set(dir(builtins)), f"{page.name}, {section.title}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -321,6 +321,7 @@ def test_eight_threads_get_what_one_gets() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.slow
 def test_a_forked_process_embeds_without_a_warning() -> None:
     """The tokenizer's threads are never started, so nothing is said about losing them."""
     code = (

@@ -39,6 +39,7 @@ def quoted(space: Space, message: str, **options: object) -> list[str]:
     return [hit.memory.text for hit in recall_for_prompt(space, message, **options).hits]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
     """In varied words, each in a session of its own, with small talk in between; all of it is stored."""
     for number in range(50):

@@ -99,6 +99,7 @@ def test_recall_and_add_go_on_while_the_file_is_written(
     assert not any(b"zebrafish" in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_the_last_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is newer than a twentieth of the entries, and the rest is applied again."""
     monkeypatch.setattr(projection, "_SAVE_AFTER", 10)

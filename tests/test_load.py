@@ -19,7 +19,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 @pytest.mark.slow
 def test_nothing_is_lost_doubled_or_leaked_under_load(location: str) -> None:
     """Four threads in each of two processes add, revise, recall, forget and erase; no call fails."""
-    options = ["--seconds", "2", "--threads", "4", "--processes", "2", "--on", location]
+    options = ["--seconds", "1", "--threads", "4", "--processes", "2", "--on", location]
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / "load.py"), *options], capture_output=True, text=True, timeout=240
     )

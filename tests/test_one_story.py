@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 import remanence
 from examples import examples
 from remanence import Memory, Relation, Space
-from remanence.schema import SELF
+from remanence.schema import SELF, UTC
 from remanence.testing import FakeClock
 
 TOWNS = "Porto Lisbon Faro Braga Coimbra Evora Sintra Aveiro".split()

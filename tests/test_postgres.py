@@ -406,12 +406,14 @@ class TestCuts:
         proxy.refuse = False
         assert texts(through_proxy) == ["before"]
 
+    @pytest.mark.slow
     def test_a_restart_amid_writing(self, tmp_path: Path) -> None:
         """What was acknowledged is there once, and the spaces go on."""
         server = Server.create()
         server.start()
         try:
-            space, other = (opened(server.url(), cache=tmp_path / name) for name in "ab")
+            address = server.url() + "&connect_timeout=4"  # a connection that is cut amid its making is given up soon
+            space, other = (opened(address, cache=tmp_path / name) for name in "ab")
             kept: list[str] = []
             failed: list[errors.RemanenceError] = []
             stopped = threading.Event()

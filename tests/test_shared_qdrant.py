@@ -382,7 +382,7 @@ with remanence.open(folder, embedder=HashingEmbedder(), qdrant=url, qdrant_setti
         space.erase(gone.id)
         print(kept.id, flush=True)
         number += 1
-        time.sleep(0.02)
+        time.sleep(0.1)
 """
 
 

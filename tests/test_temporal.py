@@ -371,11 +371,12 @@ def test_a_parameter_is_read_or_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["-1", "day before ", "two days after ", "from 3 to ", "1/2/", "last ", "🦀٣"])
 @pytest.mark.slow
-def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
-    """A megabyte of almost-times is done in seconds."""
-    started = time.perf_counter()
-    assert find_times(text * (1_000_000 // len(text)), NOW) == []
-    assert time.perf_counter() - started < 20
+def test_a_long_text_costs_no_more_than_its_length(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many almost-times are done in a second of processor time, and the rest of a very long text is not read."""
+    monkeypatch.setattr("remanence.language.temporal.time_parsing._MAX_TEXT", 25_000)
+    started = time.process_time()
+    assert find_times(text * (250_000 // len(text)), NOW) == []
+    assert time.process_time() - started < 5
 
 
 def test_dateparser_is_imported_only_when_needed() -> None:
@@ -655,9 +656,9 @@ def test_a_time_of_day_may_have_a_time_zone(text: str, window: str) -> None:
 @pytest.mark.parametrize("text", ["in May ", "on Friday and ", "am 3. Mai ", "vor drei ", '"Friday" ', "明日"])
 @pytest.mark.slow
 def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
-    started = time.perf_counter()
-    find_stated_times(text * (100_000 // len(text)), NOW)
-    assert time.perf_counter() - started < 30
+    started = time.process_time()
+    find_stated_times(text * (25_000 // len(text)), NOW)
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

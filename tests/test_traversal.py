@@ -543,6 +543,7 @@ _TIES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from
 
 
 @given(_TIES, st.integers(1, 5), st.integers(1, 12))
+@pytest.mark.slow
 def test_a_walk_and_a_path_are_those_of_a_plain_search(
     ties: list[tuple[int, int, str]], depth: int, limit: int
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -153,7 +153,7 @@ def test_other_memories_of_the_space_are_found_too(space: Space) -> None:
 
 def test_metadata_become_json(space: Space) -> None:
     """Times, ids, paths and numpy's numbers; what cannot be written is refused with the document's id."""
-    given = {"at": datetime(2026, 5, 4, tzinfo=UTC), "uid": UUID(int=7), "path": Path("a/b"), "n": np.int64(3)}
+    given = {"at": datetime(2026, 5, 4, tzinfo=timezone.utc), "uid": UUID(int=7), "path": Path("a/b"), "n": np.int64(3)}
     store = RemanenceVectorStore(space)
     store.add_documents([Document("Porto has six bridges.", metadata=given)], ids=["a"])
 

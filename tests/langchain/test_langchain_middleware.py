@@ -21,7 +21,6 @@ from pydantic import BaseModel
 import remanence
 from langchain_remanence import MemoryMiddleware
 from remanence import InvalidInput, Space
-from remanence.adapters import MAX_TEXT_LENGTH
 from remanence.api.upkeep_facet import Upkeep
 from remanence.language.framing import OPEN_TAG
 
@@ -399,14 +398,17 @@ def test_a_reply_that_is_structured_output_is_remembered(space: Space, ask: Call
 
 @pytest.mark.slow
 def test_a_message_over_the_limit_is_one_warning(
-    space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its beginning is remembered, and recalled for."""
+    """Its beginning is remembered, and recalled for. The limit is lower here: a text of the real length takes
+    seconds."""
+    for module in ("remanence.adapters.message_text", "langchain_remanence.middleware"):
+        monkeypatch.setattr(f"{module}.MAX_TEXT_LENGTH", 20_000)
     agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True, reinforce=True)])
-    ask(agent, {"messages": [("user", "I am allergic to peanuts. " + "x" * MAX_TEXT_LENGTH)]})
+    ask(agent, {"messages": [("user", "I am allergic to peanuts. " + "x" * 20_000)]})
 
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "a message is too long: its first 2,000,000 characters are remembered"
+        "a message is too long: its first 20,000 characters are remembered"
     ]
     assert any(memory.text.startswith("I am allergic") for memory in space.memories())
 

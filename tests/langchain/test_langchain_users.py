@@ -37,10 +37,10 @@ def hello(agent: Any, context: Any = None, **configurable: Any) -> Any:
 
 @pytest.mark.run_config
 @pytest.mark.slow
-async def test_fifty_users_at_once_each_see_their_own(space: Space) -> None:
+async def test_many_users_at_once_each_see_their_own(space: Space, at_once: int) -> None:
     """A model that repeats all it was given, three turns each, all at the same time, by both ways of saying
     who it is: no answer and no space holds anything of anybody else."""
-    names = [f"user{number:02}" for number in range(50)]
+    names = [f"user{number:02}" for number in range(at_once)]
     for name in names:
         space.child("users", name).add(f"My secret word is zebra-{name}.")
     memory = MemoryMiddleware(space, user="user_id")

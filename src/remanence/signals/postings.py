@@ -3,9 +3,7 @@ tail, which is searched directly. A long tail is packed: a small base at once, a
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +26,19 @@ class _Packed(NamedTuple):
     counts: NDArray[np.int32]
 
 
+class _Numbers(dict[str, int]):
+    """Words by their numbers. A new word gets the next number."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
 class Postings:
     """Words to the documents that contain them; documents are numbered in the order they are added."""
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
-        known = {term: number for number, term in enumerate(terms)}
-        self._terms = defaultdict(count(len(known)).__next__, known)  # a new word gets the next number
+        self._terms = _Numbers({term: number for number, term in enumerate(terms)})
         self._packed_terms = PackedTexts()
         self._base = _Packed(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
         self._tail_terms = Column(np.int32)

@@ -13,7 +13,7 @@ const LISTED = 300;
 const NEAR = 42;
 
 export async function renderGraph(main, route, signal) {
-  const canvas = h("canvas", { tabindex: 0, role: "img", id: "graph" });
+  const canvas = h("canvas", { tabindex: 0, role: "img", id: "graph", "aria-label": "The graph is being loaded." });
   const caption = h("p", { class: "graph-caption", role: "status" });
   const list = h("ol", { class: "entity-list" });
   const filter = h("input", { type: "search", placeholder: "Find an entity…", "aria-label": "Find an entity", autocomplete: "off" });

@@ -22,6 +22,7 @@ from remanence.language.claim_extraction.claim_phrases import (
 from remanence.language.lexicon import word_lists
 from remanence.language.lexicon.word_lists import (
     PLURAL_RELATIONSHIP_NOUNS,
+    compile_on_use,
     compile_pattern,
     load_pattern,
     load_words,
@@ -110,7 +111,7 @@ def _load_table() -> dict[str, dict[str, _Phrases]]:
 def _compile(phrases: list[tuple[str, str, str]]) -> _Phrases:
     longest_first = sorted(phrases, key=lambda phrase: -len(phrase[0]))  # "is a fan of" before "is a"
     options = "|".join(f"( {rest})" if rest else "()" for rest, _, _ in longest_first)
-    pattern = re.compile(rf"{_ADVERB_INSIDE}(?:{options})\b(?: the (?:{_PLACE_NOUNS}) of(?= )| the(?= ))? ?")
+    pattern = compile_on_use(rf"{_ADVERB_INSIDE}(?:{options})\b(?: the (?:{_PLACE_NOUNS}) of(?= )| the(?= ))? ?")
     return pattern, [(predicate, object_type) for _, predicate, object_type in longest_first]
 
 

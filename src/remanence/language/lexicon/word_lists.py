@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, cast
 
 _FOLDER = Path(__file__).parent
 _SECTION_NAME = re.compile(r"\[([a-z][a-z_ ]*)\]")
@@ -71,8 +72,34 @@ def load_pattern(name: str) -> str:
 
 
 def compile_pattern(name: str, flags: int = 0) -> re.Pattern[str]:
-    """The compiled pattern of this name."""
-    return re.compile(load_pattern(name), flags)
+    """The pattern of this name, compiled when it is first used."""
+    return compile_on_use(load_pattern(name), flags)
+
+
+def compile_on_use(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """This pattern, compiled when it is first used.
+
+    Compiling all patterns at import would take a third of the time in which a process opens a space. Most processes
+    use a few of them.
+
+    >>> compile_on_use("[a-z]+").findall("to be")
+    ['to', 'be']
+    """
+    return cast("re.Pattern[str]", _PatternCompiledOnUse(pattern, flags))
+
+
+class _PatternCompiledOnUse:
+    """The methods and attributes of a compiled pattern. They are set at the first use, so later ones cost no more."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._arguments = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._arguments)
+        for each in dir(compiled):
+            if not each.startswith("_"):
+                setattr(self, each, getattr(compiled, each))
+        return getattr(compiled, name)
 
 
 def pattern_names(prefix: str) -> list[str]:
