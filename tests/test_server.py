@@ -21,6 +21,8 @@ import hypothesis
 import pytest
 import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 import remanence
@@ -201,6 +203,29 @@ def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
     assert len(plain.json()["items"]) == 50
     assert "content-encoding" not in short.headers
     assert "content-encoding" not in plain.headers
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"json": {"query": "Where does Ana live?", "explain": True}},
+        {"json": {"query": "Where does Ana live?", "colour": "red"}},
+        {"json": {"query": "Where does Ana live?", "as_of": "the day before"}},
+        {"content": "{"},
+        {"content": "query", "headers": {"content-type": "text/plain"}},
+        {"json": {"query": "a"}, "headers": {"origin": "https://evil.example"}},
+    ],
+)
+def test_a_route_answers_the_same_below_the_path_of_another_application(space: Space, sent: dict[str, Any]) -> None:
+    """There the request goes through the router of FastAPI, here it does not."""
+    space.add("Ana lives in Porto.")
+    here = client_of(space)
+    below = TestClient(Starlette(routes=[Mount("/memory", here.app)]), base_url="http://127.0.0.1/memory")
+    with here:
+        answers = [each.post(f"{BASE}/recall", **sent) for each in (here, below)]
+
+    first, second = ((each.status_code, each.headers["content-type"], each.json()) for each in answers)
+    assert first == second
 
 
 def test_limits_on_bodies_and_rates(space: Space) -> None:

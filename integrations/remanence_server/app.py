@@ -25,22 +25,19 @@ from remanence.service.tokens import TokenStore
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.body_route import BODY
+from remanence_server.direct_routes import COMPRESSION, MIN_COMPRESSED, DirectRoutes
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
 from remanence_server.problems import Problem, Refused, problem, problem_of
-from remanence_server.routes import operation_routes
+from remanence_server.routes import PREFIX, operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
 log = logging.getLogger(__name__)
 
-_MIN_COMPRESSED = 16_384
-"""Shorter answers are not compressed: they fit into the first packets of a connection, and compressing one takes longer
-than sending it."""
-_COMPRESSION = 1
 _MAX_SHOWN = 200
 
 
@@ -87,7 +84,8 @@ def create_app(
     app.router.routes.extend(operation_routes())
     app.include_router(other_routes.router)
     add_inspector(app)
-    app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
+    app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)
+    app.add_middleware(DirectRoutes, prefix=PREFIX, routes=operation_routes(), handlers=app.exception_handlers)
     app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
     _handle_errors(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
