@@ -134,6 +134,15 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert answer.json()["detail"]
 
 
+def test_a_route_that_does_not_exist_is_named_with_what_to_do(client: TestClient) -> None:
+    answers = [client.get("/v1/nothing").json(), client.put(f"{BASE}/recall").json()]
+
+    assert [each["detail"] for each in answers] == [
+        "there is no route '/v1/nothing'. GET /openapi.json lists them.",
+        f"PUT is not possible for '{BASE}/recall'. Use POST.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "place", "names"),
     [
@@ -271,7 +280,8 @@ class TestAccess:
         headers = {"authorization": f"Bearer {secret}"}
         with client_of(space, tokens, require_token=True) as client:
             assert client.get("/v1/spaces/default~1users~1bob/count", headers=headers).status_code == 200
-            assert client.get(f"{BASE}/memories", headers=headers).status_code == 403
+            denied = client.get(f"{BASE}/memories", headers=headers)
+            assert (denied.status_code, denied.json()["error"]) == (403, "AccessDenied")
             assert client.get("/v1/spaces", headers=headers).json() == {"spaces": ["default/users/bob"]}
 
     def test_without_a_valid_token_nothing_is_answered(self, space: Space, tokens: TokenStore) -> None:
@@ -284,6 +294,7 @@ class TestAccess:
             for headers in ({}, *({"authorization": f"Bearer {each}"} for each in (revoked, expired, "rem_x_y"))):
                 answer = client.get(f"{BASE}/count", headers=headers)
                 assert (answer.status_code, "www-authenticate" in answer.headers) == (401, True)
+                assert answer.json()["error"] == "InvalidToken"
 
     @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
     def test_a_page_of_another_site_is_refused(self, client: TestClient, headers: dict[str, str]) -> None:

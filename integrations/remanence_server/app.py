@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, get_args
 
 from fastapi import FastAPI
@@ -138,12 +139,22 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail), headers=error.headers)
+        return problem(error.status_code, _detail(request, error), headers=error.headers)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return problem(500, "the server failed; its log says why.")
+
+
+def _detail(request: Request, error: HTTPException) -> str:
+    """Why there is no such route, or else what the exception says."""
+    if error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase:
+        return f"there is no route {request.url.path!r}. GET /openapi.json lists them."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        return f"{request.method} is not possible for {request.url.path!r}. Use {allowed}."
+    return str(error.detail)
 
 
 def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str, Any]:
