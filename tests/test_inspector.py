@@ -15,7 +15,7 @@ pytest.importorskip("playwright", reason="pip install playwright, or the dev gro
 pytest.importorskip("fastapi", reason="pip install 'remanence[server]' for the tests of the inspector")
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from live_server import served
 from remanence.service.tokens import TokenStore
@@ -307,6 +307,22 @@ def test_memories_appear_as_they_arrive(page: Page, address: str, story: remanen
     story.add("Dora keeps bees.")
     expect(page.locator("#recent li").first).to_contain_text("Dora keeps bees.")
     expect(page.locator("#announcer")).to_have_text("New memory: Dora keeps bees.")
+
+
+def test_a_memory_that_arrives_while_the_page_reads_is_shown(page: Page, address: str, story: remanence.Space) -> None:
+    """The list of the last memories was read before, and comes after it."""
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        story.add("Dora keeps bees.")
+        expect(page.locator("#announcer")).to_have_text("New memory: Dora keeps bees.")
+        route.fulfill(response=answer)
+
+    page.goto(f"{address}/#/upkeep")
+    expect(page.locator("#live")).to_have_text("Live")
+    page.route("**/recent?*", late)
+    page.get_by_role("link", name="Search").click()
+    expect(page.locator("#recent li").first).to_contain_text("Dora keeps bees.")
 
 
 def test_text_of_memories_is_never_code(page: Page, address: str, story: remanence.Space) -> None:

@@ -373,6 +373,7 @@ def test_events_arrive_as_they_happen(client: TestClient, space: Space) -> None:
     text = client.get(f"{BASE}/events", params={"after": position}).text
 
     [event] = [block.split("\n") for block in text.split("\n\n") if block.startswith("id:")]
+    assert text.split("\n")[1] == f"id: {position}"
     assert event[1] == "event: remembered"
     assert json.loads(event[2].removeprefix("data: "))["memory"]["id"] == memory.id
 
