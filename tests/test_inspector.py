@@ -15,7 +15,7 @@ pytest.importorskip("playwright", reason="pip install playwright, or the dev gro
 pytest.importorskip("fastapi", reason="pip install 'remanence[server]' for the tests of the inspector")
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from live_server import served
 from remanence.service.tokens import TokenStore
@@ -115,6 +115,21 @@ def test_the_slider_moves_the_whole_page_to_an_earlier_day(page: Page, address: 
     expect(page.get_by_role("button", name="This one holds").first).to_be_enabled()
 
 
+def test_the_mark_of_a_day_is_where_the_slider_is_on_that_day(page: Page) -> None:
+    """Also if there was only one day."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add("Ana lives in Porto.")
+        with served(space) as address:
+            page.goto(address)
+            expect(page.locator("#timebar rect")).to_have_count(1)
+            mark = page.locator("#timebar rect").bounding_box()
+            scale = page.locator("#timebar .scale").bounding_box()
+    assert mark is not None
+    assert scale is not None
+    assert mark["width"] < scale["width"] / 50
+    assert mark["x"] + mark["width"] > scale["x"] + scale["width"] * 0.97
+
+
 def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(page: Page, address: str) -> None:
     """A small space opens as a map; choosing an entity shows what is around it, and its details."""
     page.goto(f"{address}/#/graph")
@@ -132,7 +147,7 @@ def test_the_graph_shows_the_map_and_the_neighbourhood_of_an_entity(page: Page, 
 
 
 def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) -> None:
-    """Of many labels those of the most important nodes are drawn, and no two cover each other."""
+    """Of many labels those of the most important nodes are drawn. No two cover each other, and none the caption."""
     page.goto(address)
     boxes = page.evaluate(
         """async () => {
@@ -142,12 +157,13 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) 
           const screen = order.map((place) => [(place * 7919) % 1000, (place * 104729) % 700]);
           const labels = placeLabels(order, { width: 1000, height: 700, screen, context,
             text: (place) => `Entity ${place}`, font: () => "12px serif", below: () => 5,
-            always: () => false, everywhere: false });
+            always: () => false, everywhere: false, covered: [{ left: 0, right: 400, top: 650, bottom: 690 }] });
           return labels.map(({ place, x, y, text }) => [place, x, y, context.measureText(text).width]);
         }"""
     )
     assert 50 < len(boxes) < 1_000
     assert boxes[0][0] == 0, "the most important node has its label"
+    assert not [box for box in boxes if box[1] - box[3] / 2 < 400 and 640 < box[2] < 690]
     for place, (_, x, y, width) in enumerate(boxes):
         for _, other_x, other_y, other_width in boxes[place + 1 :]:
             assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
@@ -293,6 +309,22 @@ def test_memories_appear_as_they_arrive(page: Page, address: str, story: remanen
     expect(page.locator("#announcer")).to_have_text("New memory: Dora keeps bees.")
 
 
+def test_a_memory_that_arrives_while_the_page_reads_is_shown(page: Page, address: str, story: remanence.Space) -> None:
+    """The list of the last memories was read before, and comes after it."""
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        story.add("Dora keeps bees.")
+        expect(page.locator("#announcer")).to_have_text("New memory: Dora keeps bees.")
+        route.fulfill(response=answer)
+
+    page.goto(f"{address}/#/upkeep")
+    expect(page.locator("#live")).to_have_text("Live")
+    page.route("**/recent?*", late)
+    page.get_by_role("link", name="Search").click()
+    expect(page.locator("#recent li").first).to_contain_text("Dora keeps bees.")
+
+
 def test_text_of_memories_is_never_code(page: Page, address: str, story: remanence.Space) -> None:
     """Scripts, event handlers, styles and bidi tricks in texts, names and file names are shown as text."""
     evil = story.add(f"Mallory says {HOSTILE} {OVERRIDE}reversed", entities=[HOSTILE, "Mallory"], source=HOSTILE)
@@ -385,11 +417,14 @@ def test_a_server_with_tokens_asks_for_one(page: Page, story: remanence.Space) -
 
 
 def test_the_page_fits_a_phone(browser: Browser, address: str) -> None:
-    """No view is wider than the screen of a phone."""
+    """No view is wider than the screen of a phone, and neither is the chart of the timeline, which can be scrolled."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce", has_touch=True)
     page = context.new_page()
     for view in (*VIEWS, "review?entity=Bruno"):
         page.goto(f"{address}/#/{view}")
         expect(page.locator(".loading")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+        if view == "timeline":
+            expect(page.locator(".chart .relation")).not_to_have_count(0)
+            assert page.evaluate("document.querySelector('.chart svg').clientWidth") <= 390
     context.close()

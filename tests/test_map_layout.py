@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,13 @@ def test_the_server_says_where_to_draw_a_large_map(monkeypatch: pytest.MonkeyPat
     assert found[0] == found[1]
     assert len(found[0].places) == len(found[0].nodes) == 41
     assert map_operations._places.cache_info()[:2] == (1, 1)
+
+
+@pytest.mark.parametrize("parent", [lambda node: node // 7, lambda node: node * 7_919 % 97 * node // 97])
+def test_neighbours_of_a_tree_are_near_each_other(parent: Callable[[int], int]) -> None:
+    """Also where no three nodes are connected with each other."""
+    edges = [(node, parent(node), 1.0) for node in range(1, 3_000)]
+    points = place_nodes(3_000, edges)
+    ends = np.array([edge[:2] for edge in edges])
+    near = np.median(np.hypot(*(points[ends[:, 0]] - points[ends[:, 1]]).T))
+    assert near < np.median(np.hypot(*(points - points[::-1]).T)) / 5

@@ -21,6 +21,8 @@ import hypothesis
 import pytest
 import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 import remanence
@@ -132,6 +134,15 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert answer.json()["detail"]
 
 
+def test_a_route_that_does_not_exist_is_named_with_what_to_do(client: TestClient) -> None:
+    answers = [client.get("/v1/nothing").json(), client.put(f"{BASE}/recall").json()]
+
+    assert [each["detail"] for each in answers] == [
+        "there is no route '/v1/nothing'. GET /openapi.json lists them.",
+        f"PUT is not possible for '{BASE}/recall'. Use POST.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "place", "names"),
     [
@@ -203,6 +214,29 @@ def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
     assert "content-encoding" not in plain.headers
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"json": {"query": "Where does Ana live?", "explain": True}},
+        {"json": {"query": "Where does Ana live?", "colour": "red"}},
+        {"json": {"query": "Where does Ana live?", "as_of": "the day before"}},
+        {"content": "{"},
+        {"content": "query", "headers": {"content-type": "text/plain"}},
+        {"json": {"query": "a"}, "headers": {"origin": "https://evil.example"}},
+    ],
+)
+def test_a_route_answers_the_same_below_the_path_of_another_application(space: Space, sent: dict[str, Any]) -> None:
+    """There the request goes through the router of FastAPI, here it does not."""
+    space.add("Ana lives in Porto.")
+    here = client_of(space)
+    below = TestClient(Starlette(routes=[Mount("/memory", here.app)]), base_url="http://127.0.0.1/memory")
+    with here:
+        answers = [each.post(f"{BASE}/recall", **sent) for each in (here, below)]
+
+    first, second = ((each.status_code, each.headers["content-type"], each.json()) for each in answers)
+    assert first == second
+
+
 def test_limits_on_bodies_and_rates(space: Space) -> None:
     """What is too large or too much is refused before it is read."""
     with client_of(space, max_body=200, rate_limit=3) as client:
@@ -246,7 +280,8 @@ class TestAccess:
         headers = {"authorization": f"Bearer {secret}"}
         with client_of(space, tokens, require_token=True) as client:
             assert client.get("/v1/spaces/default~1users~1bob/count", headers=headers).status_code == 200
-            assert client.get(f"{BASE}/memories", headers=headers).status_code == 403
+            denied = client.get(f"{BASE}/memories", headers=headers)
+            assert (denied.status_code, denied.json()["error"]) == (403, "AccessDenied")
             assert client.get("/v1/spaces", headers=headers).json() == {"spaces": ["default/users/bob"]}
 
     def test_without_a_valid_token_nothing_is_answered(self, space: Space, tokens: TokenStore) -> None:
@@ -259,6 +294,7 @@ class TestAccess:
             for headers in ({}, *({"authorization": f"Bearer {each}"} for each in (revoked, expired, "rem_x_y"))):
                 answer = client.get(f"{BASE}/count", headers=headers)
                 assert (answer.status_code, "www-authenticate" in answer.headers) == (401, True)
+                assert answer.json()["error"] == "InvalidToken"
 
     @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
     def test_a_page_of_another_site_is_refused(self, client: TestClient, headers: dict[str, str]) -> None:
@@ -337,6 +373,7 @@ def test_events_arrive_as_they_happen(client: TestClient, space: Space) -> None:
     text = client.get(f"{BASE}/events", params={"after": position}).text
 
     [event] = [block.split("\n") for block in text.split("\n\n") if block.startswith("id:")]
+    assert text.split("\n")[1] == f"id: {position}"
     assert event[1] == "event: remembered"
     assert json.loads(event[2].removeprefix("data: "))["memory"]["id"] == memory.id
 

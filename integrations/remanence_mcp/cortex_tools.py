@@ -104,12 +104,15 @@ def search_unified(
 ) -> str:
     """Search memories and the notes of the vault together, best first, as text."""
     usual = current_space().upkeep.settings.vault_weight or 1.0
-    rows: list[tuple[float, Hit, bool]] = []
-    for hit in _search(query, tags, limit, window_days, None, include=("vault",), more=2):
-        note = any(evidence.signal == "vault" for evidence in hit.evidence)
-        if not note and min_score is not None and (hit.usage is None or hit.usage.decay < min_score):
-            continue
-        rows.append((hit.score / usual * ltm_weight if note else hit.score * stm_weight, hit, note))
+    found = _search(query, tags, limit, None, None, include=("vault",), more=2)
+    rows = [(hit.score / usual * ltm_weight, hit, True) for hit in found if _is_note(hit)]
+    # The window and the least score are those of memories; a note is found whenever it was written.
+    memories = found if window_days is None else _search(query, tags, limit, window_days, None, include=(), more=2)
+    rows += [
+        (hit.score * stm_weight, hit, False)
+        for hit in memories
+        if not _is_note(hit) and (min_score is None or (hit.usage is not None and hit.usage.decay >= min_score))
+    ]
     rows.sort(key=lambda row: -row[0])
     lines = [_unified_line(number, *row, verbose) for number, row in enumerate(rows[:limit], 1)]
     return "\n".join([f"Found {len(lines)} results for {query or 'all memories'!r}:", *lines])
@@ -359,6 +362,10 @@ def _typed(link: Link) -> dict[str, Any]:
 def _relation(link: Link) -> dict[str, Any]:
     created = int(link.recorded_at.timestamp())
     return {"id": link.id, "from": link.source, "to": link.target, **_typed(link), "created_at": created}
+
+
+def _is_note(hit: Hit) -> bool:
+    return any(evidence.signal == "vault" for evidence in hit.evidence)
 
 
 def _unified_line(number: int, score: float, hit: Hit, note: bool, verbose: bool) -> str:

@@ -21,7 +21,9 @@ _found: WeakKeyDictionary[Any, dict[tuple[str, str], Any]] = WeakKeyDictionary()
 """The clusters that `cluster_memories` returned last, by engine, and by space and id, for `consolidate_memories`."""
 
 
-@TOOLS.tool("Forget what has faded", writes=True, destructive=True)
+@TOOLS.tool(
+    "Forget what has faded", writes=True, destructive=True, only_reads=lambda given: given.get("dry_run", True) is True
+)
 def gc(
     dry_run: Annotated[bool, Field(description="Only show what would be removed")] = True,
     archive_instead: Annotated[bool, Field(description="Move them to the archive, which can be searched")] = False,
@@ -45,7 +47,12 @@ def gc(
     }
 
 
-@TOOLS.tool("Promote memories", writes=True, next_step="Call search_memory first: it returns the ids.")
+@TOOLS.tool(
+    "Promote memories",
+    writes=True,
+    next_step="Call search_memory first: it returns the ids.",
+    only_reads=lambda given: given.get("dry_run") is True,
+)
 def promote_memory(
     memory_id: Annotated[str | None, Field(description="The memory to promote")] = None,
     auto_detect: Annotated[bool, Field(description="Promote all that meet the criteria")] = False,
@@ -145,7 +152,13 @@ def cluster_memories(
     }
 
 
-@TOOLS.tool("Consolidate similar memories", writes=True, destructive=True, next_step=_CLUSTERS)
+@TOOLS.tool(
+    "Consolidate similar memories",
+    writes=True,
+    destructive=True,
+    next_step=_CLUSTERS,
+    only_reads=lambda given: given.get("mode", "preview") == "preview",
+)
 def consolidate_memories(
     cluster_id: Annotated[str | None, Field(description="A cluster that cluster_memories returned")] = None,
     mode: Annotated[Literal["preview", "apply", "link"], Field(description="Show, merge, or only relate")] = "preview",

@@ -13,7 +13,7 @@ from remanence_mcp.tool_sets import ToolSet
 TOOLS = ToolSet()
 
 
-@TOOLS.tool("Memory files", writes=True, destructive=True)
+@TOOLS.tool("Memory files", writes=True, destructive=True, only_reads=lambda given: given.get("command") == "view")
 def memory(
     command: Annotated[
         Literal["view", "create", "str_replace", "insert", "delete", "rename"],

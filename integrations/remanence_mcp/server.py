@@ -85,7 +85,7 @@ class MemoryServer(MCPServer[Any]):
             return _error(f"there is no tool {name!r}. The tools are {', '.join(self._specs)}.", {})
         tool_set, spec = self._specs[name]
         grant = self._grant(context)
-        if spec.writes and not grant.allows("write"):
+        if spec.writes_with(arguments) and not grant.allows("write"):
             message = f"{name} writes, and this client may only read. Continue without it, or ask the user for access."
             return _error(message, tool_set.error_shape(message))
         try:

@@ -28,8 +28,8 @@ TOOL_SETS = tuple(_MODULES)
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool: its function, whether it writes, whether that hides or changes what was there, and what a model can do
-    if it fails."""
+    """A tool: its function, whether it writes, whether that hides or changes what was there, what a model can do if it
+    fails, and with which arguments it only reads."""
 
     function: Callable[..., Any]
     title: str
@@ -37,6 +37,11 @@ class ToolSpec:
     destructive: bool = False
     next_step: str = ""
     prefix: str = ""
+    only_reads: Callable[[dict[str, Any]], bool] | None = None
+
+    def writes_with(self, arguments: dict[str, Any]) -> bool:
+        """Whether it writes if it is called with these arguments."""
+        return self.writes and not (self.only_reads is not None and self.only_reads(arguments))
 
     @property
     def name(self) -> str:
@@ -56,12 +61,18 @@ class ToolSet:
     tools: list[ToolSpec] = field(default_factory=list)
 
     def tool(
-        self, title: str, *, writes: bool = False, destructive: bool = False, next_step: str = ""
+        self,
+        title: str,
+        *,
+        writes: bool = False,
+        destructive: bool = False,
+        next_step: str = "",
+        only_reads: Callable[[dict[str, Any]], bool] | None = None,
     ) -> Callable[[Function], Function]:
         """Declare a function as a tool."""
 
         def declare(function: Function) -> Function:
-            self.tools.append(ToolSpec(function, title, writes, destructive, next_step))
+            self.tools.append(ToolSpec(function, title, writes, destructive, next_step, only_reads=only_reads))
             return function
 
         return declare

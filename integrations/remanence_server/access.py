@@ -34,9 +34,9 @@ class Caller:
         if self.token is None:
             return
         if not self.token.opens(space):
-            raise Refused(problem(403, f"this token is not bound to space {space!r}. Ask for one that is."))
+            raise _denied(f"this token is not bound to space {space!r}. Ask for one that is.")
         if not self.token.allows(access):
-            raise Refused(problem(403, f"this token allows {self.token.access!r}, and this needs {access!r}."))
+            raise _denied(f"this token allows {self.token.access!r}, and this needs {access!r}. Ask for another.")
 
 
 class AccessControl:
@@ -56,12 +56,10 @@ class AccessControl:
         if given:
             token = await self._token(given.strip()) if scheme.lower() == "bearer" else None
             if token is None:
-                raise Refused(
-                    problem(401, "this token is unknown, expired or revoked. Make one: remanence tokens create.")
-                )
+                raise _no_token("this token is unknown, expired or revoked. Make one: remanence tokens create.")
             return Caller(token)
         if self._settings.needs_token:
-            raise Refused(problem(401, "a token is needed, as in: Authorization: Bearer rem_... Ask for one."))
+            raise _no_token("a token is needed, as in: Authorization: Bearer rem_... Ask for one.")
         self._refuse_other_sites(request)
         return Caller(None)
 
@@ -73,10 +71,18 @@ class AccessControl:
         """A web page must not use the server of its visitor, under any name of this machine."""
         host = _host_name(f"//{request.headers.get('host', '')}")
         if not is_loopback(host) and host != self._settings.host:
-            raise Refused(problem(403, f"host {host!r} is not this machine. Without a token, ask 127.0.0.1."))
+            raise _denied(f"host {host!r} is not this machine. Without a token, ask 127.0.0.1.")
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-            raise Refused(problem(403, f"pages of {origin!r} cannot use this server without a token."))
+            raise _denied(f"pages of {origin!r} cannot use this server without a token.")
+
+
+def _denied(detail: str) -> Refused:
+    return Refused(problem(403, detail, error="AccessDenied"))
+
+
+def _no_token(detail: str) -> Refused:
+    return Refused(problem(401, detail, error="InvalidToken"))
 
 
 def _host_name(url: str) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, get_args
 
 from fastapi import FastAPI
@@ -25,22 +26,19 @@ from remanence.service.tokens import TokenStore
 from remanence_server import other_routes
 from remanence_server.access import AccessControl
 from remanence_server.body_route import BODY
+from remanence_server.direct_routes import COMPRESSION, MIN_COMPRESSED, DirectRoutes
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
 from remanence_server.problems import Problem, Refused, problem, problem_of
-from remanence_server.routes import operation_routes
+from remanence_server.routes import PREFIX, operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
 log = logging.getLogger(__name__)
 
-_MIN_COMPRESSED = 16_384
-"""Shorter answers are not compressed: they fit into the first packets of a connection, and compressing one takes longer
-than sending it."""
-_COMPRESSION = 1
 _MAX_SHOWN = 200
 
 
@@ -87,7 +85,8 @@ def create_app(
     app.router.routes.extend(operation_routes())
     app.include_router(other_routes.router)
     add_inspector(app)
-    app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=_COMPRESSION)
+    app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)
+    app.add_middleware(DirectRoutes, prefix=PREFIX, routes=operation_routes(), handlers=app.exception_handlers)
     app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
     _handle_errors(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
@@ -140,12 +139,22 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail), headers=error.headers)
+        return problem(error.status_code, _detail(request, error), headers=error.headers)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return problem(500, "the server failed; its log says why.")
+
+
+def _detail(request: Request, error: HTTPException) -> str:
+    """Why there is no such route, or else what the exception says."""
+    if error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase:
+        return f"there is no route {request.url.path!r}. GET /openapi.json lists them."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        return f"{request.method} is not possible for {request.url.path!r}. Use {allowed}."
+    return str(error.detail)
 
 
 def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str, Any]:

@@ -167,7 +167,8 @@ async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator
     state.streams += 1
     quiet = 0
     try:
-        yield f": from position {after}\n\n"
+        # With an id, so that a client which loses the connection at once goes on from there.
+        yield f": from position {after}\nid: {after}\n\n"
         while not state.stopping.is_set():
             page = await state.pools.run("quick", partial(admin_operations.changes, space, ChangesRequest(after=after)))
             after = page.position

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -244,6 +245,22 @@ async def test_memories_are_saved_searched_and_reinforced(space: remanence.Space
         assert saved["memory_id"] in text
         assert saved["memory_id"] not in (await mcp.call("search_unified", query="tea"))["result"]
         assert "(score: 0.00)" in (await mcp.call("search_unified", query="tea", stm_weight=0))["result"]
+
+
+async def test_a_window_of_days_is_that_of_memories_not_of_notes(
+    space: remanence.Space, clock: FakeClock, tmp_path: Path
+) -> None:
+    """As CortexGraph documents `window_days` and `min_score` of search_unified."""
+    (tmp_path / "tea.md").write_text("Tea is to be steeped for three minutes.\n")
+    space.upkeep.import_vault(tmp_path, dry_run=False)
+    space.add("Ana drinks tea.")
+    clock.advance(days=30)
+    space.add("Bob drinks tea.")
+    async with connected(space, tools="cortex") as mcp:
+        given: list[dict[str, Any]] = [{}, {"window_days": 7}, {"min_score": 0.95}]
+        texts = [(await mcp.call("search_unified", query="tea", **each))["result"] for each in given]
+    found = [[name for name in ("Ana", "Bob", "[LTM] Tea") if name in text] for text in texts]
+    assert found == [["Ana", "Bob", "[LTM] Tea"], ["Bob", "[LTM] Tea"], ["Bob", "[LTM] Tea"]]
 
 
 async def test_messages_are_analyzed(space: remanence.Space) -> None:

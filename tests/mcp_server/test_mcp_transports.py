@@ -166,6 +166,14 @@ async def test_two_tokens_never_see_each_other(space: remanence.Space) -> None:
             refused = await reader.call_tool("remember", {"text": "x"})
             assert refused.is_error
             assert "may only read" in refused.content[0].text
+            for tool, read, write in [
+                ("memory", {"command": "view", "path": "/memories"}, {"command": "delete", "path": "/memories/a.md"}),
+                ("gc", {}, {"dry_run": False}),
+                ("promote_memory", {"auto_detect": True, "dry_run": True}, {"auto_detect": True}),
+                ("consolidate_memories", {"auto_detect": True}, {"auto_detect": True, "mode": "apply"}),
+            ]:
+                done = [(await reader.call_tool(tool, arguments)).is_error for arguments in (read, write)]
+                assert done == [False, True], tool
         for wrong in (None, "token-of-nobody-0123456789"):
             with pytest.raises(BaseException, match=r".") as caught:
                 async with client_of(url, wrong) as nobody:

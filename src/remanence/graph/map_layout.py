@@ -43,25 +43,64 @@ def place_nodes(count: int, edges: Sequence[Edge]) -> _Points:
 
 
 def _groups(count: int, edges: Sequence[Edge]) -> list[list[int]]:
-    """The nodes that belong together, the largest group first; those of many small groups are one."""
-    members: dict[int, list[int]] = {}
-    for node, label in enumerate(_labels(count, edges)):
-        members.setdefault(label, []).append(node)
-    groups = sorted(members.values(), key=lambda group: (-len(group), group[0]))
+    """The nodes that belong together, the largest group first. Of very many groups, the small ones that are connected
+    with no other are one."""
+    most = max(_MIN_GROUP, int(count * _MAX_SHARE))
+    labels = _labels([1] * count, edges, most)
+    groups = _members(labels)
+    # Where few belong together more than others, as in a tree, groups stay small. They are put together as nodes
+    # were, then those beside the same group.
+    for join in (_labels, _labels, _labels, _siblings):
+        if len(groups) <= _MAX_GROUPS:
+            break
+        number_of = {labels[group[0]]: number for number, group in enumerate(groups)}
+        between: dict[tuple[int, int], float] = {}
+        for one, other, weight in edges:
+            pair = number_of[labels[one]], number_of[labels[other]]
+            if pair[0] != pair[1]:
+                between[pair] = between.get(pair, 0.0) + weight
+        joined = join([len(each) for each in groups], [(*pair, weight) for pair, weight in between.items()], most)
+        labels = [joined[number_of[label]] for label in labels]
+        groups = _members(labels)
     rest = sorted(node for group in groups[_MAX_GROUPS:] for node in group)
     return [*groups[:_MAX_GROUPS], rest] if rest else groups
 
 
-def _labels(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The group of each node: again and again that of most of its neighbours, while there is room."""
-    links: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+def _siblings(sizes: list[int], edges: Sequence[Edge], most: int) -> list[int]:
+    """The group of each node: that of others with the same strongest neighbour, while there is room."""
+    strongest: dict[int, tuple[float, int]] = {}
+    for one, other, weight in edges:
+        for node, near in ((one, other), (other, one)):
+            strongest[node] = max(strongest.get(node, (0.0, -1)), (weight, -near))
+    found, filled = list(range(len(sizes))), list(sizes)
+    open_group: dict[int, int] = {}
+    for node, (_, near) in sorted(strongest.items()):
+        group = open_group.setdefault(near, node)
+        if group == node or filled[group] + sizes[node] > most:
+            open_group[near] = node
+        else:
+            found[node] = group
+            filled[group] += sizes[node]
+    return found
+
+
+def _members(labels: Sequence[int]) -> list[list[int]]:
+    """The nodes of each label, the most first."""
+    members: dict[int, list[int]] = {}
+    for node, label in enumerate(labels):
+        members.setdefault(label, []).append(node)
+    return sorted(members.values(), key=lambda group: (-len(group), group[0]))
+
+
+def _labels(sizes: list[int], edges: Sequence[Edge], most: int) -> list[int]:
+    """The group of each node, which has a size: again and again that of most of its neighbours, while there is room."""
+    links: list[list[tuple[int, float]]] = [[] for _ in sizes]
     for one, other, weight in edges:
         links[one].append((other, weight))
         links[other].append((one, weight))
     # A hub says little about where its neighbours belong.
     votes_of = [1 / math.sqrt(max(1, len(each))) for each in links]
-    found, sizes = list(range(count)), [1] * count
-    most = max(_MIN_GROUP, int(count * _MAX_SHARE))
+    found, filled = list(range(len(sizes))), list(sizes)
     for _ in range(_SWEEPS):
         changed = 0
         for node, near in enumerate(links):
@@ -72,14 +111,14 @@ def _labels(count: int, edges: Sequence[Edge]) -> list[int]:
             before = best = found[node]
             strongest = votes.get(before, 0.0)
             for label, total in votes.items():
-                if total > strongest and sizes[label] < most:
+                if total > strongest and filled[label] + sizes[node] <= most:
                     best, strongest = label, total
             if best != before:
-                sizes[before] -= 1
-                sizes[best] += 1
+                filled[before] -= sizes[node]
+                filled[best] += sizes[node]
                 found[node] = best
                 changed += 1
-        if changed < count / 200:
+        if changed < len(sizes) / 200:
             break
     return found
 

@@ -6,6 +6,8 @@ import { color, onThemeChange } from "./theme.js";
 
 const EDGES_SHOWN = 320; // a map with more nodes draws only the edges of the node that is pointed at
 const MAX_ZOOM = 6;
+const MAX_FIT = 4; // a map of few nodes is not drawn larger
+const MARGIN_HEIGHT = 120; // for what is above the canvas: the switches, the caption
 const MANY_ALIKE = 6; // of more edges with one name, only one is labelled
 
 /** The edges whose name is drawn. */
@@ -16,9 +18,10 @@ function namedEdges(edges) {
 }
 
 export class GraphCanvas {
-  /** `onChoose(node)` is called when a node is clicked, `onPoint(node)` when it is pointed at. */
-  constructor(canvas, { onChoose, onPoint }) {
-    Object.assign(this, { canvas, onChoose, onPoint, nodes: [], edges: [], pointed: null, chosen: null, rings: false });
+  /** `onChoose(node)` is called when a node is clicked, `onPoint(node)` when it is pointed at. `over` are the elements above
+   * the canvas, where no label is drawn. */
+  constructor(canvas, { onChoose, onPoint, over = [] }) {
+    Object.assign(this, { canvas, onChoose, onPoint, over, nodes: [], edges: [], pointed: null, chosen: null, rings: false });
     this.context = canvas.getContext("2d");
     this.view = { x: 0, y: 0, zoom: 1 };
     this.listen();
@@ -53,7 +56,7 @@ export class GraphCanvas {
     const [left, right] = bounds(this.nodes.map((node) => node.x));
     const [top, bottom] = bounds(this.nodes.map((node) => node.y));
     const margin = this.rings ? 150 : 90;
-    const zoom = Math.min((width - margin) / (right - left + 1), (height - margin * 0.8) / (bottom - top + 1), this.rings ? 1.25 : 2.4);
+    const zoom = Math.min((width - margin) / (right - left + 1), (height - MARGIN_HEIGHT) / (bottom - top + 1), this.rings ? 1.25 : MAX_FIT);
     this.view = { x: (left + right) / 2, y: (top + bottom) / 2, zoom: Math.max(zoom, 0.02) };
     this.draw();
   }
@@ -142,7 +145,8 @@ export class GraphCanvas {
       text: (place) => shorten(plain(this.nodes[place].label), this.rings && this.nodes[place].kind === "memory" ? 34 : 30),
       font: (place) => this.font(place, focus),
       below: (place) => this.radius(this.nodes[place]) + 3,
-      everywhere: this.rings,
+      everywhere: this.rings || this.nodes.length <= EDGES_SHOWN,
+      covered: this.over.map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => ({ left: offsetLeft, right: offsetLeft + offsetWidth, top: offsetTop, bottom: offsetTop + offsetHeight })),
       always: (place) => place === focus || (this.rings && place === 0),
     });
     context.textAlign = "center";

@@ -13,8 +13,13 @@ const LISTED = 300;
 const NEAR = 42;
 
 export async function renderGraph(main, route, signal) {
+<<<<<<< HEAD
   const canvas = h("canvas", { tabindex: 0, role: "img", id: "graph", "aria-label": "The graph is being loaded." });
   const caption = h("p", { class: "graph-caption", role: "status" });
+=======
+  const canvas = h("canvas", { tabindex: 0, role: "img", id: "graph", "aria-label": "The graph" });
+  const caption = h("p", { class: "graph-caption", role: "status" }, "Reading the entities…");
+>>>>>>> e1eb2f7d97a8579e73f56a94a38c3c98777e4705
   const list = h("ol", { class: "entity-list" });
   const filter = h("input", { type: "search", placeholder: "Find an entity…", "aria-label": "Find an entity", autocomplete: "off" });
   const switches = h("div", { class: "graph-switch", role: "group", "aria-label": "What to draw" });
@@ -29,7 +34,7 @@ export async function renderGraph(main, route, signal) {
   const point = (node) => {
     caption.textContent = node ? pointedText(node) : graph.about;
   };
-  graph = new GraphCanvas(canvas, { onChoose: choose, onPoint: point });
+  graph = new GraphCanvas(canvas, { onChoose: choose, onPoint: point, over: [caption, switches] });
   graph.about = "";
   signal.addEventListener("abort", stopLayout);
   try {
@@ -43,6 +48,7 @@ export async function renderGraph(main, route, signal) {
     if (wholeMap) showMap(graph, nodes, map, signal);
     else await showNeighbourhood(graph, middle, signal);
     caption.textContent = graph.about;
+    graph.draw();
     canvas.setAttribute("aria-label", `${graph.about} The list beside it has the same entities.`);
     announce(graph.about);
   } catch (error) {

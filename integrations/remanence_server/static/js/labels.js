@@ -3,9 +3,11 @@
 const CELL = 40;
 const MOST = 420;
 
-/** The labels that fit, below their node, or with `everywhere` above or beside it. `always` ones are drawn even over others. */
-export function placeLabels(order, { width, height, screen, context, text, font, below, always, everywhere }) {
+/** The labels that fit, below their node, or with `everywhere` above or beside it. `always` ones are drawn even over others.
+ * `covered` are boxes in which none is drawn. */
+export function placeLabels(order, { width, height, screen, context, text, font, below, always, everywhere, covered = [] }) {
   const taken = new Map();
+  for (const box of covered) keep(taken, box);
   const out = [];
   for (const place of order) {
     if (out.length >= MOST) break;

@@ -6,6 +6,8 @@ const THETA = 1.1;
 const REPULSION = 3;
 const ATTRACTION = 1.6;
 const GRAVITY = 0.6;
+const FEW = 40; // parts that are not connected are nearer to each other on a map with fewer nodes
+const GRAVITY_OF_FEW = 1.2;
 const TOLERANCE = 1;
 const LOOSENESS = 0.55;
 const MIN_SIZE = 1e-3;
@@ -117,9 +119,10 @@ function attract(xs, ys, weights, edges, dx, dy) {
     dx[b] -= ax * pull;
     dy[b] -= ay * pull;
   }
+  const gravity = xs.length < FEW ? GRAVITY_OF_FEW : GRAVITY;
   for (let i = 0; i < xs.length; i += 1) {
     const distance = Math.hypot(xs[i], ys[i]) + 0.01;
-    const pull = (GRAVITY * weights[i]) / distance;
+    const pull = (gravity * weights[i]) / distance;
     dx[i] -= xs[i] * pull;
     dy[i] -= ys[i] * pull;
   }

@@ -10,6 +10,7 @@ import { count, data } from "./text.js";
 
 const HITS = 12;
 const RECENT = 20;
+let unlisted = []; // memories that arrived while the list of the last ones was being read
 
 export async function renderSearch(main, route, signal) {
   const { q = "", history = "auto", during = "" } = route.parameters;
@@ -61,6 +62,7 @@ function summary(answer, shown) {
 }
 
 async function showOverview(results, signal) {
+  unlisted = [];
   const [profile, recent, stats] = await Promise.all([
     read("/profile", { max_tokens: 160 }, signal), read("/recent", { limit: RECENT }, signal), read("/stats", {}, signal),
   ]);
@@ -76,15 +78,17 @@ async function showOverview(results, signal) {
       h("ol", { class: "items", id: "recent" }, recent.items.map((memory) => recentItem(memory))),
       recent.items.length === 0 && h("p", { class: "empty" }, "Nothing yet. Add a memory, or drop a file here."),
       h("p", { class: "faint" }, `${count(stats.memories.current ?? 0, "current memory", "current memories")}, ${count(stats.entities, "entity", "entities")}, ${count(stats.relations, "relation")}.`)));
+  unlisted.splice(0).forEach(memoryArrived);
 }
 
 function recentItem(memory) {
   return h("li", {}, memoryItem(memory), metaLine(memory));
 }
 
-/** Put a memory that has just arrived on top of the list, if it is shown. */
+/** Put a memory that has just arrived on top of the list, if it is shown, or else when it is. */
 export function memoryArrived(memory) {
   const list = find("#recent");
+  if (!list) unlisted = [...unlisted.slice(-RECENT), memory];
   if (!list || find(`[data-item="${CSS.escape(memory.id)}"]`, list)) return;
   const item = recentItem(memory);
   item.classList.add("arrived");

@@ -9,6 +9,7 @@ import { count, day as dayText, shortMonth } from "./text.js";
 
 const DAY = 86400000;
 const MAX_BARS = 180;
+const WIDEST = 1.2; // of a bar, in percent
 let days = []; // {day, learned}, oldest first
 let first = 0; // the first day, in days since 1970
 let last = 0;
@@ -70,8 +71,10 @@ function bars() {
   const most = Math.sqrt(Math.max(1, ...sums.values()));
   const marks = [...sums].map(([bin, learned]) => {
     const height = Math.max(0.08, Math.sqrt(learned) / most) * 34;
-    const size = (100 * width) / span;
-    return svg("rect", { x: `${bin * size}%`, width: `${Math.max(size * 0.62, 0.28)}%`, y: 36 - height, height, rx: 1, "data-day": first + bin * width });
+    const size = Math.min(Math.max((62 * width) / span, 0.28), WIDEST);
+    // Its middle is where the slider is on that day.
+    const middle = (100 * (bin * width + (width - 1) / 2)) / (last - first);
+    return svg("rect", { x: `${Math.min(Math.max(middle - size / 2, 0), 100 - size)}%`, width: `${size}%`, y: 36 - height, height, rx: 1, "data-day": first + bin * width });
   });
   return svg("svg", { viewBox: "0 0 100 36", preserveAspectRatio: "none", "aria-hidden": "true" }, marks);
 }

@@ -7,6 +7,7 @@ import { day, plain, predicate, shorten, windowText } from "./text.js";
 const ROW = 30;
 const HEAD = 34;
 const BAR = 9;
+const NARROW = 560;
 const DAY = 86400000;
 const STEPS = [[1, "d"], [7, "d"], [14, "d"], [1, "m"], [3, "m"], [6, "m"], [12, "m"], [24, "m"], [60, "m"], [120, "m"], [600, "m"]];
 
@@ -28,8 +29,10 @@ export function drawTimeline(container, relations, open, signal) {
 }
 
 function chart(relations, open, available) {
-  const width = Math.max(available, 560);
-  const left = Math.min(300, width * 0.36);
+  const stacked = available < NARROW; // on a phone a claim is above its bar, not beside it
+  const width = Math.max(available, 280);
+  const left = stacked ? 0 : Math.min(300, width * 0.36);
+  const row = stacked ? ROW * 1.5 : ROW;
   const now = shownNow();
   const [low, high] = range(relations, now);
   const x = (time) => left + ((Math.min(Math.max(time, low), high) - low) / (high - low)) * (width - left - 12);
@@ -39,23 +42,30 @@ function chart(relations, open, available) {
     rows.push(svg("text", { class: "subject", x: 0, y: y + 20, dir: "auto" }, plain(shorten(subject, 40))));
     y += ROW + 4;
     for (const relation of claims) {
-      rows.push(claimRow(relation, { x, y, left, width, low, high, now, open }));
-      y += ROW;
+      rows.push(claimRow(relation, { x, y, row, label: stacked ? width : left, width, low, high, now, open }));
+      y += row;
     }
     y += 12;
   }
   const rules = ticks(low, high, width - left).map(([time, text]) => [
-    svg("line", { class: "rule", x1: x(time), x2: x(time), y1: 20, y2: y }), svg("text", { class: "axis", x: x(time), y: 12, "text-anchor": "middle" }, text)]);
+    svg("line", { class: "rule", x1: x(time), x2: x(time), y1: 20, y2: y }), svg("text", { class: "axis", ...axisText(x(time), width), y: 12 }, text)]);
   const today = svg("line", { class: "today", x1: x(now), x2: x(now), y1: 20, y2: y });
   const nowText = svg("text", { class: "axis", x: x(now), y: y + 14, "text-anchor": "end" }, state.day ? day(state.day) : "now");
   return svg("svg", { width, height: y + 24, role: "group", "aria-label": "Relations over time" }, rules, rows, today, nowText);
 }
 
-function claimRow(relation, { x, y, left, width, low, high, now, open }) {
+/** Where the text of a tick is: below its line, or within the chart at an end of it. */
+function axisText(place, width) {
+  if (place > width - 30) return { x: width, "text-anchor": "end" };
+  return place < 30 ? { x: 0, "text-anchor": "start" } : { x: place, "text-anchor": "middle" };
+}
+
+function claimRow(relation, { x, y, row, label: room, width, low, high, now, open }) {
   const [start, end] = times(relation.valid_from, relation.valid_until, low, high);
   const [claimedStart, claimedEnd] = times(relation.claimed_from, relation.claimed_until, low, high);
   const learned = Date.parse(relation.recorded_at);
-  const middle = y + ROW / 2;
+  const middle = y + row - ROW / 2;
+  const baseline = y + ROW / 2 + 4;
   const ended = end <= now;
   const label = `${predicate(relation.predicate)} ${relation.object}`;
   const text = `${relation.subject} ${label}: ${windowText(relation.valid_from, relation.valid_until) || "no date"}. Learned ${day(relation.recorded_at)}.`;
@@ -68,8 +78,8 @@ function claimRow(relation, { x, y, left, width, low, high, now, open }) {
   };
   return svg("g", { class: ended ? "relation ended" : "relation", tabindex: 0, role: "button", "aria-label": plain(text), "data-item": relation.id, on: { click: activate, keydown: activate } },
     svg("title", {}, plain(text)),
-    svg("rect", { class: "backdrop", x: -8, y: y + 1, width: width + 8, height: ROW - 2, rx: 6 }),
-    svg("text", { class: "claim", x: 0, y: middle + 4 }, svg("tspan", { class: "predicate" }, `${plain(predicate(relation.predicate))} `), svg("tspan", {}, plain(shorten(relation.object, Math.max(8, Math.floor(left / 7) - relation.predicate.length))))),
+    svg("rect", { class: "backdrop", x: -8, y: y + 1, width: width + 8, height: row - 2, rx: 6 }),
+    svg("text", { class: "claim", x: 0, y: baseline }, svg("tspan", { class: "predicate" }, `${plain(predicate(relation.predicate))} `), svg("tspan", {}, plain(shorten(relation.object, Math.max(8, Math.floor(room / 7) - relation.predicate.length))))),
     svg("line", { class: "lead", x1: Math.min(x(learned), x(start)), x2: Math.max(x(learned), x(start)), y1: middle, y2: middle }),
     differs && bar(claimedStart, claimedEnd, "claimed", BAR + 5),
     bar(start, Math.max(end, start), "held", BAR),

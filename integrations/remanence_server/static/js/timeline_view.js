@@ -11,7 +11,7 @@ import { drawTimeline, legend } from "./timeline_chart.js";
 const RELATIONS = 60;
 
 export async function renderTimeline(main, route, signal) {
-  const field = h("input", { type: "text", list: "entity-names", placeholder: "of everything, or of a name…", "aria-label": "Timeline of", value: "" });
+  const field = h("input", { type: "text", list: "entity-names", placeholder: "everything, or a name", "aria-label": "Timeline of", value: "" });
   const body = h("div", {}, h("div", { class: "loading" }));
   const submit = (event) => {
     event.preventDefault();
