@@ -13,13 +13,8 @@ const LISTED = 300;
 const NEAR = 42;
 
 export async function renderGraph(main, route, signal) {
-<<<<<<< HEAD
   const canvas = h("canvas", { tabindex: 0, role: "img", id: "graph", "aria-label": "The graph is being loaded." });
-  const caption = h("p", { class: "graph-caption", role: "status" });
-=======
-  const canvas = h("canvas", { tabindex: 0, role: "img", id: "graph", "aria-label": "The graph" });
   const caption = h("p", { class: "graph-caption", role: "status" }, "Reading the entities…");
->>>>>>> e1eb2f7d97a8579e73f56a94a38c3c98777e4705
   const list = h("ol", { class: "entity-list" });
   const filter = h("input", { type: "search", placeholder: "Find an entity…", "aria-label": "Find an entity", autocomplete: "off" });
   const switches = h("div", { class: "graph-switch", role: "group", "aria-label": "What to draw" });
