@@ -7,11 +7,14 @@ probability has to be high. It is called outside of locks, with a limited number
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
-from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic
+from remanence.language.fact_extraction.coordination import split_coordination
+from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic, share_word
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 
@@ -29,6 +32,11 @@ MIN_REPLACED_UNLIKE = 0.7
 """The same for other facts."""
 MIN_REPLACED_BY_TURN = 0.8
 """The same for a turn without facts. Most turns change nothing, so this is higher."""
+MIN_OTHER_CLAUSE = 0.9
+"""The least probability that a new fact also replaces a second clause of an older fact, or a second one of the facts
+that were told together. That is rare."""
+
+_INTRODUCTION = re.compile(r"(?:The user|[A-Z][\w'’-]+) is [A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\.")
 
 
 def read_verdicts(
@@ -57,28 +65,74 @@ def read_verdicts(
     ]
     if not pairs:
         return []
-    with_fact = [(other.text, memory.text) for _, memory, other in pairs]
-    with_turn = [(other.text, _turn_text(memory, source_turns)) for _, memory, other in pairs]
+    texts = [(at, text) for at, (_, _, other) in enumerate(pairs) for text in _parts(other.text)]
+    best = dict.fromkeys(range(len(pairs)), 0.0)
+    odds = _odds_replaced(reader, [(text, pairs[at][1]) for at, text in texts], source_turns)
+    for (at, _), probability in zip(texts, odds, strict=False):
+        best[at] = max(best[at], probability)
+    leaders = _leaders(pairs, best)
+    return [
+        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({best[at]:.2f})")
+        for at, (number, memory, other) in enumerate(pairs)
+        if best[at] >= (_min_replaced(memory, other, number in whole_turns) if at in leaders else MIN_OTHER_CLAUSE)
+    ]
+
+
+def _leaders(pairs: Sequence[tuple[int, Memory, Memory]], odds: Mapping[int, float]) -> set[int]:
+    """Of the older facts that were told together, the index of the one that a new fact replaces if it replaces one: one
+    with a word of it, then the one with the highest probability."""
+    best: dict[tuple[int, datetime, str | None], tuple[bool, float, int]] = {}
+    for at, (number, memory, other) in enumerate(pairs):
+        key = number, other.told_at, other.observed_by
+        rank = share_word(memory.text, other.text), odds[at], at
+        best[key] = max(best.get(key, rank), rank)
+    return {at for _, _, at in best.values()}
+
+
+def _parts(text: str) -> list[str]:
+    """A text, and its clauses if it has several: a new fact may replace only one of them."""
+    clauses = split_coordination(text)
+    return [text, *clauses] if len(clauses) > 1 else [text]
+
+
+def unchanged_clauses(reader: Reader | None, new: Memory, old: Memory, source_turns: Mapping[str, str]) -> list[str]:
+    """The clauses of `old` that `new` does not replace, by the reader.
+
+    The clause that is replaced with the highest probability is not among them.
+    """
+    clauses = split_coordination(old.text)
+    if len(clauses) < 2 or reader is None or not isinstance(reader, RelationReader):
+        return []
+    odds = _odds_replaced(reader, [(clause, new) for clause in clauses], source_turns)
+    least = min(MIN_OTHER_CLAUSE, max(odds, default=0.0))
+    return [clause for clause, probability in zip(clauses, odds, strict=False) if probability < least]
+
+
+def _odds_replaced(
+    reader: RelationReader, pairs: Sequence[tuple[str, Memory]], source_turns: Mapping[str, str]
+) -> list[float]:
+    """For each older text and newer fact, the probability that the fact replaces the text: the mean of the
+    probabilities for the fact and for its turn. An empty list if the reader fails."""
+    with_fact = [(text, memory.text) for text, memory in pairs]
+    with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
     try:
         odds = [_replaced(each) for each in reader.compare([*with_fact, *with_turn])]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
-    return [
-        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({mean:.2f})")
-        for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
-        if (mean := (one + two) / 2) >= _min_replaced(memory, other, number in whole_turns)
-    ]
+    return [(one + two) / 2 for one, two in zip(odds, odds[len(pairs) :], strict=False)]
 
 
 def _is_open(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
     """Whether only a reader can tell if `new` replaces `old`. Claims of one subject with one predicate have been
     compared already: values of a predicate that has several ("likes jazz", "likes rock") are valid together. A
-    claim such as where a person was born does not change."""
+    claim such as where a person was born does not change, nor does a name."""
     claims = {(claim.subject, claim.predicate) for claim in new.triples}
     if any((claim.subject, claim.predicate) in claims for claim in old.triples):
         return False
     if old.triples and all(claim.predicate in LASTING_PREDICATES for claim in old.triples):
+        return False
+    if _INTRODUCTION.fullmatch(old.text):
         return False
     return may_replace(new, old) and (not is_whole_turn or share_topic(new.text, old.text))
 
