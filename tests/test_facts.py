@@ -89,10 +89,7 @@ def test_the_first_person_is_called_by_name(said: str, expected: str) -> None:
         ("I love jazz but hate opera.", ["Alice loves jazz.", "Alice hates opera."]),
         ("I live in Porto and work at Bosch.", ["Alice lives in Porto.", "Alice works at Bosch."]),
         ("I'm a nurse and have two kids.", ["Alice is a nurse.", "Alice has two kids."]),
-        (
-            "I'm 34, a vet, and my brother is Ben.",
-            ["Alice is 34.", "Alice is a vet.", "Alice's brother is Ben."],
-        ),
+        ("I'm 34, a vet, and my brother is Ben.", ["Alice is 34.", "Alice is a vet.", "Alice's brother is Ben."]),
         ("I like to cook and play the guitar.", ["Alice likes to cook and play the guitar."]),
         ("I can cook and play the guitar.", ["Alice can cook and play the guitar."]),
         ("I have some stuff from Rome, like my bowl.", ["Alice has some stuff from Rome, like their bowl."]),
@@ -165,6 +162,18 @@ def test_without_a_name_the_speaker_is_the_user() -> None:
     assert fact.triples == (Triple(SELF, "lives_in", "Porto"),)
     assert [mention.name for mention in fact.mentions] == [SELF, "Porto"]
     assert facts("I live in Porto.", speaker=None) == [fact]
+
+
+def test_there_is_the_place_named_before() -> None:
+    """With two places named, it stays open, so nothing is made of it."""
+    assert "Tom lives in Berlin with his wife Julia." in texts("Met Tom in Berlin. He lives there with his wife Julia.")
+    assert not any("in Tokyo" in fact or "in Kyoto" in fact for fact in texts("Tokyo or Kyoto? Tom lives there."))
+
+
+def test_what_a_person_tells_of_themselves_is_a_fact() -> None:
+    """Also where the person was named in the sentence before."""
+    assert "Sarah works at Pixar." in texts("I had lunch with Sarah on Friday. She told me she got a job at Pixar.")
+    assert not any("Pixar" in fact for fact in texts("I met Sarah and Eve. She told me she could work at Pixar."))
 
 
 def test_she_is_called_by_name_only_where_one_person_can_be_meant() -> None:
