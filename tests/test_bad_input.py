@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import os
@@ -23,6 +24,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.ledger import tables
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder
@@ -808,6 +810,35 @@ def test_a_disk_that_is_full(home: Path) -> None:
 
     assert done.returncode == 0, done.stderr[-2000:]
     assert "ledger.db" in done.stdout
+
+
+def test_a_space_is_read_on_a_full_disk(home: Path, reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other processes are told has to wait until there is room; recall has not."""
+    first = reopen()
+    first.add(PORTO)
+    first.close()
+
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", no_room)
+        space = reopen()
+        assert space.recall("Where does Alice live?")[0].memory.text == PORTO
+    space._engine.housekeeper.work()
+    assert [path.read_text() for path in home.rglob("processes/*.lock")] == [f"{0:020}"]
+
+
+def test_a_new_space_on_a_full_disk(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has rolled back by itself, and the error names the reason."""
+
+    def no_room(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute("ROLLBACK")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(tables, "_migrate", no_room)
+    with pytest.raises(remanence.errors.LedgerUnavailable, match="the disk is full"):
+        remanence.open(home / "new", embedder=HashingEmbedder())
 
 
 def test_a_closed_space_says_so(reopen: Reopen) -> None:

@@ -147,8 +147,8 @@ class Engine:
     def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
         """The index of a space, kept open while in use. It is brought up to date with the ledger, except `to_write`: a
         writer does that in its transaction."""
-        with self.indexes.use(space) as index:
-            if not to_write:
+        with self.indexes.use(space) as (index, is_new):
+            if not to_write and not is_new:
                 index.catch_up()
             yield index
 

@@ -10,6 +10,7 @@ was killed before it did.
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING
 from weakref import WeakMethod, ref
@@ -20,6 +21,8 @@ from remanence.schema import PendingErasure
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
+
+log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
@@ -50,6 +53,7 @@ class Housekeeper:
         problem = "erasures could not be finished"
         self._thread = PeriodicThread("remanence-housekeeping", run_once, problem=problem, retry_seconds=POLL_SECONDS)
         self._seen = 0  # the last erasure that all open indexes have
+        self._announced: int | None = None  # what other processes know of that
         self._cleaned = 0  # the last erasure that left no text in any file of the ledger
         self._quiet_since = 0.0
         self._next_refresh: dict[str, float] = {}
@@ -84,7 +88,7 @@ class Housekeeper:
                 with engine.open_index(space):  # which brings it up to date
                     pass
             self._seen = last
-            self._locks.announce(last)
+        self._announce_seen()
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
@@ -155,7 +159,18 @@ class Housekeeper:
         engine = self._engine()
         if engine is not None and self._locks.is_shared:
             self._seen = engine.ledger.last_erasure()
+            self._announce_seen()
+
+    def _announce_seen(self) -> None:
+        """Tell other processes which erasures this one has. On a full disk that has to wait, and reading has not."""
+        if self._announced == self._seen or not self._locks.is_shared:
+            return
+        try:
             self._locks.announce(self._seen)
+        except OSError as error:
+            log.warning("other processes are not told of this one for now, and it is tried again: %s", error)
+        else:
+            self._announced = self._seen
 
 
 def _stale_spaces(engine: Engine) -> list[str]:

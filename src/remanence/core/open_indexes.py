@@ -65,8 +65,8 @@ class OpenIndexes:
         return self._size
 
     @contextmanager
-    def use(self, space: str) -> Iterator[Index]:
-        """The index of a space, which stays open during the block."""
+    def use(self, space: str) -> Iterator[tuple[Index, bool]]:
+        """The index of a space, which stays open during the block, and whether it was opened for it."""
         with self._lock:
             self._check_open()
             slot = self._slots.get(space)
@@ -75,10 +75,10 @@ class OpenIndexes:
             self._slots.move_to_end(space)
             slot.users += 1
         try:
-            index = slot.index
+            index, opened = slot.index, False
             if index is None or self._is_outdated(index):
-                index = self._fill(slot, space)
-            yield index
+                index, opened = self._fill(slot, space)
+            yield index, opened
         finally:
             self._release(space, slot)
 
@@ -100,12 +100,14 @@ class OpenIndexes:
         if self._closed:
             raise Closed("this space was closed. Open it again with remanence.open(...).")
 
-    def _fill(self, slot: _Slot, space: str) -> Index:
+    def _fill(self, slot: _Slot, space: str) -> tuple[Index, bool]:
+        """The index, and whether it was opened now and not by another thread meanwhile."""
         with slot.lock:
-            if slot.index is None or self._is_outdated(slot.index):
-                self._check_open()
-                slot.index = self._open_index(space)
-            return slot.index
+            if slot.index is not None and not self._is_outdated(slot.index):
+                return slot.index, False
+            self._check_open()
+            slot.index = self._open_index(space)
+            return slot.index, True
 
     def _release(self, space: str, slot: _Slot) -> None:
         index = slot.index

@@ -52,7 +52,7 @@ class RowFilter:
         Returns:
             A dict with the fields of a `RowFilter`, also with those that are None.
         """
-        return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
+        return {name: getattr(self, name) for name in _CONDITIONS}
 
     def among(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
         """The rows that match, in the same order, without erased ones.
@@ -108,6 +108,9 @@ class RowFilter:
         if self.meta is not None and mask.any():
             mask = mask & fields_.with_metadata(self.meta, mask, lambda some: [m.meta for m in index.memories(some)])
         return mask
+
+
+_CONDITIONS = tuple(field.name for field in fields(RowFilter))
 
 
 def row_filter(

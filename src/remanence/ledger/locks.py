@@ -93,9 +93,8 @@ class FolderLocks:
             self._made_folders = [each for each in (self._folder, self._processes) if not each.exists()]
             self._own = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
             fcntl.flock(self._own, fcntl.LOCK_EX)
-        self._own.seek(0)
-        self._own.write(f"{position:020}")
-        self._own.flush()
+        # Without a buffer: on a full disk nothing is left to be written when the file is closed.
+        os.pwrite(self._own.fileno(), f"{position:020}".encode(), 0)
 
     def others(self) -> list[tuple[str, int]]:
         import fcntl

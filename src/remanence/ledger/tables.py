@@ -129,7 +129,8 @@ def create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:
             _migrate(connection, path, newest)
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # on a full disk SQLite has rolled back by itself
+                connection.execute("ROLLBACK")
             raise
     # Only after the commit: until then the file is empty or has its application id, for those who read
     # its header without SQLite.

@@ -33,6 +33,10 @@ _MIN_TRUST_FACTOR = 0.7
 """The factor for a memory with trust 0."""
 
 
+SignalShare = tuple[str, int, float, float, str]
+"""A signal, the rank that it gave a row, its share of the score of that row, its own score, and its note."""
+
+
 @dataclass(frozen=True, slots=True)
 class FusedRanking:
     """Rows, best first, each with a score 0..1; equal scores in row order."""
@@ -65,18 +69,18 @@ class FusedRanking:
     def _with_rows(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> FusedRanking:
         return FusedRanking(rows, scores, self.rankings, self.contributions, self.notes, self.pinned_rows)
 
-    def evidence(self) -> list[list[Evidence]]:
-        """For each row, the evidence of the signals that ranked it."""
-        evidence_of: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
+    def found_by(self) -> list[list[SignalShare]]:
+        """For each row, what each signal that ranked it contributed to its score."""
+        found: dict[int, list[SignalShare]] = {row: [] for row in self.rows.tolist()}
         for ranking, contributions in zip(self.rankings, self.contributions, strict=True):
             index_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
-            rows = [row for row in evidence_of if row in index_of]
+            rows = [row for row in found if row in index_of]
             notes = [""] * len(rows) if ranking.explain_rows is None else ranking.explain_rows(rows)
             for row, note in zip(rows, notes, strict=True):
                 index = index_of[row]
                 share, raw = float(contributions[index]), ranking.scores[index]
-                evidence_of[row].append(Evidence(ranking.signal, index + 1, share, raw, note))
-        return list(evidence_of.values())
+                found[row].append((ranking.signal, index + 1, share, raw, note))
+        return list(found.values())
 
 
 def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:

@@ -7,16 +7,14 @@ like the score. If time changed the score, the difference is the share of the re
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
-from remanence.read.supersession import disagreeing_rows, is_isolated, replacement_row, unsuperseded_mask
+from remanence.read.supersession import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
 from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 
 _WORD = re.compile(r"\w+")
@@ -34,7 +32,7 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     """A hit for each row of the ranking."""
     index, snapshot = context.index, context.snapshot
     rows = ranked.rows.tolist()
-    connected = np.array([not is_isolated(index, row) for row in rows], np.bool_)
+    connected = ~isolated_mask(index, ranked.rows)
     current = index.catalog.current(ranked.rows, snapshot.position, snapshot.now)
     current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
     successors = [
@@ -68,12 +66,13 @@ def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[M
     factors = adjustments(context.index, ranked.rows, now).tolist()
     is_future = future_turns(context.index, ranked.rows, now).tolist()
     evidence = []
-    for row, score, memory, signal_evidence, factor, is_said_later in zip(
-        ranked.rows.tolist(), ranked.scores.tolist(), memories, ranked.evidence(), factors, is_future, strict=True
+    for row, score, memory, found, factor, is_said_later in zip(
+        ranked.rows.tolist(), ranked.scores.tolist(), memories, ranked.found_by(), factors, is_future, strict=True
     ):
+        texts = memory.text, context.request.text
         reasons = [
-            Evidence(e.signal, e.rank, factor * e.share, e.raw, _with_whole_words(e, memory.text, context.request.text))
-            for e in signal_evidence
+            Evidence(signal, rank, factor * share, raw, _with_whole_words(note, texts) if signal == "words" else note)
+            for signal, rank, share, raw, note in found
         ]
         if is_said_later:
             reasons.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(now)}"))
@@ -94,22 +93,34 @@ def _with_remainder(evidence: list[Evidence], note: Evidence | None, score: floa
     return [*evidence, Evidence("time", 1, score - total, 0.0, _MOVED_UP if score > total else _MOVED_DOWN)]
 
 
-def _with_whole_words(evidence: Evidence, text: str, question: str) -> str:
-    """The note with whole words from the memory, or else from the question, in place of stems."""
-    if evidence.signal != "words":
-        return evidence.note
-    return _QUOTED_WORD.sub(lambda match: f"'{_whole_word(match[1], (text, question))}'", evidence.note)
+def _with_whole_words(note: str, texts: Sequence[str]) -> str:
+    """The note with whole words from the first of these texts that has them, in place of stems."""
+    return _QUOTED_WORD.sub(lambda match: f"'{_whole_word(match[1], texts)}'", note)
 
 
 def _whole_word(stem: str, texts: Sequence[str]) -> str:
     """The first word with this stem, in English or in the language of its text."""
-    beginning = stem[:_STEM_BEGINNING]
     for text in texts:
-        word: str
-        for word in _WORD.findall(text):
-            start = word[:_STEM_BEGINNING]
-            if (start if start.isascii() else strip_accents(start)).lower() == beginning and (
-                tokens(word) == [stem] or stem in tokens(word, language_of(text))
-            ):
+        for word in _words_beginning(text, stem[:_STEM_BEGINNING]):
+            if tokens(word) == [stem] or stem in tokens(word, language_of(text)):
                 return word
     return stem
+
+
+def _words_beginning(text: str, beginning: str) -> Iterator[str]:
+    """The words of a text that begin like a stem, whatever their capitals and accents."""
+    if text.isascii():
+        # The same as below, without finding all words: a recall does it for each word of each hit.
+        lowered = text.lower()
+        place = lowered.find(beginning)
+        while place >= 0:
+            if not place or not (lowered[place - 1].isalnum() or lowered[place - 1] == "_"):
+                word = _WORD.match(text, place)
+                if word is not None and word[0][:_STEM_BEGINNING].lower() == beginning:
+                    yield word[0]
+            place = lowered.find(beginning, place + 1)
+        return
+    for each in _WORD.findall(text):
+        start = each[:_STEM_BEGINNING]
+        if (start if start.isascii() else strip_accents(start)).lower() == beginning:
+            yield each

@@ -47,7 +47,10 @@ class RecallOptions(RowFilter):
         Returns:
             A dict with the fields of `RecallOptions`, also with those that are None.
         """
-        return {field.name: getattr(self, field.name) for field in fields(RecallOptions)}
+        return {name: getattr(self, name) for name in _OPTIONS}
+
+
+_OPTIONS = tuple(field.name for field in fields(RecallOptions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,14 @@ def is_isolated(index: Index, row: int) -> bool:
     return not index.relations.claims_of_row(row) and not index.links.has_links(index.catalog.memory_of(row))
 
 
+def isolated_mask(index: Index, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The same for each of these rows."""
+    mask = ~index.relations.has_claims(rows)
+    if not index.links.is_empty:
+        mask &= [not index.links.has_links(index.catalog.memory_of(row)) for row in rows.tolist()]
+    return mask
+
+
 def is_verbatim(index: Index, row: int) -> bool:
     """Whether a row is a chat turn or a document. As a quotation it stays true."""
     return index.graph.is_turn(row) or bool(index.fields.documents[row])
@@ -123,7 +131,7 @@ def rank_by_supersession(
     if the row that superseded it is excluded by that.
     """
     index = context.index
-    if all(is_isolated(index, row) for row in fused.rows[:limit].tolist()):
+    if isolated_mask(index, fused.rows[:limit]).all():
         return replace(fused, pinned_rows=frozenset())
     scores = _RowScores(context, fused, allowed)
     for row in fused.rows.tolist():

@@ -74,7 +74,7 @@ class MentionIndex:
         self._next_short = Column(np.int32)
         self._speakers = Speakers()
         self._group_count = 0
-        self._conversations = Interner[str]()
+        self._conversations: Interner[str] = Interner()
         self._last_turn = Column(np.int64, width=3)  # of each conversation: its row, its time, its number
         self._last_piece: tuple[str | None, int] = (None, -1)
 
@@ -126,10 +126,11 @@ class MentionIndex:
         self._vectors.load(arrays)
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
-        speakers, firsts = np.unique(self._speaker.values, return_index=True)
-        for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
-            if number >= 0:
-                self._speakers.add(number, self._names.spellings[number], row)
+        if self._speaker.values.max(initial=-1) >= 0:
+            speakers, firsts = np.unique(self._speaker.values, return_index=True)
+            for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
+                if number >= 0:
+                    self._speakers.add(number, self._names.spellings[number], row)
         for place, (name, _, _) in enumerate(self._described.values.tolist()):
             self._subjects.setdefault(name, place)
 

@@ -43,7 +43,7 @@ class Postings:
         self._base = _Packed(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
         self._tail_terms = Column(np.int32)
         self._tail_docs = Column(np.int32)
-        self._build = BackgroundBuild[tuple[_Packed, int]]()
+        self._build: BackgroundBuild[tuple[_Packed, int]] = BackgroundBuild()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._terms)

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class VectorPoints:
         self, store: VectorStore, load_vectors: LoadVectors, catalog: Callable[[], Catalog] | None = None
     ) -> None:
         self._store = store
-        self._shared = store if catalog is not None and isinstance(store, SharedVectorStore) else None
+        self._shared = None if catalog is None else _as_shared(store)
         self._catalog = catalog
         self._load_vectors = load_vectors
         self._points = Column(np.int64)
@@ -161,6 +161,9 @@ class VectorPoints:
         with self._reachable():
             expected, hashes = self._points.values, self._hashes.values
             stored = np.sort(np.array(self._store.ids(), np.int64))
+            if np.array_equal(stored, expected):  # nearly always
+                self.unreachable, self.has_undeleted = None, False
+                return
             if len(stored):  # a small space keeps none
                 surplus = stored[~_are_among(stored, expected)]
                 if len(surplus):
@@ -443,6 +446,18 @@ class VectorPoints:
         return bounds
 
 
+_SHARED_CLASSES: dict[type, bool] = {}
+
+
+def _as_shared(store: VectorStore) -> SharedVectorStore | None:
+    """The store if it is a shared one. Each class is checked once: a check takes as long as a tenth of opening a small
+    space."""
+    kind = type(store)
+    if kind not in _SHARED_CLASSES:
+        _SHARED_CLASSES[kind] = isinstance(store, SharedVectorStore)
+    return cast("SharedVectorStore", store) if _SHARED_CLASSES[kind] else None
+
+
 def passage_texts(version: Remembered | None) -> list[str]:
     """The texts of one version that are embedded: each passage that is not empty, or the whole text."""
     if version is None:
@@ -459,8 +474,6 @@ def _first_points(row: int, count: int) -> NDArray[np.int64]:
 
 def _are_among(points: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of these points are among others; both are in order."""
-    if len(points) == len(others) and np.array_equal(points, others):  # nearly always
-        return np.ones(len(points), np.bool_)
     found: NDArray[np.bool_] = np.append(others, -1)[others.searchsorted(points)] == points
     return found
 

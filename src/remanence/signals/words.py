@@ -53,7 +53,7 @@ class Words:
 
     def __init__(self) -> None:
         self._index = GrowingBM25(k1=K1, b=B, delta=0)
-        self._languages = Interner[str]()
+        self._languages: Interner[str] = Interner()
         self._language_of = Column(np.int8)
         self._language_counts: list[int] = []  # texts in each language
         self._row_of = Column(np.int32)

@@ -58,10 +58,10 @@ class Catalog(SavedPart):
 
     def __init__(self) -> None:
         self.position = 0
-        self._numbers = Interner[str]()
+        self._numbers: Interner[str] = Interner()
         self._by_identity: dict[bytes, int] = {}
         self._tags: dict[str, Column] = {}
-        self._conversations = Interner[str]()
+        self._conversations: Interner[str] = Interner()
         self._next_turns = Column(np.int64)  # of each conversation
         self._last_row = Column(np.int64)  # of each memory; the following are of each row
         self._memory = Column(np.int64)

@@ -7,9 +7,10 @@ value of a group holds at a time.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
-from remanence.schema import OPEN_END, OPEN_START, DisagreementKind, Snapshot
+from remanence.schema import OPEN_END, OPEN_START, DisagreementKind, Snapshot, micros
 from remanence.state.claims import Claims, StatedClaim
 from remanence.state.entity_registry import Registry
 from remanence.state.intervals import Claim, Interval, classify_disagreement, merge_same_value, resolve_single_valued
@@ -96,7 +97,7 @@ class ClaimView:
         self._groups: dict[tuple[int, str], ClaimGroup] = {}
         self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]] = {}
         self.disagreements: dict[int, list[RowDisagreement]] = {}  # by row
-        self._status_moment = OPEN_START
+        self._status_moment: datetime | None = None
         self._status: dict[int, list[ClaimStatus]] = {}
 
     def matches(self, snapshot: Snapshot) -> bool:
@@ -215,13 +216,15 @@ class ClaimView:
     def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
         return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))
 
-    def status_of(self, row: int, now: int) -> list[ClaimStatus]:
+    def status_of(self, row: int, now: datetime) -> list[ClaimStatus]:
         """The status of each claim of a row at a moment."""
-        if now != self._status_moment:
+        if now is not self._status_moment and now != self._status_moment:
             self._status_moment, self._status = now, {}
         found = self._status.get(row)
         if found is None:
-            found = self._status[row] = [self._status_at(edge, now) for edge in self.edges_of_row(row)]
+            edges = self.edges_of_row(row)
+            moment = micros(now) if edges else 0
+            found = self._status[row] = [self._status_at(edge, moment) for edge in edges]
         return found
 
     # Helpers

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
 from remanence.language.claim_extraction.predicate_rules import is_date_predicate
@@ -75,7 +76,7 @@ class Claims(SavedPart):
         self._assertion_ids: list[str] = []
         self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
-        self.attributions = Interner[tuple[str | None, float]]()  # observer and confidence
+        self.attributions: Interner[tuple[str | None, float]] = Interner()  # observer and confidence
         self._assertions_of: dict[int, list[int]] = {}  # by memory; of the first `_read_assertions` assertions
         self._read_assertions = 0
         self.endings = Endings()
@@ -108,6 +109,11 @@ class Claims(SavedPart):
             return range(0)
         first, count = self._claims_of_row.values[row].tolist()
         return range(first, first + count)
+
+    def has_claims(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these rows make a claim."""
+        claiming: NDArray[np.bool_] = self._claims_of_row.values[rows, 1] > 0
+        return claiming
 
     def names_claimed(self, row: int) -> list[tuple[str, str]]:
         """The two names of each claim of a row."""
@@ -331,10 +337,10 @@ class Claims(SavedPart):
         if source >= 0:
             if source >= len(snapshot.row_mask):
                 return False
+            if snapshot.row_mask[source]:  # nearly always
+                return True
             revised = self.revisions.end_of(claim, snapshot.position) != OPEN_END
-            return bool(
-                snapshot.row_mask[source] or (revised and snapshot.memory_mask[self._catalog.memory_of(source)])
-            )
+            return revised and bool(snapshot.memory_mask[self._catalog.memory_of(source)])
         if self._assertion_positions[~source] > snapshot.position:
             return False
         return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
-from functools import cache
 from itertools import cycle, islice, pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 T = TypeVar("T", bound=Hashable)
 
@@ -19,28 +18,29 @@ MAX_UNCOPIED = 4_096
 large index did so too, the first memory that is added would wait for all of them."""
 
 _GROWTH = cycle(range(18, 25))
-"""How much room each column makes, in sixteenths. They differ, so that the columns of a large index are not all copied
-while one memory is added."""
+"""How much room a column makes when it has none, in sixteenths. It differs, so that the columns of a large index are
+not all copied while one memory is added."""
 
 
 class Column:
     """A numpy array that grows at its end."""
 
-    __slots__ = ("_data", "_growth", "values")
+    __slots__ = ("_data", "values")
 
     values: NDArray[Any]
     """The present content. It is a view: it shows later writes, but not later growth."""
 
-    def __init__(self, dtype: DTypeLike, values: NDArray[Any] | None = None, *, width: int = 0) -> None:
+    def __init__(
+        self, dtype: type[np.generic] | np.dtype[Any], values: NDArray[Any] | None = None, *, width: int = 0
+    ) -> None:
         """`values` belong to this column from now on."""
-        self._growth = next(_GROWTH)
-        if values is not None:
-            self._data = self.values = np.asarray(values, dtype)
-            if len(values) > MAX_UNCOPIED:
-                self._reserve(len(values))
-                self.values = self._data[: len(values)]
-        else:
-            self._data = self.values = _empty(np.dtype(dtype), width)
+        if values is None:
+            self._data = self.values = _empty(dtype, width)
+            return
+        self._data = self.values = values if values.dtype == dtype else np.asarray(values, dtype)
+        if len(values) > MAX_UNCOPIED:
+            self._reserve(len(values))
+            self.values = self._data[: len(values)]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -74,16 +74,21 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        larger = max(size, size * self._growth // 16, _MIN_ROOM)
+        larger = max(size, size * next(_GROWTH) // 16, _MIN_ROOM)
         grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown
 
 
-@cache
-def _empty(dtype: np.dtype[Any], width: int) -> NDArray[Any]:
-    """An array without values. All empty columns share one: an index has dozens of them."""
-    return np.empty((0, width) if width else 0, dtype=dtype)
+_EMPTY: dict[tuple[Any, int], NDArray[Any]] = {}
+"""Arrays without values by type and width. All empty columns share one: an index has dozens of them."""
+
+
+def _empty(dtype: type[np.generic] | np.dtype[Any], width: int) -> NDArray[Any]:
+    found = _EMPTY.get((dtype, width))
+    if found is None:
+        found = _EMPTY[dtype, width] = np.empty((0, width) if width else 0, dtype=dtype)
+    return found
 
 
 class PackedTexts:
@@ -98,10 +103,13 @@ class PackedTexts:
     __slots__ = ("_count", "_data")
 
     def __init__(self, array: NDArray[np.uint8] | None = None, count: int = 0) -> None:
-        self._data, self._count = Column(np.uint8, array), count
+        self._data: Column | None = None if array is None else Column(np.uint8, array)
+        self._count = count
 
     def array(self, texts: Collection[str]) -> NDArray[np.uint8]:
         """The texts as an array, which does not change later. They begin with those of the last call."""
+        if self._data is None:
+            self._data = Column(np.uint8)
         new = texts[self._count :] if isinstance(texts, list) else list(islice(texts, self._count, None))
         if new:
             encoded = b"".join([text.encode("utf-8", "surrogatepass") + _END for text in new])
@@ -121,15 +129,13 @@ class PackedTexts:
 class TextList(list[str]):
     """A list of texts that only grows."""
 
-    def __init__(self, texts: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Iterable[str] = (), packed: NDArray[np.uint8] | None = None) -> None:
         super().__init__(texts)
-        self.packed = PackedTexts()
+        self.packed = PackedTexts(packed, 0 if packed is None else len(self))
 
     @classmethod
     def from_array(cls, array: NDArray[np.uint8]) -> TextList:
-        out = cls(PackedTexts.unpack(array))
-        out.packed = PackedTexts(array, len(out))
-        return out
+        return cls(PackedTexts.unpack(array), array)
 
 
 _END = b"\xff"
@@ -139,16 +145,14 @@ _END = b"\xff"
 class Interner(Generic[T]):
     """Values numbered in the order in which they were added."""
 
-    def __init__(self, values: Iterable[T] = ()) -> None:
+    def __init__(self, values: Iterable[T] = (), packed: NDArray[np.uint8] | None = None) -> None:
         self.values = list(values)
-        self.packed = PackedTexts()
-        self._numbers = {value: number for number, value in enumerate(self.values)}
+        self.packed = PackedTexts(packed, 0 if packed is None else len(self.values))
+        self._numbers = dict(zip(self.values, range(len(self.values)), strict=True))
 
     @classmethod
     def from_array(cls, array: NDArray[np.uint8]) -> Interner[str]:
-        out = Interner(PackedTexts.unpack(array))
-        out.packed = PackedTexts(array, len(out.values))
-        return out
+        return Interner(PackedTexts.unpack(array), array)
 
     def number(self, value: T) -> int | None:
         return self._numbers.get(value)

@@ -68,8 +68,8 @@ class Registry(SavedPart):
     def __init__(self, names: Names) -> None:
         self._names = names
         self._spans = PositionSpans()
-        self._entities = Interner[str]()  # ids of the entities that an entry is about
-        self._strings = Interner[str]()  # kinds, and names as entries about entities spell them
+        self._entities: Interner[str] = Interner()  # ids of the entities that an entry is about
+        self._strings: Interner[str] = Interner()  # kinds, and names as entries about entities spell them
         self._source_names: list[int] = []  # of each entity the number of the name that its id is made from, or -1
         self._undone: dict[int, int] = {}
         self._name_of_default_id: dict[str, int] = {}  # the ids made from names, as far as they were needed

@@ -37,13 +37,15 @@ class Fields(SavedPart):
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._source_names = Interner[str]()  # conversations too: a turn has that of its conversation as its source
-        self._speaker_names = Interner[str]()
+        self._source_names: Interner[str] = (
+            Interner()
+        )  # conversations too: a turn has that of its conversation as its source
+        self._speaker_names: Interner[str] = Interner()
         self._source, self._speaker, self._conversation = Column(np.int32), Column(np.int32), Column(np.int32)
         self._document, self._telling = Column(np.bool_), Column(np.bool_)
         self._more_sources: dict[int, list[int]] = {}  # by row: where else the same text came from
-        self._field_names = Interner[str]()
-        self._values = Interner[str]()  # as JSON
+        self._field_names: Interner[str] = Interner()
+        self._values: Interner[str] = Interner()  # as JSON
         self._parsed: dict[int, Any] = {}  # those of them that a filter was asked about
         self._metadata = Column(np.int32, width=3)  # row, field, value
 

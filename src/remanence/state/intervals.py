@@ -49,7 +49,8 @@ class Claim(NamedTuple):
         """The start by which claims are ordered."""
         if self.start != OPEN_START:
             return self.start
-        return self.recorded_at if self.recorded_at < min(self.end, self.ended_at) else OPEN_START
+        recorded_at = self.recorded_at
+        return recorded_at if recorded_at < self.end and recorded_at < self.ended_at else OPEN_START
 
     @property
     def effective_end(self) -> int:
@@ -72,13 +73,14 @@ class Interval(NamedTuple):
 
 def classify_disagreement(a: Claim, b: Claim, single_valued: bool = True) -> DisagreementKind:
     """How two claims with different values disagree. See the table above."""
-    earlier, later = (a, b) if a.number < b.number else (b, a)
-    if not single_valued or max(a.effective_start, b.effective_start) >= min(a.effective_end, b.effective_end):
+    start, other_start = a.effective_start, b.effective_start
+    if not single_valued or max(start, other_start) >= min(a.end, a.ended_at, b.end, b.ended_at):
         return "coexistence"
-    if a.effective_start != b.effective_start:
+    if start != other_start:
         return "succession"
     if a.observer == b.observer:
         return "correction"
+    earlier, later = (a, b) if a.number < b.number else (b, a)
     same_window = (a.start, a.end) == (b.start, b.end) and a.start != OPEN_START
     if None in (a.observer, b.observer) and same_window and later.confidence >= earlier.confidence:
         return "correction"

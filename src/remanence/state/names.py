@@ -33,7 +33,7 @@ class Names(SavedPart):
         """Each name as it was first written."""
         self.kinds: list[str] = []
         """The kind of each name: the first one other than "thing"."""
-        self._normalized = Interner[str]()
+        self._normalized: Interner[str] = Interner()
         self._by_word: dict[str, list[int]] | None = None  # names of several words; made when it is first needed
 
     def __len__(self) -> int:

@@ -214,12 +214,12 @@ class RelationIndex(Claims):
 
         None if some of it still holds, or if it was replaced by an assertion without evidence: see `is_stale`.
         """
-        statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
+        statuses = self._view(snapshot).status_of(row, snapshot.now)
         return self._newest_evidence([status.replaced_by for status in statuses], snapshot)
 
     def following_row(self, row: int, snapshot: Snapshot) -> int | None:
         """The row with another value that holds now, if the windows of all claims of this row are over."""
-        statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
+        statuses = self._view(snapshot).status_of(row, snapshot.now)
         return self._newest_evidence([status.followed_by for status in statuses], snapshot)
 
     def is_stale(self, row: int, snapshot: Snapshot) -> bool:
@@ -293,7 +293,7 @@ class RelationIndex(Claims):
         return out
 
     def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
-        statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
+        statuses = self._view(snapshot).status_of(row, snapshot.now)
         return [bool(status.replaced_by) or status.ended for status in statuses]
 
     def _find_disagreements(self, row: int, view: ClaimView) -> list[RowDisagreement]:
