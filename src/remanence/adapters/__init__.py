@@ -36,7 +36,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence.adapters.chat_sessions import ChatSession, check_rename, check_session_id, check_ttl
+from remanence.adapters.chat_sessions import ChatSession, check_minutes, check_rename, check_session_id, check_ttl
 from remanence.adapters.message_text import MAX_TEXT_LENGTH, placeholder_text, storable_text, warn_of_long_texts
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.api.for_prompt import (
@@ -74,6 +74,7 @@ __all__ = [
     "TokenCounter",
     "check_keep",
     "check_max_tokens",
+    "check_minutes",
     "check_rename",
     "check_session_id",
     "check_ttl",
