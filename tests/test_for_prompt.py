@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
-from remanence import InvalidInput, Space
+from remanence import Hit, InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
 from remanence.language.fact_extraction.sentences import has_statement
 from remanence.language.recall_need import need_of_memory
+from remanence.language.repetition import drop_repeated
 from remanence.models.readers import READER_VARIABLE
 
 FACT = "I'm allergic to peanuts."
@@ -79,6 +80,46 @@ def test_a_text_and_the_fact_drawn_from_it_are_quoted_once(space: Space) -> None
     assert space.count() > 4, "the turn and at least one fact"
     about_bob = [text for text in quoted(space, "Where does my brother Bob live?") if "Kyoto" in text]
     assert len(about_bob) == 1
+
+
+TOLD = "I left Google last May to join Anthropic, and I have lived in Porto since 2019."
+
+
+def test_a_text_and_its_facts_are_quoted_once_whatever_their_words(space: Space) -> None:
+    """The fact says "works at", the text "join": they belong together by how the fact was found."""
+    facts = space.remember([{"role": "user", "content": TOLD, "conversation": "new"}])
+    found = space.recall("Where do I work?", limit=20)
+    assert {TOLD, *(fact.text for fact in facts)} <= {hit.memory.text for hit in found}
+    [source] = [hit.memory.id for hit in found if hit.memory.text == TOLD]
+    assert {hit.memory.text for hit in found if source in hit.found_in} == {fact.text for fact in facts}
+    for lines in (quoted(space, "Where do I work?"), remanence.frame(found).splitlines()):
+        has_text = any(TOLD in line for line in lines)
+        has_fact = any(fact.text in line for fact in facts for line in lines)
+        assert has_text != has_fact
+
+
+def test_a_fact_of_a_text_in_the_prompt_is_not_quoted(space: Space) -> None:
+    """The prompt has it already, in other words."""
+    space.remember([{"role": "user", "content": TOLD, "conversation": "new"}])
+    assert [text for text in quoted(space, "Where do I work?") if "Anthropic" in text]
+    turns = [{"role": "user", "content": TOLD}]
+    assert not [text for text in quoted(space, "Where do I work?", turns=turns) if "Anthropic" in text]
+    assert not [hit for hit in space.recall("Where do I work?", exclude_texts=[TOLD]) if "Anthropic" in hit.memory.text]
+
+
+def test_what_another_says_or_denies_is_no_repetition(space: Space) -> None:
+    """Nor is the same of another person or another time."""
+    texts = ["I live in Braga.", "I don't live in Braga.", "She lives in Braga."]
+    space.add_turns({"role": "user", "content": text, "conversation": "a"} for text in texts)
+    space.add_turns([{"speaker": "Ana", "content": "I live in Braga.", "conversation": "b"}])
+    space.add("The user lives in Braga.")
+    for start, end in (("2001", "2003"), ("2011", "2013")):
+        space.add("The user had a flat in Braga.", valid_from=start, valid_until=end, key=start)
+    texts = [hit.memory.text for hit in drop_repeated(Hit(memory, 1.0) for memory in space.memories())]
+    assert [text for text in texts if "Braga" in text] == [
+        *("I live in Braga.", "I don't live in Braga.", "She lives in Braga.", "I live in Braga."),
+        *("The user had a flat in Braga.", "The user had a flat in Braga."),
+    ]
 
 
 def test_what_the_assistant_only_repeats_is_left_out(space: Space) -> None:

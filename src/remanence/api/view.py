@@ -108,7 +108,8 @@ class View(Facet):
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
             telling: Omit chat turns that only ask, greet, thank or agree.
-            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned.
+            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and
+                the facts found in them are not either.
             since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
             min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
