@@ -9,7 +9,7 @@ import pytest
 import remanence
 from remanence import Hit, InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
-from remanence.language.fact_extraction.sentences import has_statement
+from remanence.language.fact_extraction.sentences import has_statement, stated_text
 from remanence.language.recall_need import need_of_memory
 from remanence.language.repetition import drop_repeated
 from remanence.models.readers import READER_VARIABLE
@@ -19,9 +19,13 @@ ASKINGS = (
     *("What am I allergic to?", "what was my allergy again", "Which foods should I stay away from?"),
     *("Remind me what I can't eat.", "do I have any allergies", "Is there something I must not eat?"),
     *("what am i allergic to, i forgot", "Tell me my allergies please.", "Am I allergic to anything?"),
-    "Which food is dangerous for me?",
+    *("Which food is dangerous for me?", "Name the thing I'm allergic to.", "What allergens matter for me?"),
+    *("I'm filling in a form: what are my food allergies?", "Before you suggest a recipe, what am I allergic to?"),
+    *("The airline asks about allergies. What do I write?", "For the hospital form: any known allergies?"),
+    "I'm having guests who cook for me, what should they leave out?",
 )
 SMALL_TALK = ("Hi!", "Thanks!", "lol ok", "What is 2+2?", "Tell me a joke.", "Good night!", "asdf qwer", "")
+NO_NEED = ("????", "👍", "Thanks, that's all for now.", "Who are you?", "Say it again, shorter.", "Never mind, bye!")
 
 
 @pytest.fixture
@@ -51,7 +55,7 @@ def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
         )
 
 
-@pytest.mark.parametrize("message", SMALL_TALK)
+@pytest.mark.parametrize("message", [*SMALL_TALK, *NO_NEED])
 def test_a_message_that_needs_no_memory_gets_none(space: Space, message: str) -> None:
     assert recall_for_prompt(space, message).text == ""
 
@@ -176,11 +180,29 @@ def test_without_a_reader_the_words_of_a_message_decide() -> None:
         ("I moved to Porto. Do you know it?", True),
         ("Ich wohne in Porto.", True),
         ("We did it. " * 100, True),
+        ("Name the thing I'm allergic to.", False),
+        ("Before you suggest a recipe, what am I allergic to?", False),
+        ("For the hospital form: any known allergies?", False),
+        ("After my divorce I moved to Graz, any tips?", True),
+        ("For years I have kept kosher, what can I eat?", True),
+        ("Book club meets on Thursdays.", True),
     ],
 )
 def test_what_tells_something(text: str, tells: bool) -> None:
     """A chat turn that only asks, greets or thanks does not."""
     assert has_statement(text) is tells
+
+
+def test_a_question_beside_a_statement_is_no_answer(space: Space) -> None:
+    """The reader is given what a turn states, and the signals count no more than that."""
+    asking = "I keep kosher, so what am I allowed to eat?"
+    space.add_turns({"role": "user", "content": text, "conversation": text} for text in (asking, *ASKINGS[-5:]))
+    found = space.recall("What am I allergic to?", telling=True)
+    assert found[0].memory.text == FACT
+    for hit in found:
+        assert sum(evidence.share for evidence in hit.evidence) == pytest.approx(hit.score)
+    assert space.recall("Do I keep kosher?", telling=True)[0].memory.text == asking
+    assert stated_text(asking) == "I keep kosher"
 
 
 def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:
