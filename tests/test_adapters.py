@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import MissingExtra, adapters
+from remanence import adapters
 from remanence.adapters import lazy_getattr, log_and_continue, recall_distinct, update_memory
 from remanence.core import inputs
+from remanence.errors import MissingExtra
 
 HOMES = {"Thing": ("thing", "things")}
 

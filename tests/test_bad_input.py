@@ -718,7 +718,7 @@ def test_a_damaged_ledger_is_refused(reopen: Reopen, home: Path, how: str) -> No
     damaged(home / "ledger.db", how)
     held = (home / "ledger.db").read_bytes()
 
-    with pytest.raises(remanence.LedgerError, match=r"ledger\.db") as caught:
+    with pytest.raises(remanence.errors.LedgerError, match=r"ledger\.db") as caught:
         reopen().recall("harbour")
     assert "backup" in str(caught.value)
     assert (home / "ledger.db").read_bytes() == held
@@ -786,7 +786,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
 try:
     for number in range(10_000):
         kept.append(space.add(f"Note {number}. " + "The harbour was full of ships. " * 30).text)
-except remanence.LedgerError as error:
+except remanence.errors.LedgerError as error:
     print(error)
 else:
     print("never full")
@@ -895,7 +895,7 @@ def test_a_server_that_goes_down_costs_one_signal(home: Path, caplog: pytest.Log
             answer = space.recall("Is the harbour closed?")
             assert answer[0].memory == harbour
             assert "Qdrant" in answer.missing["vectors"]
-        with pytest.raises(remanence.ProjectionError, match="Qdrant"):
+        with pytest.raises(remanence.errors.ProjectionError, match="Qdrant"):
             space.rebuild()
         answer = space.recall("Is the harbour closed?")
         assert [hit.memory for hit in answer] == [harbour]

@@ -152,6 +152,35 @@ def test_part_of_a_memory_ends_and_the_rest_is_kept() -> None:
     assert "Nadia is vegetarian" in couple
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "stays", "goes"),
+    [
+        ("I'm Dora and I live in Graz.", "I moved to Linz last week.", "user is Dora", "Graz"),
+        ("My name is Dora and I live in Graz.", "I moved to Linz last week.", "name is Dora", "Graz"),
+        ("I live in Graz and work at Siemens.", "I moved to Linz last week.", "works at Siemens", "Graz"),
+        ("I live in Graz, work at Siemens and play chess.", "I left Siemens.", "The user plays chess.", "works at"),
+        ("My wife Lena and I live in Graz.", "I moved to Linz last week.", "wife is Lena", "Graz"),
+        ("I play tennis and chess.", "I stopped playing chess.", "plays tennis.", "and chess"),
+    ],
+)
+def test_the_other_statements_of_a_sentence_are_kept(first: str, then: str, stays: str, goes: str) -> None:
+    """A move ends a home, and not the name, the job or the wife that the same sentence tells."""
+    profile = profile_after(first, then)
+    assert stays in profile
+    assert goes not in profile
+
+
+def test_the_reader_says_which_statement_of_a_sentence_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new diet in other words ends "vegetarian", and not the allergy beside it."""
+    monkeypatch.delenv("REMANENCE_READER")
+    with remanence.open(None) as space:
+        space.remember("I'm vegetarian and allergic to nuts.", now="2026-01-10")
+        space.remember("I've started eating fish and chicken again, doctor's orders.", now="2026-03-10")
+        profile = str(space.profile())
+    assert "The user is allergic to nuts." in profile
+    assert "vegetarian" not in profile
+
+
 def test_two_people_of_one_name_are_told_apart() -> None:
     """A friend is not a brother: what is said of one does not end what is said of the other."""
     both = profile_after("My brother Sam is a chef.", "My friend Sam is a lawyer.")

@@ -714,12 +714,10 @@ def test_an_unrelated_memory_is_left_alone(old: str, new: str) -> None:
     [
         ("Alice works at CERN.", "Alice works at CERN as a data engineer."),
         ("Alice works at Google.", "Alice also works at Stanford."),
-        ("Alice lives in Porto and works at CERN.", "Alice moved to Lisbon."),
-        ("Alice plays tennis and chess.", "Alice stopped playing chess."),
     ],
 )
 def test_more_about_the_same_extends_it(old: str, new: str) -> None:
-    """Both stay: more detail, a second one besides, or only a part that changed."""
+    """Both stay: more detail, or a second one besides."""
     assert verdict(old, new) == "extends"
 
 

@@ -132,12 +132,12 @@ kept = [space.add("The harbour is closed.").text]
 allow(0o555)
 try:
     remanence.open(folder + "/memory", embedder=HashingEmbedder())
-except remanence.LedgerError as error:
+except remanence.errors.LedgerError as error:
     print("refused:", error)
 for number in range(3):
     try:
         kept.append(space.add(f"Boat {number} lies in the harbour.").text)
-    except remanence.LedgerError as error:
+    except remanence.errors.LedgerError as error:
         print("not added:", error)
 assert [memory.text for memory in space.memories()] == kept
 assert space.recall("Is the harbour closed?")[0].memory.text == kept[0]

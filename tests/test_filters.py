@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
-from remanence import InvalidInput, Space, View
-from remanence.read.receipts import Receipt
+from remanence import InvalidInput, Receipt, Space, View
 from remanence.state.metadata_filter import check_filter, filter_mask, value_at
 from remanence.testing import FakeClock, HashingEmbedder
 

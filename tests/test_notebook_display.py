@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 import remanence
-from remanence import InvalidInput, Memory, MissingExtra, NotFound, Space
+from remanence import InvalidInput, Memory, NotFound, Space
+from remanence.errors import MissingExtra
 from remanence.testing import FakeClock, HashingEmbedder
 
 EVIL = "<script>alert(1)</script> & \"quotes\" 'too'"
@@ -125,7 +126,7 @@ def test_without_pandas_the_next_step_is_named(tmp_path: Path) -> None:
         "    space.add('Ana lives in Porto.')\n"
         "    for each in (space.recall('Ana'), space.memories(), space.graph.timeline('Ana')):\n"
         "        try:\n            each.to_df()\n"
-        "        except remanence.MissingExtra as error:\n            print(error)\n"
+        "        except remanence.errors.MissingExtra as error:\n            print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -20,7 +20,8 @@ import igraph
 import networkx
 import pytest
 
-from remanence import InvalidInput, MissingExtra, Relation, Space, Window
+from remanence import InvalidInput, Relation, Space, Window
+from remanence.errors import MissingExtra
 from remanence.graph.history import HistoryEvent
 from remanence.graph.pictures import graph_page, graph_picture, timeline_picture, to_igraph, to_networkx
 from remanence.graph.pictures.layout import RADIUS, lay_out, width_in_letters

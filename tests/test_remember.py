@@ -17,9 +17,10 @@ import pytest
 
 import remanence
 from conversations import profile_after
-from remanence import Extraction, ExtractionResult, Fact, Memory, Space, Triple, Utterance, Verdict, Window
+from remanence import Memory, Space, Triple, Window
 from remanence.errors import JobFailed
 from remanence.events import Worked
+from remanence.ports import Extraction, ExtractionResult, Fact, Utterance, Verdict
 from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.write import jobs
@@ -491,7 +492,7 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
         """
         import sys, time
         import remanence
-        from remanence import Extraction, ExtractionResult
+        from remanence.ports import Extraction, ExtractionResult
         from remanence.testing import HashingEmbedder
 
         class Slow:

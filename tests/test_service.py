@@ -187,7 +187,7 @@ def test_a_cancelled_job_writes_nothing() -> None:
 
         assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
         assert (space.jobs.run_due(), space.count()) == (0, 1)
-        with pytest.raises(remanence.JobFailed, match="cancelled"):
+        with pytest.raises(remanence.errors.JobFailed, match="cancelled"):
             space.jobs.get(job.id).result()
         assert [fact.text for fact in space.admin.reextract()] == ["The user lives in Porto."]
 

@@ -8,7 +8,8 @@
 >>> space.close()
 
 Importing this package loads no engine and no framework; each name below is loaded when it is first used. All exceptions
-are in `remanence.errors`, and the Protocols of replaceable parts in `remanence.ports`.
+are in `remanence.errors`. The Protocols of replaceable parts, and the values that they take and return, are in
+`remanence.ports`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import Closed as Closed
-from remanence.errors import EmbedderError as EmbedderError
 from remanence.errors import InvalidInput as InvalidInput
-from remanence.errors import JobFailed as JobFailed
-from remanence.errors import LedgerError as LedgerError
-from remanence.errors import MissingExtra as MissingExtra
 from remanence.errors import NotFound as NotFound
-from remanence.errors import ProjectionError as ProjectionError
 from remanence.errors import RemanenceError as RemanenceError
 
 if TYPE_CHECKING:
@@ -51,9 +47,6 @@ if TYPE_CHECKING:
     from remanence.schema import Change as Change
     from remanence.schema import Entity as Entity
     from remanence.schema import Evidence as Evidence
-    from remanence.schema import Extraction as Extraction
-    from remanence.schema import ExtractionResult as ExtractionResult
-    from remanence.schema import Fact as Fact
     from remanence.schema import Hit as Hit
     from remanence.schema import Link as Link
     from remanence.schema import Memory as Memory
@@ -61,8 +54,6 @@ if TYPE_CHECKING:
     from remanence.schema import Relation as Relation
     from remanence.schema import Triple as Triple
     from remanence.schema import Turn as Turn
-    from remanence.schema import Utterance as Utterance
-    from remanence.schema import Verdict as Verdict
     from remanence.schema import Window as Window
     from remanence.schema.version import __version__ as __version__
     from remanence.service.client.remote_space import connect as connect
@@ -80,9 +71,7 @@ _NAMES = {
     "api.space": "Space",
     "api.view": "View",
     "core.trust": "TrustRules",
-    "errors": (
-        "Closed EmbedderError InvalidInput JobFailed LedgerError MissingExtra NotFound ProjectionError RemanenceError"
-    ),
+    "errors": "Closed InvalidInput NotFound RemanenceError",
     "graph.diff": "Diff",
     "graph.history": "HistoryEvent",
     "graph.traversal": "Subgraph",
@@ -92,10 +81,7 @@ _NAMES = {
     "read.memories_used": "memories_used",
     "read.profile": "Profile",
     "read.receipts": "Receipt",
-    "schema": (
-        "Change Entity Evidence Extraction ExtractionResult Fact Hit Link Memory "
-        "Mention Relation Triple Turn Utterance Verdict Window"
-    ),
+    "schema": "Change Entity Evidence Hit Link Memory Mention Relation Triple Turn Window",
     "schema.version": "__version__",
     "service.client.remote_space": "connect",
     "signals.stores.qdrant_settings": "QdrantSettings",

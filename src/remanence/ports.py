@@ -1,6 +1,7 @@
 """The parts that can be replaced: ledger, signals, vector stores, embedder, extractor, reader, clock.
 
-Each is a Protocol: any object with these members works, no base class is needed. Pass it to `remanence.open`.
+Each is a Protocol: any object with these members works, no base class is needed. Pass it to `remanence.open`. The
+values that they take and return can be imported from here, too.
 `remanence.testing` has a contract class for each: subclass it in your tests to check your own implementation.
 """
 
@@ -16,7 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Event, Remembered
-from remanence.schema import Entry, Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict
+from remanence.schema import (
+    Entry,
+    Extraction,
+    ExtractionResult,
+    Fact,
+    Memory,
+    Mention,
+    Query,
+    Ranking,
+    Triple,
+    Utterance,
+    Verdict,
+)
 
 __all__ = [
     "Clock",
@@ -26,6 +39,7 @@ __all__ = [
     "Extraction",
     "ExtractionResult",
     "Extractor",
+    "Fact",
     "FactExtractor",
     "FastEmbedder",
     "JudgingExtractor",
@@ -33,6 +47,7 @@ __all__ = [
     "LockingLedger",
     "Locks",
     "Memory",
+    "Mention",
     "ModelExtractor",
     "ProfileWriter",
     "Progress",
@@ -49,6 +64,7 @@ __all__ = [
     "TextWriter",
     "TimelineReader",
     "Transaction",
+    "Triple",
     "Utterance",
     "Vector",
     "VectorStore",

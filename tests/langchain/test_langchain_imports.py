@@ -29,7 +29,7 @@ import remanence, langchain_remanence
 for name in sys.argv[2:]:
     try:
         getattr(langchain_remanence, name)
-    except remanence.MissingExtra as error:
+    except remanence.errors.MissingExtra as error:
         print(error)
 """
 

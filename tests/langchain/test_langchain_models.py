@@ -14,8 +14,9 @@ from langchain_models import Actor
 
 import remanence
 from langchain_remanence import embedder, extractor
-from remanence import Extraction, ExtractionResult, Fact, InvalidInput, Utterance
+from remanence import InvalidInput
 from remanence.errors import ProjectionStale
+from remanence.ports import Extraction, ExtractionResult, Fact, Utterance
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 

@@ -27,7 +27,7 @@ import remanence, llama_index_remanence
 for name in llama_index_remanence.__all__:
     try:
         getattr(llama_index_remanence, name)
-    except remanence.MissingExtra as error:
+    except remanence.errors.MissingExtra as error:
         print(error)
 """
 

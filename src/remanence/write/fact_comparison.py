@@ -16,15 +16,15 @@ import numpy as np
 
 from remanence.core.index import Index
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.language.fact_extraction.verdict_rules import remaining_text
+from remanence.language.fact_extraction.verdict_rules import remaining_statements
 from remanence.language.text import text_hash
 from remanence.ports import JudgingExtractor
 from remanence.schema import SELF, Fact, LinkKind, Memory, Query, Snapshot, Triple, Verdict
-from remanence.write.reader_verdicts import read_verdicts
+from remanence.write.reader_verdicts import read_verdicts, unchanged_clauses
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-    from remanence.ports import Extractor, Vector
+    from remanence.ports import Extractor, Reader, Vector
     from remanence.write.prepare import PreparedVersion
 
 _MIN_SIMILARITY = 0.55  # less similar memories are judged only if they are about the same subject
@@ -100,32 +100,47 @@ def find_verdicts(
         [older for older in wider if turns.get(older.id) != turns[memory.id]]
         for memory, wider in zip(memories, candidates.wider, strict=True)
     ]
-    source_turns = {each.memory.id: each.sources[0].text for each in new if len(each.sources) == 1}
-    verdicts += read_verdicts(engine.reader, memories, from_other_turns, source_turns, verdicts, whole_turns)
+    verdicts += read_verdicts(engine.reader, memories, from_other_turns, _source_turns(new), verdicts, whole_turns)
     verdicts = _verdicts_in_order(verdicts, memories, candidates.wider)
     return _verdicts_by_trust(verdicts, memories, candidates.wider)
 
 
-def remaining_facts(verdicts: Iterable[Verdict], new: Sequence[NewFact], candidates: Candidates) -> list[Fact]:
+def _source_turns(new: Sequence[NewFact]) -> dict[str, str]:
+    """The text that each new fact was extracted from, where there is only one, by the id of its memory."""
+    return {each.memory.id: each.sources[0].text for each in new if len(each.sources) == 1}
+
+
+def remaining_facts(
+    reader: Reader | None, verdicts: Iterable[Verdict], new: Sequence[NewFact], candidates: Candidates
+) -> list[Fact]:
     """What is still true of older memories of which new facts change only a part, as facts of their own."""
     kept: dict[str, Fact] = {}
     for verdict in verdicts:
         fact, _, memory, _ = new[verdict.new_index]
         older = next((each for each in candidates.wider[verdict.new_index] if each.id == verdict.old_id), None)
-        text = remaining_text(memory, older) if older and verdict.effect == "updates" else None
-        if older is None or text is None:
+        if older is None or verdict.effect != "updates":
             continue
-        names = [mention for mention in older.mentions if mention.name in text or mention.name == SELF]
-        kept[text] = Fact(
-            text=text,
-            kind=older.kind,
-            mentions=tuple(names),
-            valid=older.valid,
-            importance=older.importance,
-            tags=older.tags,
-            source_turns=fact.source_turns,
-        )
+        statements = remaining_statements(memory, older) or unchanged_clauses(reader, memory, older, _source_turns(new))
+        kept |= {text: _remaining_fact(text, older, fact) for text in statements}
     return list(kept.values())
+
+
+def _remaining_fact(text: str, older: Memory, fact: Fact) -> Fact:
+    """A statement of an older memory as a fact of its own, with the claims and names of that memory that it has."""
+
+    def has(name: str) -> bool:
+        return name == SELF or name in text
+
+    return Fact(
+        text=text,
+        kind=older.kind,
+        mentions=tuple(mention for mention in older.mentions if has(mention.name)),
+        triples=tuple(claim for claim in older.triples if has(claim.subject) and has(claim.object)),
+        valid=older.valid,
+        importance=older.importance,
+        tags=older.tags,
+        source_turns=fact.source_turns,
+    )
 
 
 def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:

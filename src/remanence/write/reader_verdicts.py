@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
+from remanence.language.fact_extraction.coordination import split_coordination
 from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
@@ -29,6 +30,9 @@ MIN_REPLACED_UNLIKE = 0.7
 """The same for other facts."""
 MIN_REPLACED_BY_TURN = 0.8
 """The same for a turn without facts. Most turns change nothing, so this is higher."""
+MIN_OTHER_CLAUSE = 0.9
+"""The least probability that a new fact also replaces a clause of an older fact of which it replaces another one. That
+is rare."""
 
 
 def read_verdicts(
@@ -57,18 +61,50 @@ def read_verdicts(
     ]
     if not pairs:
         return []
-    with_fact = [(other.text, memory.text) for _, memory, other in pairs]
-    with_turn = [(other.text, _turn_text(memory, source_turns)) for _, memory, other in pairs]
+    texts = [(number, text) for number, (_, _, other) in enumerate(pairs) for text in _parts(other.text)]
+    odds = _odds_replaced(reader, [(text, pairs[number][1]) for number, text in texts], source_turns)
+    best = dict.fromkeys(range(len(pairs)), 0.0)
+    for (number, _), probability in zip(texts, odds, strict=False):
+        best[number] = max(best[number], probability)
+    return [
+        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({probability:.2f})")
+        for (number, memory, other), probability in zip(pairs, best.values(), strict=True)
+        if probability >= _min_replaced(memory, other, number in whole_turns)
+    ]
+
+
+def _parts(text: str) -> list[str]:
+    """A text, and its clauses if it has several: a new fact may replace only one of them."""
+    clauses = split_coordination(text)
+    return [text, *clauses] if len(clauses) > 1 else [text]
+
+
+def unchanged_clauses(reader: Reader | None, new: Memory, old: Memory, source_turns: Mapping[str, str]) -> list[str]:
+    """The clauses of `old` that `new` does not replace, by the reader.
+
+    The clause that is replaced with the highest probability is not among them.
+    """
+    clauses = split_coordination(old.text)
+    if len(clauses) < 2 or reader is None or not isinstance(reader, RelationReader):
+        return []
+    odds = _odds_replaced(reader, [(clause, new) for clause in clauses], source_turns)
+    least = min(MIN_OTHER_CLAUSE, max(odds, default=0.0))
+    return [clause for clause, probability in zip(clauses, odds, strict=False) if probability < least]
+
+
+def _odds_replaced(
+    reader: RelationReader, pairs: Sequence[tuple[str, Memory]], source_turns: Mapping[str, str]
+) -> list[float]:
+    """For each older text and newer fact, the probability that the fact replaces the text: the mean of the
+    probabilities for the fact and for its turn. An empty list if the reader fails."""
+    with_fact = [(text, memory.text) for text, memory in pairs]
+    with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
     try:
         odds = [_replaced(each) for each in reader.compare([*with_fact, *with_turn])]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
-    return [
-        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({mean:.2f})")
-        for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
-        if (mean := (one + two) / 2) >= _min_replaced(memory, other, number in whole_turns)
-    ]
+    return [(one + two) / 2 for one, two in zip(odds, odds[len(pairs) :], strict=False)]
 
 
 def _is_open(new: Memory, old: Memory, is_whole_turn: bool) -> bool:

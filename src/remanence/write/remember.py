@@ -174,8 +174,9 @@ def _compare_and_store(
     idle = _idle_turns(whole_turns, verdicts)
     idle_ids = {new[number].memory.id for number in idle}
     verdicts = [each for each in verdicts if each.new_index not in idle and each.old_id not in idle_ids]
+    remaining = remaining_facts(engine.reader, verdicts, new, candidates)
     with engine.open_index(space) as index:
-        for fact in remaining_facts(verdicts, new, candidates):
+        for fact in remaining:
             new.append(_new_fact(index, len(new), fact, source_facts, now))
     new = [each for number, each in enumerate(new) if number not in idle]
     aliases: list[Event] = []

@@ -16,6 +16,7 @@ from typing import Literal
 from remanence.language.claim_extraction import predicate_rules
 from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
+from remanence.language.fact_extraction.coordination import split_coordination
 from remanence.language.fact_extraction.replacement_candidates import certainly_ends, remainder
 from remanence.language.fact_extraction.sentence_reading import parse_sentence
 from remanence.language.fact_extraction.sentences import informative_sentences, is_hypothetical
@@ -183,23 +184,29 @@ def _decide_ended(
     replacements = (*new.claims, *claims_opposed_to(new.claims))
     for claim in states:
         if claim not in ended and not any(_matches(claim, other) for other in replacements):
-            if _without_claims(old.memory, ended) is not None:
+            if _statements_without(old.memory, ended):
                 break  # what still holds is kept as a memory of its own
             return "extends", f"{why}; but the older one also says that {_as_text(claim)}"
     return "updates", why
 
 
-def remaining_text(new: Memory, old: Memory) -> str | None:
-    """The part of the text of `old` that is still valid after `new`; None if there is no such part.
+def remaining_statements(new: Memory, old: Memory) -> list[str]:
+    """What `old` states that is still valid after `new`, if that is only a part of it.
 
     >>> old = Memory("1", "main", "Alice works at Acme as a buyer.")
-    >>> remaining_text(Memory("2", "main", "Alice works at Bosch."), old)
-    'Alice works as a buyer.'
+    >>> remaining_statements(Memory("2", "main", "Alice works at Bosch."), old)
+    ['Alice works as a buyer.']
+    >>> old = Memory("3", "main", "Alice is a vet, lives in Porto and plays chess.")
+    >>> remaining_statements(Memory("4", "main", "Alice moved to Lisbon."), old)
+    ['Alice is a vet.', 'Alice plays chess.']
     """
     statement = _Statement.of(old)
     states = [claim for claim in statement.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
     ended, _ = _ended_states(_Statement.of(new), states)
-    return (_without_claims(old, ended) if ended else None) or remainder(new, old)
+    if ended and (statements := _statements_without(old, ended)):
+        return statements
+    text = remainder(new, old)
+    return [text] if text else []
 
 
 def claims_ended_before_told(new: Memory, old: Memory) -> list[Triple]:
@@ -220,6 +227,32 @@ def claims_ended_before_told(new: Memory, old: Memory) -> list[Triple]:
     return _ended_states(_Statement.of(new), states)[0]
 
 
+def _statements_without(memory: Memory, ended: Sequence[Triple]) -> list[str]:
+    """What a memory states beside these claims: fewer words, its other clauses, or whose relative it names."""
+    shorter = _without_claims(memory, ended)
+    return [shorter] if shorter else _other_clauses(memory, ended) or _relatives_named(memory, ended)
+
+
+def _other_clauses(memory: Memory, ended: Sequence[Triple]) -> list[str]:
+    """The clauses of a memory that state none of these claims, if some of them do."""
+    observer = memory.observed_by or SELF
+    clauses = split_coordination(memory.text[:_MAX_CHARS])
+    other = [clause for clause in clauses if not any(_matching(ended, _read(clause, observer)[0]))]
+    return other if len(other) < len(clauses) else []
+
+
+def _relatives_named(memory: Memory, ended: Sequence[Triple]) -> list[str]:
+    """A sentence for each relative that a memory names: "Alice's wife Ana lives in Porto" says that Ana is her wife."""
+    observer = memory.observed_by or SELF
+    stated = _read(memory.text[:_MAX_CHARS], observer)[0]
+    return [
+        f"{speaker_label(observer) if claim.object == observer else claim.object}'s "
+        f"{claim.predicate.removesuffix('_of').replace('_', ' ')} is {claim.subject}."
+        for claim in stated
+        if claim.predicate.endswith("_of") and claim not in ended
+    ]
+
+
 def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
     """The text of a memory without the words of these claims; None if nothing certain is left."""
     text = memory.text
@@ -236,18 +269,23 @@ def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
 
 
 def _without_claim(text: str, claim: Triple) -> str | None:
-    """The text without the words for a claim: "The user's girlfriend Ana is a nurse", "works at Acme as a buyer"."""
+    """The text without the words for a claim: "The user's girlfriend Ana is a nurse", "works at Acme as a buyer",
+    "plays chess and tennis"."""
+    value = re.escape(claim.object)
+    in_list = rf",? and {value}\b(?! (?:and|or)\b)|(?<= ){value}(?:, | and )"
     role = claim.predicate.removesuffix("_of").replace("_", "[ -]")
     patterns = {
         claim.predicate: rf"^[\w ]+['’]s (?:[a-z]+ )?{role},? (?={re.escape(claim.subject)}\b(?! ?['’(]))"
         if claim.predicate.endswith("_of")
         else "",
-        "works_at": rf"(?<=works) (?:at|for|with) (?:the )?{re.escape(claim.object)}(?= as )",
-        "lives_in": rf"(?<=lives) in (?:the )?{re.escape(claim.object)}(?= with )",
+        "works_at": rf"(?<=works) (?:at|for|with) (?:the )?{value}(?= as )",
+        "lives_in": rf"(?<=lives) in (?:the )?{value}(?= with )",
     }
-    pattern = patterns.get(claim.predicate)
-    shorter, count = re.subn(pattern, "", text, count=1) if pattern else (text, 0)
-    return shorter if count else None
+    for pattern in filter(None, (patterns.get(claim.predicate), in_list)):
+        shorter, count = re.subn(pattern, "", text, count=1)
+        if count:
+            return shorter
+    return None
 
 
 def _is_history(new: Memory, old: Memory) -> bool:
