@@ -71,6 +71,24 @@ def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None
     assert space.recall("What should she avoid?", context=turns)[0].memory.text == "My sister Ana can't have shellfish."
 
 
+@pytest.mark.parametrize(
+    ("before", "asked", "told"),
+    [
+        ("Now a lunch for Tom.", "And what should he not get?", "My brother Tom hates olives."),
+        ("I'm cooking for my wife tonight.", "What can't she eat?", "My wife Clara is a vegetarian."),
+        ("My boss is coming over.", "What can I offer him to drink?", "My boss Henrik drinks no alcohol."),
+    ],
+)
+def test_he_and_she_are_whom_the_turns_before_name(space: Space, before: str, asked: str, told: str) -> None:
+    """Not the user, whose own allergy the reader takes for an answer."""
+    people = ("My brother Tom hates olives.", "My wife Clara is a vegetarian.", "My boss Henrik drinks no alcohol.")
+    space.add_turns({"role": "user", "content": text, "conversation": text} for text in people)
+    turns = [{"role": "user", "content": before}, {"role": "assistant", "content": "Sure, what do you have in mind?"}]
+    found = quoted(space, asked, turns=turns)
+    assert found[0] == told
+    assert FACT not in found or " I " in asked
+
+
 def test_what_the_prompt_has_is_not_quoted_again(space: Space) -> None:
     """By its content: the same text may be another message, or be spelt otherwise."""
     assert quoted(space, "What am I allergic to?")[0] == FACT

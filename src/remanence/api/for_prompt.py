@@ -8,6 +8,7 @@ repetitions, and memories that would not help.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -16,8 +17,8 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.recall_need import need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
-from remanence.language.text import normalize_text
-from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text
+from remanence.language.text import normalize_text, tokens
+from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text, referred_person
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ _NEED_WITHOUT_READER = 0.2
 _NEED, _ANSWERS, _BOTH = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
 that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
+_ABOUT_USER = re.compile(r"(?:I|The user)\b(?!['’]s [a-z])")
 _LEAST_HELP, _MOST_NEED, _PART_OF_BEST = 0.15, 0.95, 0.03
 """A hit is left out if it is less likely to help than this, or less likely to answer than this part of the best hit.
 The last number caps the need of memory."""
@@ -121,9 +124,13 @@ def recall_for_prompt(
     )
     copies = {normalize_text(text) for text in in_prompt}
     hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
+    person = referred_person(asked, [turn["content"] for turn in before if turn.get("role", "user") == "user"])
+    about_person = [hit for hit in hits if not person.isdisjoint(tokens(hit.memory.text))]
     if min_score is None:
         best = max((hit.answers or 0.0 for hit in hits), default=0.0)
-        hits = [hit for hit in hits if _helps(hit, need, best)]
+        hits = [hit for hit in hits if _helps(hit, need, best) or hit in about_person[:1]]
+    if about_person:
+        hits = _person_first(hits, about_person, asked)
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
@@ -233,6 +240,15 @@ def _helps(hit: Hit, need: float, best: float) -> bool:
         return need >= _NEED_WITHOUT_READER and not best
     odds = _NEED * _log_odds(min(need, _MOST_NEED)) + _ANSWERS * _log_odds(answers) + _BOTH
     return odds >= _log_odds(_LEAST_HELP) and answers >= _PART_OF_BEST * best
+
+
+def _person_first(hits: Sequence[Hit], about_person: Sequence[Hit], asked: str) -> list[Hit]:
+    """The hits with those about the person that a message refers to first, and without what the user said of
+    themselves: "What should she avoid?" does not ask for that."""
+    others = [hit for hit in hits if hit not in about_person]
+    if not _FIRST_PERSON.search(asked):
+        others = [hit for hit in others if not _ABOUT_USER.match(hit.memory.text)]
+    return [*(hit for hit in hits if hit in about_person), *others]
 
 
 def _log_odds(probability: float) -> float:
