@@ -7,12 +7,14 @@ probability has to be high. It is called outside of locks, with a limited number
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
 from remanence.language.fact_extraction.coordination import split_coordination
-from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic
+from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic, share_word
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 
@@ -31,8 +33,10 @@ MIN_REPLACED_UNLIKE = 0.7
 MIN_REPLACED_BY_TURN = 0.8
 """The same for a turn without facts. Most turns change nothing, so this is higher."""
 MIN_OTHER_CLAUSE = 0.9
-"""The least probability that a new fact also replaces a clause of an older fact of which it replaces another one. That
-is rare."""
+"""The least probability that a new fact also replaces a second clause of an older fact, or a second one of the facts
+that were told together. That is rare."""
+
+_INTRODUCTION = re.compile(r"(?:The user|[A-Z][\w'’-]+) is [A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\.")
 
 
 def read_verdicts(
@@ -61,16 +65,28 @@ def read_verdicts(
     ]
     if not pairs:
         return []
-    texts = [(number, text) for number, (_, _, other) in enumerate(pairs) for text in _parts(other.text)]
-    odds = _odds_replaced(reader, [(text, pairs[number][1]) for number, text in texts], source_turns)
+    texts = [(at, text) for at, (_, _, other) in enumerate(pairs) for text in _parts(other.text)]
     best = dict.fromkeys(range(len(pairs)), 0.0)
-    for (number, _), probability in zip(texts, odds, strict=False):
-        best[number] = max(best[number], probability)
+    odds = _odds_replaced(reader, [(text, pairs[at][1]) for at, text in texts], source_turns)
+    for (at, _), probability in zip(texts, odds, strict=False):
+        best[at] = max(best[at], probability)
+    leaders = _leaders(pairs, best)
     return [
-        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({probability:.2f})")
-        for (number, memory, other), probability in zip(pairs, best.values(), strict=True)
-        if probability >= _min_replaced(memory, other, number in whole_turns)
+        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({best[at]:.2f})")
+        for at, (number, memory, other) in enumerate(pairs)
+        if best[at] >= (_min_replaced(memory, other, number in whole_turns) if at in leaders else MIN_OTHER_CLAUSE)
     ]
+
+
+def _leaders(pairs: Sequence[tuple[int, Memory, Memory]], odds: Mapping[int, float]) -> set[int]:
+    """Of the older facts that were told together, the index of the one that a new fact replaces if it replaces one: one
+    with a word of it, then the one with the highest probability."""
+    best: dict[tuple[int, datetime, str | None], tuple[bool, float, int]] = {}
+    for at, (number, memory, other) in enumerate(pairs):
+        key = number, other.told_at, other.observed_by
+        rank = share_word(memory.text, other.text), odds[at], at
+        best[key] = max(best.get(key, rank), rank)
+    return {at for _, _, at in best.values()}
 
 
 def _parts(text: str) -> list[str]:
@@ -110,11 +126,13 @@ def _odds_replaced(
 def _is_open(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
     """Whether only a reader can tell if `new` replaces `old`. Claims of one subject with one predicate have been
     compared already: values of a predicate that has several ("likes jazz", "likes rock") are valid together. A
-    claim such as where a person was born does not change."""
+    claim such as where a person was born does not change, nor does a name."""
     claims = {(claim.subject, claim.predicate) for claim in new.triples}
     if any((claim.subject, claim.predicate) in claims for claim in old.triples):
         return False
     if old.triples and all(claim.predicate in LASTING_PREDICATES for claim in old.triples):
+        return False
+    if _INTRODUCTION.fullmatch(old.text):
         return False
     return may_replace(new, old) and (not is_whole_turn or share_topic(new.text, old.text))
 

@@ -1,83 +1,197 @@
-"""A fact split into the statements that "and", "but" and commas join, each as a sentence of its own.
+"""A sentence in the third person split into its statements: "Ann is 34, lives in Graz and works at Siemens" is three.
 
-A later fact may replace one of these statements; the others stay valid.
+Each statement has its subject, so that it can be a fact of its own: a later fact may replace one of them, and the
+others stay valid.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
-from remanence.language.lexicon.verb_forms import PRESENT_FORMS
-from remanence.language.lexicon.word_lists import compile_pattern, load_pattern, word_set
+from remanence.language.lexicon.verb_forms import BASE_FORMS, PRESENT_FORMS
+from remanence.language.lexicon.word_lists import load_pattern, word_set
+
+
+class Statement(NamedTuple):
+    """A statement as a sentence of its own, and whether it shares its subject with the one before or after it."""
+
+    text: str
+    shares_subject: bool = False
 
 
 def split_coordination(text: str) -> list[str]:
-    """The statements of a fact in the third person, in their order; the text itself if it is only one.
+    """The statements of a sentence, in their order; the text itself if it is only one.
 
     >>> split_coordination("Ann is 34, lives in Graz and works at Siemens.")
     ['Ann is 34.', 'Ann lives in Graz.', 'Ann works at Siemens.']
-    >>> split_coordination("Ann is vegan and allergic to nuts, and her brother is Bob.")
-    ['Ann is vegan.', 'Ann is allergic to nuts.', 'Her brother is Bob.']
+    >>> split_coordination("Ann's son Tim, who runs sales, is vegan and allergic to nuts; her dog is Bob.")
+    ["Ann's son Tim runs sales.", "Ann's son Tim is vegan.", "Ann's son Tim is allergic to nuts.", 'Her dog is Bob.']
     >>> split_coordination("Ann and Bob have cats and dogs.")
     ['Ann and Bob have cats and dogs.']
     """
-    first = _SUBJECT.match(text)
-    if first is None or _CONDITIONAL.search(text):
-        return [text]
-    statements: list[str] = []
-    subject, opening, start = first.group(), "", 0
-    for joint in _JOINT.finditer(text, first.end()):
-        left, right = opening + text[start : joint.start()], text[joint.end() :]
-        own = _own_subject(right)
-        verb = "" if own or _starts_with_verb(right) else _shared_verb(left.removeprefix(subject), right)
-        if verb is None or ("and" not in joint.group() and verb):
+    return [statement.text for statement in find_statements(text)]
+
+
+def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) -> list[Statement]:
+    """The same, with what each statement shares. Statements with subjects of their own are split only where the texts
+    before and after the joint are facts by themselves: "so sorry, I'm late" is one."""
+    if _CONDITIONAL.search(text):
+        return [Statement(text)]
+    subject = _first_subject(text)
+    statements: list[Statement] = []
+    inserted = _INSERTION.fullmatch(text, len(subject)) if subject else None
+    if inserted and all(_starts_with_verb(inserted[part], subject) for part in ("clause", "rest")):
+        statements.append(Statement(f"{subject} {inserted['clause']}", shares_subject=True))
+        text = f"{subject} {inserted['rest']}"
+    is_shared, opening, start, predicate_start = False, "", 0, len(subject)
+    for joint in _JOINT.finditer(text):
+        if joint.start() <= predicate_start:
+            continue  # "Ann and Bob" do something together
+        left = opening + text[start : joint.start()]
+        begun = _begin_statement(subject, left, text[joint.end() :], joint["word"])
+        if begun is None:
             continue
-        statements.append(left)
-        subject, start = own or subject, joint.end()
-        opening = "" if own else f"{subject} {verb}"
-    statements.append(opening + text[start:])
-    return [_as_sentence(statement) for statement in statements] if len(statements) > 1 else [text]
+        right = begun.opening + text[joint.end() + begun.skipped :]
+        if not begun.is_shared and not (is_fact(_as_sentence(left)) and is_fact(_as_sentence(right))):
+            continue
+        statements.append(Statement(left, is_shared or begun.is_shared))
+        is_shared, subject, opening = begun.is_shared, begun.subject, begun.opening
+        start = joint.end() + begun.skipped
+        predicate_start = start + (0 if opening else len(subject))
+    statements.append(Statement(opening + text[start:], is_shared))
+    if len(statements) == 1:
+        return [Statement(text)]
+    return [statement._replace(text=_as_sentence(statement.text)) for statement in statements]
 
 
-def _own_subject(text: str) -> str | None:
-    """The subject that a text begins with, if a verb follows."""
-    match = _RELATED_SUBJECT.match(text) or _SUBJECT.match(_capitalized(text) if text.startswith("the user") else text)
-    return match.group() if match and _starts_with_verb(text[match.end() :].lstrip()) else None
+def _first_subject(text: str) -> str:
+    """The user, a name, or somebody or something of theirs, if a verb follows; otherwise an empty text."""
+    subjects = [text[: match.end()] for pattern in _SUBJECTS if (match := pattern.match(text))]
+    with_verb = (one for one in subjects if _starts_with_verb(_WHO.sub("", text[len(one) :]).lstrip(), one))
+    default = "The user" if text.startswith("The user ") else ""
+    return next(with_verb, default).rstrip(",")
 
 
-def _starts_with_verb(text: str) -> bool:
-    word = _WORD.match(text)
-    return word is not None and word.group() in _VERBS
+class _Beginning(NamedTuple):
+    """How a statement begins: its subject, the words to put before the text, how many characters of it to skip, and
+    whether it has the subject of the statement before it."""
+
+    subject: str
+    opening: str = ""
+    skipped: int = 0
+    is_shared: bool = False
 
 
-def _shared_verb(predicate: str, right: str) -> str | None:
-    """The verb of a predicate that also belongs to the text after "and": "is vegan" and "allergic to nuts"."""
-    shared = _SHARED_VERB.fullmatch(predicate)
-    if shared is None or _PREPOSITION.search(shared["object"]):
+def _begin_statement(subject: str, left: str, right: str, joint: str) -> _Beginning | None:
+    """How the text after a joint begins a statement of its own; None if it does not."""
+    own = _own_subject(right)
+    if own.startswith("their ") and subject == "The user":
+        own = own.replace("their", "The user's", 1)
+        return _Beginning(own, "The user's ", len("their "))
+    if own:
+        return _Beginning(own)
+    pronoun = _PRONOUN.match(right)
+    if pronoun and _names_somebody(subject) and _starts_with_verb(right[pronoun.end() :], subject):
+        return _Beginning(subject, f"{subject} ", pronoun.end(), is_shared=True)
+    if not subject or joint not in (",", "and", "but"):
         return None
-    is_adjective = shared["verb"] in ("is", "are") and " " not in shared["object"] and shared["object"].islower()
-    are_counted = _COUNTED.match(shared["object"]) and _COUNTED.match(right)
-    return f"{shared['verb']} " if is_adjective or are_counted else None
+    if _starts_with_verb(right, subject):
+        return _Beginning(subject, f"{subject} ", is_shared=True)
+    verb = _shared_verb(left.removeprefix(subject), right, joint)
+    return _Beginning(subject, f"{subject} {verb} ", is_shared=True) if verb else None
+
+
+def _shared_verb(predicate: str, right: str, joint: str) -> str | None:
+    """The verb of a predicate that also belongs to the text after it: "is vegan and" "allergic to nuts"."""
+    shared = _SHARED_VERB.fullmatch(predicate)
+    if shared is None:
+        return None
+    verb, value = shared["verb"], shared["value"]
+    if verb in ("is", "are") and _NAME_OR_AGE.fullmatch(value):
+        return verb  # "is Ann, 34, a nurse"
+    if joint != "and" or _PREPOSITION.search(value):
+        return None
+    is_adjective = verb in ("is", "are") and " " not in value and value.islower()
+    return verb if is_adjective or (_COUNTED.match(value) and _COUNTED.match(right)) else None
+
+
+def _own_subject(text: str) -> str:
+    """The subject at the beginning of a text after which a verb follows; otherwise an empty text."""
+    as_first = _capitalized(text) if text.startswith("the user") else text
+    for pattern in (*_SUBJECTS, *_OTHER_SUBJECTS):
+        match = pattern.match(as_first if pattern in _SUBJECTS else text)
+        if match is None:
+            continue
+        rest = text[match.end() :].lstrip()
+        if _starts_with_verb(rest, match.group()) or (match.group() == "The user" and _USER_VERB.match(rest)):
+            return match.group().rstrip(",")
+    return ""
+
+
+def _starts_with_verb(text: str, subject: str) -> bool:
+    match = _WORD.match(text)
+    if match is None or _AUXILIARY.match(text, match.end()) or _QUESTION.match(text):
+        return False  # "rent is 950", "is that too late"
+    word = match.group()
+    if " and " in subject or subject.endswith(("others", "s")):
+        return word in BASE_FORMS or word in _PLURAL_VERBS
+    return word in _VERBS
+
+
+def _names_somebody(subject: str) -> bool:
+    """Whether "he" or "she" can mean this subject: it ends with a name or with a relationship."""
+    return not subject.endswith(("user", "others")) and _SOMEBODY.search(subject) is not None
 
 
 def _as_sentence(statement: str) -> str:
-    statement = _capitalized(statement.strip(" ,"))
-    return statement if statement.endswith((".", "!")) else f"{statement}."
+    statement = _capitalized(statement.strip(" ,;"))
+    return statement if statement.endswith((".", "!", "?")) else f"{statement}."
 
 
 def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-_SUBJECT = compile_pattern("shared_subject")
-_RELATED_SUBJECT = re.compile(r"(?:their|his|her|the user['’]s) (?:[a-z-]+ ){0,2}[a-z-]+(?= (?:is|are|has|have)\b)")
-_JOINT = re.compile(r"(?:,? (?:and|but)|[,;])(?: also| now| currently| still)? (?=[A-Za-z0-9])")
-_SHARED_VERB = re.compile(r" (?P<verb>is|are|has|have)(?: also| now| got)? (?P<object>.+)")
-_COUNTED = re.compile(rf"(?:an?|another|{load_pattern('counts')}) ")
+_NO_NAME = "The|A|An|My|Our|Their|His|Her|This|That|These|It|There|In|On|At|From|Since|After|Before|When"
+_NAME = rf"(?!(?:{_NO_NAME})\b)[A-Z][\w.-]+"
+_NAMES = rf"{_NAME}(?: {_NAME})*"
+_AND = rf"(?: and (?:others|the user|{_NAMES}))?"
+_OWNER = rf"(?:The user|{_NAMES})['’]s "
+_SUBJECTS = (
+    re.compile(rf"(?:The user|{_NAMES}){_AND}(?= [a-z])"),
+    *(re.compile(rf"{_OWNER}(?:[a-z-]+ ){{{words}}}[a-z-]+(?:,? {_NAMES},?)?{_AND}(?=,? [a-z])") for words in range(3)),
+)
+"""What the first statement, and others, may begin with: who, or whose relatives and things."""
+_NO_NOUN = "which|that|this|it|there|what|who|he|she|they|you|all|not|never|always|then|here|others"
+_OTHER_SUBJECTS = (
+    *(re.compile(rf"(?:their|his|her|the) (?:[a-z-]+ ){{{words}}}[a-z-]+(?= [a-z])") for words in range(3)),
+    re.compile(rf"(?!(?:{_NO_NOUN})\b)[a-z-]+(?= (?:is|are) )"),
+)
+"""What later statements may begin with, besides."""
+_SOMEBODY = re.compile(rf"(?:\b[A-Z][\w.-]+|['’]s (?:[a-z]+ )?(?:{load_pattern('relationship')}))$")
+_PRONOUN = re.compile(r"(?:he|she|they) (?=[a-z])")
+_WHO = re.compile(r"^,? who\b")
+_INSERTION = re.compile(r",? who (?P<clause>[^,]+), (?P<rest>.+)", re.DOTALL)
+_JOINT = re.compile(
+    r"(?:,? (?=and|but|so|while)|(?=[,;])| (?=[-–—]))(?P<word>and|but|so|while|[,;]|[-–—]+)"
+    r"(?: also| now| currently| still| then)? (?=\w)"
+)
+_SHARED_VERB = re.compile(r" (?P<verb>is|are|has|have)(?: also| now| got)? (?P<value>.+)")
+_NAME_OR_AGE = re.compile(rf"{_NAMES}|\d{{1,3}}")
+_COUNTED = re.compile(rf"(?:another|{load_pattern('counts')}) ")
 _PREPOSITION = re.compile(r"\b(?:of|in|on|at|to|from|with|for|by|about|between|than)\b")
-_CONDITIONAL = re.compile(r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|in case)\b", re.IGNORECASE)
+_CONDITIONAL = re.compile(r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|in case)\b|[\"“”]", re.IGNORECASE)
 _WORD = re.compile(r"[a-z][a-z'’]*")
+_AUXILIARY = re.compile(r" (?:is|are|was|were|has|have)\b")
+_QUESTION = re.compile(r"(?:is|are|does|do|can|will|was) (?:that|it|this|there|he|she|they|you|the user)\b")
+_USER_VERB = re.compile(r"(?!(?:and|or|of|in|at|on|to|from|with|for|by|as|the|an?)\b)[a-z]+ [a-z0-9]")
 _VERBS = frozenset(PRESENT_FORMS) | word_set(
-    "is are has have was were does can will isn't aren't hasn't haven't doesn't don't can't cannot won't never likes "
-    "loves hates enjoys adores prefers studies lives drives eats drinks goes wants needs sings cooks swims bakes rents"
+    "is has was does can will isn't hasn't doesn't can't cannot won't likes loves hates enjoys adores prefers studies "
+    "lives drives eats drinks goes wants needs sings cooks swims bakes rents wears sees sits banks takes cycles"
+)
+_PLURAL_VERBS = word_set(
+    "are have were can will aren't haven't don't can't cannot won't do go live practise practice meet wear eat drink "
+    "sing love like hate want need prefer rent"
 )

@@ -105,7 +105,8 @@ def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> tuple[Fact
     """The fact that a sentence corrects, with its corrected text, or None.
 
     `earlier_facts` are of the same speaker, the latest last. A time replaces the only time of its kind in the
-    latest facts, another word the object of the only claim. With "not March" it replaces that word in any fact.
+    latest facts, another word the object of the only claim. With "not March" it replaces that word in any fact. Nothing
+    is corrected if several words may be meant.
 
     >>> apply_correction("Friday.", [Fact("Ann has a meeting with Bob on Thursday (2026-05-21).")])[1]
     'Ann has a meeting with Bob on Friday.'
@@ -118,14 +119,18 @@ def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> tuple[Fact
     new, old = match["new"], match["old"]
     kind = _time_kind(new)
     latest_turns = earlier_facts[-1].source_turns
+    fitting: list[tuple[Fact, str, str]] = []
     for fact in reversed(earlier_facts):
         if not old and fact.source_turns != latest_turns:
             continue
         text = strip_dates(fact.text)
         wrong = _wrong_word(fact, text, old, kind)
         if wrong is not None and wrong != new and _time_kind(wrong) == kind and wrong[0].isupper() == new[0].isupper():
-            return fact, re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", new, text)
-    return None
+            fitting.append((fact, wrong, text))
+    if not fitting or len({wrong for _, wrong, _ in fitting}) > 1:
+        return None
+    fact, wrong, text = fitting[0]
+    return fact, re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", new, text)
 
 
 def _wrong_word(fact: Fact, text: str, old: str | None, kind: int | None) -> str | None:

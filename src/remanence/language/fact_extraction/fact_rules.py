@@ -17,6 +17,7 @@ from remanence.language.claim_extraction.predicate_rules import OPINION_PREDICAT
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
 from remanence.language.fact_extraction import fact_attributes
 from remanence.language.fact_extraction.clauses import main_clauses, split_clauses
+from remanence.language.fact_extraction.coordination import find_statements
 from remanence.language.fact_extraction.fact_attributes import importance_of, times_in_clause
 from remanence.language.fact_extraction.fact_filter import FactClassification, classify_fact, has_lasting_result
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
@@ -282,10 +283,36 @@ def _claims_and_ended(clause: ParsedSentence) -> tuple[list[Triple], tuple[Tripl
 
 
 def _facts_of_clauses(clauses: Iterable[ParsedSentence], sentence: Sentence, turn: _Turn) -> list[Fact]:
+    facts: list[Fact] = []
+    for clause in clauses:
+        whole = _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
+        facts += (_facts_of_statements(clause, sentence, turn) if whole and clause.change is None else []) or whole
+    return facts
+
+
+def _facts_of_statements(clause: ParsedSentence, sentence: Sentence, turn: _Turn) -> list[Fact]:
+    """The facts of the statements of a clause that is a fact as a whole; none if it has only one statement.
+
+    A statement that shares its subject is as certain as the clause. Others may be small talk.
+    """
+    label = speaker_label(turn.speaker)
+
+    def is_fact(text: str) -> bool:
+        return classify_fact(parse_sentence(text, turn.speaker), label) is not None
+
+    statements = find_statements(clause.text, is_fact)
+    if len(statements) < 2:
+        return []
+    certain = sentence._replace(is_answer=True)
     return [
         fact
-        for clause in clauses
-        for fact in _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
+        for text, shares_subject in statements
+        for fact in _facts_of_clause(
+            parse_sentence(text, turn.speaker),
+            certain if shares_subject else sentence,
+            turn,
+            times_in_clause(text, turn.times),
+        )
     ]
 
 

@@ -170,9 +170,12 @@ def _states_end(text: str) -> bool:
 
 def share_topic(one: str, other: str) -> bool:
     """Whether two texts share a tag, or the beginning of a topic word."""
-    if not _topic_words(one).isdisjoint(_topic_words(other)):
-        return True
-    return not set(tags_of(one)).isdisjoint(tags_of(other))
+    return share_word(one, other) or not set(tags_of(one)).isdisjoint(tags_of(other))
+
+
+def share_word(one: str, other: str) -> bool:
+    """Whether two texts share the beginning of a topic word."""
+    return not _topic_words(one).isdisjoint(_topic_words(other))
 
 
 def _subjects_agree(new: Memory, old: Memory) -> bool:
