@@ -89,10 +89,7 @@ def test_the_first_person_is_called_by_name(said: str, expected: str) -> None:
         ("I love jazz but hate opera.", ["Alice loves jazz.", "Alice hates opera."]),
         ("I live in Porto and work at Bosch.", ["Alice lives in Porto.", "Alice works at Bosch."]),
         ("I'm a nurse and have two kids.", ["Alice is a nurse.", "Alice has two kids."]),
-        (
-            "I'm 34, a vet, and my brother is Ben.",
-            ["Alice is 34.", "Alice is a vet.", "Alice's brother is Ben."],
-        ),
+        ("I'm 34, a vet, and my brother is Ben.", ["Alice is 34.", "Alice is a vet.", "Alice's brother is Ben."]),
         ("I like to cook and play the guitar.", ["Alice likes to cook and play the guitar."]),
         ("I can cook and play the guitar.", ["Alice can cook and play the guitar."]),
         ("I have some stuff from Rome, like my bowl.", ["Alice has some stuff from Rome, like their bowl."]),
