@@ -7,6 +7,7 @@ log_and_continue                      log a failure of memory instead of raising
 recall_for_prompt, prompt_budget      recall for the prompt of a chat message
 recall_distinct                       recall with a text and the facts found in it once
 check_keep, is_kept                   which turns are stored
+check_kinds, check_tags               filters of `recall`, checked when an adapter is made
 reinforce, quoted_hits                record as used the memories whose words an answer contains
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
 check_max_tokens, TokenCounter        token budgets
@@ -75,10 +76,12 @@ __all__ = [
     "StoredDocument",
     "TokenCounter",
     "check_keep",
+    "check_kinds",
     "check_max_tokens",
     "check_minutes",
     "check_rename",
     "check_session_id",
+    "check_tags",
     "check_ttl",
     "document_row",
     "embed_query",
@@ -185,6 +188,31 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
     ids = [each for each in memories_used(hits, context=context, answer=answer) if space.get(each) is not None]
     if ids:
         space.upkeep.observe_usage(ids)
+
+
+def check_kinds(kinds: Any) -> Any:
+    """Return `kinds` if `recall` takes it as a filter. Checked when an adapter is made, since a failing recall is only
+    logged.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    from remanence.core import inputs  # here, as it loads the engine
+
+    inputs.kinds(kinds)
+    return kinds
+
+
+def check_tags(tags: Any) -> Any:
+    """Return `tags` if `recall` takes it as a filter.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    from remanence.core import inputs  # here, as it loads the engine
+
+    inputs.tags(tags)
+    return tags
 
 
 def check_max_tokens(max_tokens: object) -> int | None:
