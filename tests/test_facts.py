@@ -164,6 +164,18 @@ def test_without_a_name_the_speaker_is_the_user() -> None:
     assert facts("I live in Porto.", speaker=None) == [fact]
 
 
+def test_there_is_the_place_named_before() -> None:
+    """With two places named, it stays open, so nothing is made of it."""
+    assert "Tom lives in Berlin with his wife Julia." in texts("Met Tom in Berlin. He lives there with his wife Julia.")
+    assert not any("in Tokyo" in fact or "in Kyoto" in fact for fact in texts("Tokyo or Kyoto? Tom lives there."))
+
+
+def test_what_a_person_tells_of_themselves_is_a_fact() -> None:
+    """Also where the person was named in the sentence before."""
+    assert "Sarah works at Pixar." in texts("I had lunch with Sarah on Friday. She told me she got a job at Pixar.")
+    assert not any("Pixar" in fact for fact in texts("I met Sarah and Eve. She told me she could work at Pixar."))
+
+
 def test_she_is_called_by_name_only_where_one_person_can_be_meant() -> None:
     """With two people named, a pronoun stays as it was said, or out of the facts."""
     certain = texts("My sister moved to Berlin. She works at Bosch.")

@@ -75,6 +75,9 @@ def claims(text: str) -> list[str]:
         ("We went with Adyen for the web shop.", ["web shop —uses→ Adyen"]),
         ("There are three replicas of users-db.", ["users-db —has→ three replicas"]),
         ("Don't forget that the invoices go to billing@tidewater.no.", ["invoices —goes_to→ billing@tidewater.no"]),
+        ("Vercel hosts our landing page.", ["Vercel —hosts→ landing page"]),  # the only name opens the sentence
+        ("Kafka feeds the analytics warehouse.", ["Kafka —feeds→ analytics warehouse"]),
+        ("Solr was dropped in favour of Typesense.", ["Solr —replaced_by→ Typesense"]),
         ("Parcels are delivered by PostNord and by GLS.", [f"Parcels —delivered_by→ {o}" for o in ("PostNord", "GLS")]),
     ],
 )
@@ -128,6 +131,46 @@ def test_a_later_value_closes_the_earlier_one(
 
     assert all(relation.valid.end is not None for relation in space.graph.when(subject, predicate, ended))
     assert any(relation.valid.end is None for relation in space.graph.when(subject, predicate, holds))
+
+
+@pytest.mark.parametrize("verb", ["add", "remember"])
+@pytest.mark.parametrize(
+    ("old", "new", "predicate", "holds"),
+    [
+        ("Alice works at Google.", "Alice left Google.", "works_at", None),
+        ("Alice works at Google.", "Alice left Google last week to join Stripe.", "works_at", "Stripe"),
+        ("Alice works at Google.", "Alice moved from Google to Stripe.", "works_at", "Stripe"),
+        ("Alice lives in Porto.", "Alice moved from Porto to Lisbon.", "lives_in", "Lisbon"),
+        ("Alice studies at MIT.", "Alice graduated from MIT.", "studies_at", None),
+    ],
+)
+def test_an_event_ends_the_state_before_it(
+    space: Space, clock: FakeClock, verb: str, old: str, new: str, predicate: str, holds: str | None
+) -> None:
+    """Where somebody works or lives, told as what happened."""
+    getattr(space, verb)(old, now="2026-01-10")
+    clock.advance(days=1)
+    getattr(space, verb)(new)
+
+    now = [relation.object for relation in space.graph.when("Alice", predicate) if relation.valid.end is None]
+    assert now == ([] if holds is None else [holds])
+
+
+def test_an_event_in_one_batch_ends_what_stands_before_it(space: Space) -> None:
+    """As with one `add` after the other; what is said of others needs no transaction of its own."""
+    texts = ["Alice works at Google.", "Bob left IBM.", "Alice left Google."]
+    space.add_many([{"text": text, "now": f"2026-01-0{day}"} for day, text in enumerate(texts, 1)])
+
+    assert [str(relation.valid) for relation in space.graph.when("Alice", "works_at")] == ["2026-01-01 to 2026-01-03"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Bob plays tennis each Sunday.", ["Bob —plays→ tennis"]), ("Ana bought a Volvo in 2021.", ["Ana —has→ Volvo"])],
+)
+def test_the_time_of_a_claim_is_not_in_its_object(text: str, expected: list[str]) -> None:
+    """How often, and in which year."""
+    assert claims(text) == expected
 
 
 def test_a_switch_ends_nothing_of_another_kind(space: Space, clock: FakeClock) -> None:

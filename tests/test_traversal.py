@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence import InvalidInput, NotFound, Relation, Space, Window
+from remanence import InvalidInput, Memory, NotFound, Relation, Space, Window
 from remanence.api.facet import retry_if_erased
 from remanence.core.projection import RowErased
 from remanence.events import Related
+from remanence.graph import traversal
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode
 from remanence.graph.traversal import FAN_OUT, Subgraph, intersection, join
 from remanence.state.adjacency import Adjacency
@@ -452,6 +453,70 @@ def test_where_there_is_no_way_there_is_no_path(space: Space) -> None:
     here = space.graph.path("Town A", "town a")
     assert here is not None
     assert (len(here), str(here)) == (0, "Town A")
+
+
+@pytest.fixture
+def two_hubs(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rome and Oslo, each with more ties than a path reads; the older ones lead on."""
+    monkeypatch.setattr(traversal, "_PATH_FAN_OUT", 4)
+    space.graph.relate("Ann", "visited", "Rome")
+    space.graph.relate("Rome", "twinned_with", "Oslo", valid_from="2020-01-01")
+    space.graph.relate("Bob", "visited", "Oslo")
+    space.graph.relate("Rome", "trades_with", "Bonn")
+    space.graph.relate("Cem", "visited", "Bonn")
+    for number in range(9):
+        space.graph.relate(f"Guest {number}", "visited", "Rome")
+        space.graph.relate(f"Visitor {number}", "visited", "Oslo")
+
+
+@pytest.mark.usefixtures("two_hubs")
+def test_a_path_leads_through_the_older_ties_of_a_hub(space: Space) -> None:
+    """They are read from their other ends, also where no step is left."""
+    for depth in (3, 6):
+        path = space.graph.path("Ann", "Cem", depth=depth)
+        assert str(path) == "Ann —visited→ Rome —trades_with→ Bonn ←visited— Cem"
+    assert space.graph.path("Ann", "Cem", depth=2) is None
+
+
+@pytest.mark.usefixtures("two_hubs")
+def test_a_path_leads_from_one_hub_to_another(space: Space) -> None:
+    """Their relation is older than what is read of either of them. It counts only while it holds."""
+    path = space.graph.path("Ann", "Bob", depth=3)
+    assert str(path) == "Ann —visited→ Rome —twinned_with→ Oslo ←visited— Bob"
+    space.graph.invalidate("Rome", "twinned_with", "Oslo", until="2023-01-01")
+    assert space.graph.path("Ann", "Bob", depth=3) is None
+    assert [step.name for step in space.graph.path("Rome", "Oslo", at="2021-01-01").steps] == ["twinned_with"]  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def chat(space: Space) -> list[Memory]:
+    said = ["Ann is ill.", "Since when?", "Since Bob left for Oslo."]
+    return space.add_turns([_turn(number, text) for number, text in enumerate(said)])
+
+
+def _turn(number: int, text: str) -> dict[str, Any]:
+    return {"speaker": f"Guest {number}", "content": text, "conversation": "c", "key": f"turn {number}"}
+
+
+def test_turns_that_follow_each_other_are_connected(space: Space, chat: list[Memory], clock: FakeClock) -> None:
+    """From each turn to the next, as far as both are visible; in the words that they had then."""
+    first, second, third = chat
+    walked = space.graph.query(first, relations="next_turn", direction="out")
+    assert [(edge.name, edge.source, edge.target) for edge in walked.edges] == [
+        ("next_turn", first.id, second.id),
+        ("next_turn", second.id, third.id),
+    ]
+    assert [node.depth for node in walked.nodes] == [0, 1, 2]
+    assert len(space.graph.query(first, relations="next_turn", direction="in").nodes) == 1
+    path = space.graph.path("Ann", "Oslo")
+    assert [step.name for step in path.steps] == ["mentions", "next_turn", "next_turn", "mentions"]  # type: ignore[union-attr]
+    before = clock.now()
+    clock.advance(days=1)
+    space.add_turns([_turn(1, "Since yesterday?")])
+    assert labels(space.graph.query(first, relations="next_turn"))[1] == "Since yesterday?"
+    assert labels(space.as_of(before).graph.query(first, relations="next_turn"))[1] == "Since when?"
+    space.forget(second)
+    assert labels(space.graph.query(first, relations="next_turn")) == ["Ann is ill."]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=18), st.integers(1, 8))

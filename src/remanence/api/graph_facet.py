@@ -47,7 +47,7 @@ class GraphView(GraphQueries):
 
         Args:
             start: The node in the middle. None draws the whole space.
-            relations: Only these predicates, kinds of links, or "mentions".
+            relations: Only these predicates, kinds of links, "mentions" or "next_turn".
             depth: How many steps from the start to go, at most 8.
             at: Only what holds at this moment. None draws all that ever held.
             limit: The most nodes to draw.

@@ -28,7 +28,7 @@ from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 
 EdgeNames: TypeAlias = str | Iterable[str]
-"""One or several predicates, kinds of links, or "mentions"."""
+"""One or several predicates, kinds of links, "mentions" or "next_turn"."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -52,7 +52,7 @@ class GraphQueries(Facet):
 
         Args:
             start: The node to start from. A name is read as it was at the moment `at`.
-            relations: Only follow these predicates, kinds of links, or "mentions".
+            relations: Only follow these predicates, kinds of links, "mentions" or "next_turn".
             depth: How many steps to go, at most 8.
             direction: Only follow edges that go "out" of each node or come "in"; or "both".
             at: The moment at which the edges hold. None is the moment of the view.

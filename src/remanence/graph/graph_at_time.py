@@ -23,7 +23,7 @@ from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, f
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.relations import Direction
 
-MENTIONS = "mentions"
+MENTIONS, NEXT_TURN = "mentions", "next_turn"
 _MAX_SUGGESTIONS = 3
 _PROBE_LIMIT = 16
 """How many claims are read to see whether an entity has any relation."""
@@ -44,7 +44,7 @@ class GraphNode(NamedTuple):
 
 
 class GraphEdge(NamedTuple):
-    """An edge between two nodes. A mention has neither a relation nor a link."""
+    """An edge between two nodes. A mention or a next turn has neither a relation nor a link."""
 
     source: GraphNode
     target: GraphNode
@@ -157,6 +157,8 @@ class GraphAtTime:
             memory = self.index.catalog.memory_of(node.number)
             links = self.index.links.links_of(memory, self.snapshot, kinds=edge_names, direction=direction, at=self.at)
             edges = [GraphEdge(self._memory_node(each.source), self._memory_node(each.target), each) for each in links]
+            if edge_names is None or NEXT_TURN in edge_names:
+                edges += self._adjacent_turns(node, direction)
             return edges + self._mentioned_in(node) if mentions and direction != "in" else edges, False
         found, more = self.index.relations.numbered_relations_of(
             node.number, self.snapshot, self.at, edge_names, direction, limit
@@ -169,6 +171,28 @@ class GraphAtTime:
             edges += [GraphEdge(GraphNode("memory", row), node) for row in rows[-limit:].tolist()]
             more |= len(rows) > limit
         return edges, more
+
+    def relations_between(self, one: GraphNode, other: GraphNode) -> list[GraphEdge]:
+        """The relations between two entities."""
+        if one.kind != "entity" or other.kind != "entity":
+            return []
+        found = self.index.relations.numbered_relations_between(one.number, other.number, self.snapshot, self.at)
+        to_node = self._entity_node
+        return [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found]
+
+    def _adjacent_turns(self, node: GraphNode, direction: Direction) -> list[GraphEdge]:
+        """From a turn to the next one, and from the one before, if they are visible."""
+        before, after = map(self._visible_version, self.index.graph.adjacent_turns(node.number))
+        edges = [] if before is None or direction == "out" else [GraphEdge(before, node)]
+        return edges if after is None or direction == "in" else [*edges, GraphEdge(node, after)]
+
+    def _visible_version(self, row: int) -> GraphNode | None:
+        """The version of the memory of a row in this snapshot; None if it has none, or for row -1."""
+        number = -1 if row < 0 else self.index.catalog.memory_of(row)
+        if not 0 <= number < len(self.snapshot.memory_mask) or not self.snapshot.memory_mask[number]:
+            return None
+        visible = self.index.catalog.row_at(number, self.snapshot.position)
+        return None if visible is None or not self._rows[visible] else GraphNode("memory", visible)
 
     def _mentioned_in(self, node: GraphNode) -> list[GraphEdge]:
         if not self._rows[node.number]:

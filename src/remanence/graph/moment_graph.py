@@ -1,24 +1,26 @@
-"""The part of the graph around some nodes at one moment, as an igraph graph: rings, neighbourhoods and shortest paths.
+"""The part of the graph around some nodes at one moment, as an igraph graph: entities and memories, and the relations,
+mentions, links and next turns between them.
 
 What holds at a moment depends on the view and on all claims of one entity, so the edges of a node are resolved when a
 search comes to it. To resolve all of them for every moment would take seconds in a large space. igraph decides
-everything else: which nodes are in the next ring, how far away each one is, and which path is the shortest.
+everything else: how far away each node is, which edges are inside a part, and which path is the shortest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from remanence.graph.graph_at_time import GraphAtTime, GraphEdge, GraphNode
 from remanence.state.relations import Direction
 
-_MENTION_COST = 1 + 1 / 64
-"""What a mention counts in a path; other edges count 1. The number of steps still decides first."""
+_UNSTATED_COST = 1 + 1 / 64
+"""What a mention or a next turn counts in a path; relations and links count 1. The number of steps decides first."""
+_MODES = {"out": "out", "in": "in", "both": "all"}
 
 
 class MomentGraph:
-    """Nodes by number, in the order in which they were found. An edge leads from the node that it was read for."""
+    """Nodes and edges by number, in the order in which they were found."""
 
     def __init__(
         self, graph: GraphAtTime, edge_names: Collection[str] | None = None, direction: Direction = "both"
@@ -26,12 +28,13 @@ class MomentGraph:
         import igraph  # it takes a while, and not every process walks the graph
 
         self.nodes: list[GraphNode] = []
-        self.edges: dict[object, GraphEdge] = {}
-        """Each edge once, by its key, in the order in which they were read."""
+        self.edges: list[GraphEdge] = []
+        self.truncated: list[int] = []
+        """The nodes that have more edges than were read."""
         self._source, self._edge_names, self._direction = graph, edge_names, direction
         self._numbers: dict[GraphNode, int] = {}
+        self._keys: set[object] = set()  # of the edges
         self._graph = igraph.Graph(directed=True)
-        self._steps: dict[tuple[int, int], GraphEdge] = {}  # the first edge between two nodes
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -39,35 +42,44 @@ class MomentGraph:
     def add(self, nodes: Iterable[GraphNode]) -> list[int]:
         """The numbers of these nodes, which are added if they are new."""
         out = [self._number(node) for node in nodes]
-        self._update(())
+        self._update()
         return out
 
-    def read(self, numbers: Sequence[int], fan_out: int, *, until: int | None = None) -> bool:
-        """Read the edges of these nodes, the newest `fan_out` of each kind, and add the nodes at their other ends.
-
-        With `until`, stop once there are more nodes than that. Returns whether a node has more edges.
-        """
-        truncated, arcs = False, dict[tuple[int, int], None]()
+    def read(self, numbers: Iterable[int], fan_out: int, *, until: int | None = None) -> range:
+        """Read the edges of these nodes, the newest `fan_out` of each kind. Returns the nodes that were added: those at
+        the other ends. With `until`, stop once there are more nodes than that."""
+        first = len(self)
         for number in numbers:
             if until is not None and len(self) > until:
                 break
-            node = self.nodes[number]
-            found, more = self._source.edges(node, self._edge_names, self._direction, fan_out)
-            truncated |= more
-            for edge in found:
-                other = self._number(edge.other_end(node))
-                self.edges.setdefault(edge.key, edge)
-                self._steps.setdefault((min(number, other), max(number, other)), edge)
-                arcs[number, other] = None
-        self._update(arcs)
-        return truncated
+            found, more = self._source.edges(self.nodes[number], self._edge_names, self._direction, fan_out)
+            self._add_edges(found)
+            if more:
+                self.truncated.append(number)
+        self._update()
+        return range(first, len(self))
 
-    def ring(self, starts: Sequence[int], distance: int) -> list[int]:
-        """The nodes at a distance from the nearest of some nodes, along the edges as they were read."""
-        ring = set[int]().union(*self._graph.neighborhood(starts, order=distance, mode="out", mindist=distance))
-        if len(starts) > 1:  # what is so far from one of them may be nearer to another
-            ring.difference_update(*self._graph.neighborhood(starts, order=distance - 1, mode="out"))
-        return sorted(ring)
+    def read_between_truncated(self) -> None:
+        """Read the relations between every two nodes that have more edges than were read."""
+        for one, other in combinations(self.truncated, 2):
+            self._add_edges(self._source.relations_between(self.nodes[one], self.nodes[other]))
+        self._update()
+
+    def depths(self, starts: Sequence[int]) -> dict[int, int]:
+        """How many steps each node is from the nearest of some nodes, nearest first."""
+        mode, root = _MODES[self._direction], len(self)
+        graph = self._graph.copy()
+        graph.add_vertex()
+        graph.add_edges([(start, root) if mode == "in" else (root, start) for start in starts])
+        order, layers, _ = graph.bfs(root, mode=mode)
+        steps = enumerate(pairwise(layers[1:]))
+        return {number: step for step, (begin, end) in steps for number in sorted(order[begin:end])}
+
+    def edges_among(self, numbers: Collection[int]) -> list[GraphEdge]:
+        """The edges that have both ends among these nodes."""
+        if len(numbers) == len(self):
+            return self.edges
+        return [self.edges[number] for number in sorted(self._graph.induced_subgraph(numbers).es["number"])]
 
     def connects(self, start: int, goal: int) -> bool:
         """Whether the edges that were read connect two nodes."""
@@ -75,12 +87,20 @@ class MomentGraph:
 
     def shortest_path(self, start: int, goal: int) -> tuple[list[GraphNode], list[GraphEdge]]:
         """The nodes and edges of the shortest path between two connected nodes; of several, one with the fewest
-        mentions."""
-        kinds = [node.kind for node in self.nodes]
-        costs = [1.0 if kinds[a] == kinds[b] else _MENTION_COST for a, b in self._graph.get_edgelist()]
-        path = self._graph.get_shortest_path(start, goal, weights=costs, mode="all")
-        edges = [self._steps[min(pair), max(pair)] for pair in pairwise(path)]
-        return [self.nodes[number] for number in path], edges
+        mentions and next turns."""
+        costs = [_UNSTATED_COST if edge.relation_or_link is None else 1.0 for edge in self.edges]
+        path = self._graph.get_shortest_path(start, goal, weights=costs, mode="all", output="epath")
+        nodes = [self.nodes[start]]
+        for number in path:
+            nodes.append(self.edges[number].other_end(nodes[-1]))
+        return nodes, [self.edges[number] for number in path]
+
+    def _add_edges(self, edges: Iterable[GraphEdge]) -> None:
+        for edge in edges:
+            if edge.key not in self._keys:
+                self._keys.add(edge.key)
+                self._number(edge.source), self._number(edge.target)
+                self.edges.append(edge)
 
     def _number(self, node: GraphNode) -> int:
         number = self._numbers.setdefault(node, len(self.nodes))
@@ -88,7 +108,9 @@ class MomentGraph:
             self.nodes.append(node)
         return number
 
-    def _update(self, arcs: Collection[tuple[int, int]]) -> None:
+    def _update(self) -> None:
         """Tell igraph the new nodes and edges: all at once, since each time takes time for all that it has."""
+        known, numbers = self._graph.ecount(), self._numbers
         self._graph.add_vertices(len(self.nodes) - self._graph.vcount())
-        self._graph.add_edges(arcs)
+        ends = [(numbers[edge.source], numbers[edge.target]) for edge in self.edges[known:]]
+        self._graph.add_edges(ends, {"number": range(known, len(self.edges))})

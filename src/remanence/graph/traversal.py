@@ -6,14 +6,14 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice, product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
-from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
+from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
 from remanence.graph.moment_graph import MomentGraph
 from remanence.language.text import truncate
 from remanence.read.show.recall_tables import TIMES
@@ -55,7 +55,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge between two nodes, by their ids: a relation, a link, or "mentions" from a memory to an entity.
+    """An edge between two nodes, by their ids: a relation, a link, "mentions" from a memory to an entity, or
+    "next_turn" from a turn to the one right after it.
 
     `valid` is when it holds. `evidence` are the ids of the memories that state it; it is empty where a caller, perhaps
     `observed_by`, stated it without evidence.
@@ -152,15 +153,15 @@ def walk(
     around = MomentGraph(graph, edge_names, direction)
     first = around.add(islice(starts, limit + 1))
     truncated, first = len(first) > limit, first[:limit]
-    rings = [first]
+    ring: Iterable[int] = first
     for step in range(1, depth + 1):
         fan_out, until = (max(FAN_OUT, limit), None) if step == 1 else (FAN_OUT, limit)
-        truncated |= around.read(rings[-1], fan_out, until=until)
-        rings.append([number for number in around.ring(first, step) if number < limit])
-    depths = {around.nodes[number]: step for step, ring in enumerate(rings) for number in ring}
-    inside = [edge for edge in around.edges.values() if edge.source in depths and edge.target in depths]
+        ring = [number for number in around.read(ring, fan_out, until=until) if number < limit]
+    steps = {number: step for number, step in around.depths(first).items() if number < limit}
+    inside = around.edges_among(steps)
+    depths = {around.nodes[number]: step for number, step in steps.items()}
     reached = max(depths.values(), default=0)
-    truncated |= len(inside) < len(around.edges)
+    truncated |= bool(around.truncated) or len(inside) < len(around.edges)
     return Subgraph(*_public_values(graph, depths, inside), reached, len(around.edges), truncated)
 
 
@@ -168,21 +169,26 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
     """The shortest path between two nodes, in at most `max_depth` steps; None if there is none.
 
     Edges are read around both ends, ring by ring, always where the outermost ring is smaller. Of several shortest paths
-    it returns one with the fewest mentions.
+    it returns one with the fewest mentions and next turns. Of a node with many edges the newest are read, and the
+    others from their other ends; between two such nodes, all.
     """
     around = MomentGraph(graph)
     ends = around.add((start, goal))
-    rings, radii = [[end] for end in ends], [0, 0]
-    for _ in range(max_depth):
-        if around.connects(*ends) or not all(rings):
+    rings: list[Sequence[int]] = [[end] for end in ends]
+    for step in range(max_depth + 1):
+        left = [side for side in (0, 1) if rings[side]]
+        is_complete = not around.truncated and (len(left) < 2 or step == max_depth)
+        if around.connects(*ends) or not left or is_complete:
             break
-        near = 0 if len(rings[0]) <= len(rings[1]) else 1
-        around.read(rings[near], _PATH_FAN_OUT)
-        radii[near] += 1
-        rings[near] = around.ring(ends[near : near + 1], radii[near])
+        near = min(left, key=lambda side: len(rings[side]))
+        rings[near] = around.read(rings[near], _PATH_FAN_OUT)
+    if not around.connects(*ends):
+        around.read_between_truncated()
     if not around.connects(*ends):
         return None
     nodes, edges = around.shortest_path(*ends)
+    if len(edges) > max_depth:
+        return None
     return Path(*_public_values(graph, {node: depth for depth, node in enumerate(nodes)}, edges))
 
 
@@ -223,7 +229,8 @@ def _public_values(
     memories = dict(zip(in_memories, graph.index.memories([node.number for node in in_memories]), strict=True))
     nodes = {node: _node(graph, node, depth, memories.get(node)) for node, depth in depths.items()}
     return tuple(nodes.values()), tuple(
-        _edge(edge, nodes[edge.source].id, nodes[edge.target].id, memories.get(edge.source)) for edge in edges
+        _edge(edge, nodes[edge.source].id, nodes[edge.target].id, memories.get(edge.source), memories.get(edge.target))
+        for edge in edges
     )
 
 
@@ -239,12 +246,13 @@ def _node(graph: GraphAtTime, node: GraphNode, depth: int, memory: Memory | None
     return Node(entity_id, "entity", entity.name, depth, entity.kind)
 
 
-def _edge(edge: GraphEdge, source: str, target: str, memory: Memory | None) -> Edge:
+def _edge(edge: GraphEdge, source: str, target: str, memory: Memory | None, later: Memory | None) -> Edge:
     value = edge.relation_or_link
     if value is None:
-        assert memory is not None, "the source of a mention is a memory"
-        valid = replace(memory.valid, end=None) if memory.kind == "episode" else memory.valid
-        shared = source, target, MENTIONS, valid, memory.revised_at, memory.confidence
+        assert memory is not None, "a mention or a next turn leads from a memory"
+        name, last = (MENTIONS, memory) if later is None else (NEXT_TURN, later)
+        valid = replace(last.valid, end=None) if last.kind == "episode" else last.valid
+        shared = source, target, name, valid, last.revised_at, memory.confidence
         return Edge(*shared, (memory.id,), f"{source}>{target}", memory.observed_by)
     name, evidence = (value.predicate, value.evidence) if isinstance(value, Relation) else (value.kind, ())
     shared = source, target, name, value.valid, value.recorded_at, value.confidence

@@ -157,7 +157,7 @@ def _event_value(value: Memory | Entity | Relation | Link | Receipt | Extracted 
 
 
 class EdgeAnswer(AnswerModel):
-    """An edge between two nodes, by their ids: a relation, a link, or "mentions"."""
+    """An edge between two nodes, by their ids: a relation, a link, "mentions" or "next_turn"."""
 
     source: str
     target: str

@@ -189,6 +189,10 @@ class MentionIndex:
         """The turn right before each of these; -1 if there is none."""
         return self._before.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
+    def adjacent_turns(self, row: int) -> tuple[int, int]:
+        """The turns right before and right after a row; -1 if there is none."""
+        return int(self._before.values[row]), int(self._after.values[row])
+
     def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
         """The full name of the speaker with this name, if a visible row is not older than their first one."""
         number = self._speakers.find(name, self._names.number(name), visible)

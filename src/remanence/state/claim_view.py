@@ -161,6 +161,15 @@ class ClaimView:
             found = self._around[key] = sorted(resolved, key=lambda each: each.edge.claim.number), more
         return found
 
+    def resolved_between(self, name: int, other: int) -> list[ResolvedClaim]:
+        """What holds, at any time, between two entities, in the order of the first claims."""
+        shared = set(self._claims_naming(name)).intersection(self._claims_naming(other))
+        start, ends = self.entity_number(name), {self.entity_number(name), self.entity_number(other)}
+        edges = [self.to_edge(claim, start) for claim in self._claims.active_claims(sorted(shared), self.snapshot)]
+        resolved = self._resolve(start, [edge for edge in edges if {edge.subject, edge.object} == ends], more=True)
+        found = (each for each in resolved if {each.edge.subject, each.edge.object} == ends)
+        return sorted(found, key=lambda each: each.edge.claim.number)
+
     def group_of(self, edge: EntityEdge, edges: list[EntityEdge] | None = None) -> ClaimGroup:
         """The group of a claim; `edges` are all its claims, if known."""
         key = edge.holder, edge.rule.name
@@ -224,10 +233,7 @@ class ClaimView:
         numbers = None
         if predicates is not None:
             numbers = {n for each in predicates for n in self._predicates.equivalent_numbers(each, self._position)}
-        names = self._registry.same_entity(name, self._position)
-        claims = self._claims.with_name(name)
-        if len(names) > 1:
-            claims = sorted({claim for each in names for claim in self._claims.with_name(each)})
+        claims = self._claims_naming(name)
         found, more = self._claims.newest_active(
             claims, self.snapshot, numbers, len(claims) if limit is None else limit
         )
@@ -235,6 +241,13 @@ class ClaimView:
         edges = [self.to_edge(claim, entity) for claim in found]
         # A former name of this entity may belong to another one by now.
         return [edge for edge in edges if entity in (edge.subject, edge.object)], more
+
+    def _claims_naming(self, name: int) -> Sequence[int]:
+        """The numbers of all claims with a name of this entity at either end, oldest first."""
+        names = self._registry.same_entity(name, self._position)
+        if len(names) == 1:
+            return self._claims.with_name(name)
+        return sorted({claim for each in names for claim in self._claims.with_name(each)})
 
     def _rule(self, predicate: int) -> PredicateRule:
         """The properties of a predicate, by its number."""

@@ -103,6 +103,14 @@ class RelationIndex(Claims):
             found, more = found[-limit:], more or len(found) > limit
         return [(triple, self._relation(each, triple, view)) for each, triple in found], more
 
+    def numbered_relations_between(
+        self, one: int, other: int, snapshot: Snapshot, at: datetime | None
+    ) -> list[tuple[NumberedTriple, Relation]]:
+        """The relations between two entities, with the numbers of the names; with `at`, those that hold then."""
+        view = self._view(snapshot)
+        found = _matching(view.resolved_between(one, other), at, None, "both", view.entity_number(one))
+        return [(triple, self._relation(each, triple, view)) for each, triple in found]
+
     def timeline(self, number: int, predicate: str, snapshot: Snapshot) -> list[Relation]:
         rule = self._predicates.rule(normalize_predicate(predicate), snapshot.position)
         # For Apple, ceo_of means who led it.

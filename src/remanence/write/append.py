@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from remanence.core.engine import Engine
 from remanence.core.index import Index, memory_from_entry
 from remanence.events import Event, Quarantined, Remembered
+from remanence.language.text import normalize_name
 from remanence.schema import Entry, Memory
 from remanence.write.mentions import add_registered_mentions, disambiguate_people
 from remanence.write.prepare import PreparedVersion
@@ -52,12 +53,16 @@ def append(
 
 
 def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersion]]:
-    """The versions in chunks. One that replaces claims begins a chunk, so that the claims of earlier versions are
-    indexed by then."""
-    bounds = [0]
+    """The versions in chunks. One that replaces claims begins a chunk if an earlier one claims something of the same
+    subject, so that this is indexed by then."""
+    bounds, claimed = [0], set[str]()
     for number, each in enumerate(prepared):
-        if number and (number - bounds[-1] == CHUNK or replaces_claims(each.version)):
+        names = {normalize_name(name) for triple in each.version.triples for name in (triple.subject, triple.object)}
+        may_replace = not claimed.isdisjoint(names) and replaces_claims(each.version)
+        if number - bounds[-1] == CHUNK or may_replace:
             bounds.append(number)
+            claimed = set()
+        claimed |= names
     return [prepared[begin:end] for begin, end in pairwise([*bounds, len(prepared)])]
 
 

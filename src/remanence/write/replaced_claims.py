@@ -1,9 +1,11 @@
-"""Claims about things that are ended by another claim: "Stripe switched to MySQL" ends "uses PostgreSQL".
+"""Claims that are ended by another claim: "Stripe switched to MySQL" ends "uses PostgreSQL", and "Ana left IBM" ends
+"works at IBM".
 
-A thing may use many others at a time, so a later claim ends an earlier one only in two cases: the text says that the
-thing was switched or moved to something else, or both name the same thing with another version ("PostgreSQL 16").
-A switch ends the claims about what the text names ("from PostgreSQL"), about things of the same kind (both are
-databases), or the only claim. Claims about people are not ended: a person who switched to decaf still uses a laptop.
+An event ends the states that it is the end of, with the same subject and object. A thing may use many others at a time,
+so a later claim ends an earlier one only in two cases: the text says that the thing was switched or moved to something
+else, or both name the same thing with another version ("PostgreSQL 16"). A switch ends the claims about what the text
+names ("from PostgreSQL"), about things of the same kind (both are databases), or the only claim. It ends no claims
+about people: who switched to decaf still uses a laptop.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from datetime import datetime
 from remanence.core.index import Index
 from remanence.events import Invalidated, Remembered
 from remanence.graph.assertions import invalidation_events
+from remanence.language.claim_extraction.predicate_rules import STATES_ENDED_BY_EVENT
+from remanence.language.claim_extraction.state_changes import claims_ended_by
 from remanence.language.lexicon.word_lists import load_tool_kinds, load_words
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Relation, Snapshot, Triple
@@ -28,7 +32,7 @@ BY = "rules"
 
 def replaces_claims(version: Remembered) -> bool:
     """Whether a version may end claims of other memories."""
-    return any(_may_replace(triple) for triple in version.triples)
+    return any(_may_replace(triple) or triple.predicate in STATES_ENDED_BY_EVENT for triple in version.triples)
 
 
 def replacement_events(index: Index, versions: Iterable[tuple[Remembered, datetime]]) -> list[Invalidated]:
@@ -44,12 +48,14 @@ def replacement_events(index: Index, versions: Iterable[tuple[Remembered, dateti
         snapshot = index.snapshot(index.catalog.position, recorded_at)
         begins = version.valid.start if version.valid.start is not None else recorded_at
         until = min(begins, recorded_at)  # "switched to MySQL, go-live in May" is known now
+        ended = list(claims_ended_by(version.triples))
         for triple in filter(_may_replace, version.triples):
-            for relation in _replaced(index, snapshot, triple, version, until):
-                claim = Triple(relation.subject, relation.predicate, relation.object)
-                for event in invalidation_events(index, snapshot, claim, until, version.text, BY):
-                    if version.trust >= index.relations.trust_of_edge(event.edge):
-                        events[event.edge] = event
+            replaced = _replaced(index, snapshot, triple, version, until)
+            ended += [Triple(each.subject, each.predicate, each.object) for each in replaced]
+        for claim in ended:
+            for event in invalidation_events(index, snapshot, claim, until, version.text, BY):
+                if version.trust >= index.relations.trust_of_edge(event.edge):
+                    events[event.edge] = event
     return list(events.values())
 
 

@@ -47,7 +47,9 @@ _LIST_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
 _LIST_END = re.compile(rf"{_END})")
 _LIST_JOINT = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
 _NAME_JOINT = re.compile(r",? and |, (?=[A-Z])")
-_AFTER_NAMES = re.compile(r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|too)\b|, ")
+_AFTER_NAMES = re.compile(
+    r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|each|too)\b|, "
+)
 _FIXED_PAIRS = re.compile(load_pattern("fixed_pairs"), re.IGNORECASE)
 _DATE = re.compile(rf"(?:the )?({load_pattern('dates')})(?![\w-])")
 _EMPTY_OBJECTS = load_words("empty_objects") | word_set("is are was were has have had - –")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from remanence.language.claim_extraction import relationships
 from remanence.language.claim_extraction.claim_phrases import (
@@ -164,7 +165,8 @@ def _claims_of(
             at = employer.end
         elif len(target.values) == 1:
             more, at = following_claims(text, at, Triple(subject.text, predicate, target.values[0]), names)
-            yield from more
+            for claim in more:
+                yield replace(claim, predicate=_with_kind_of_object(text, at, claim.predicate, claim.object, kinds))
         joint = _CONJUNCTION.match(text, at)
         if joint is None:
             return

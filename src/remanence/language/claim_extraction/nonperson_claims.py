@@ -75,7 +75,8 @@ _DOUBT = re.compile(rf"\b(?:{load_pattern('doubt_words')})\b", re.IGNORECASE)
 _MAY_CLAIM = re.compile(
     r"[A-HJ-Z0-9=→€$£#_`]|I(?![ '’])|[a-z][-.@/][a-z]|\b(?:tomorrow|every|next|tonight|two|three|four|five|six|ten)\b"
 )
-"""A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail."""
+"""A sentence without a name, a number, an identifier or a time makes no claim. A fast test: most sentences fail. The
+first letter of a sentence is a capital anyway, so there a name must be known, and only what is so now is claimed."""
 _NEGATED = re.compile(rf"(?<![.@/-])\b(?:{load_pattern('negating_words')})\b|n['’]t\b", re.IGNORECASE)
 _NOT_TAIL = re.compile(r",? (?:and )?not (?:in |on |at |to |by |the )*[\w.+#-]+(?: [\w.+#-]+){0,2}(?=[.!]?$)")
 _COMMIT = re.compile(r"(?:fix|feat|chore|docs|refactor|perf|build|ci|ops|config|deps|style)(?:\([\w./-]+\))?!?: ")
@@ -116,13 +117,17 @@ def find_nonperson_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
     launch —scheduled_for→ May
     """
     kinds = {name.text: name.kind for name in reversed(names)}
+    starts = {name.start for name in names if name.kind != "person"}
     claim_set: dict[Triple, None] = {}
     begin = 0
     for number, (end, start) in enumerate([*sentence_breaks(text), (len(text), len(text))]):
         if number >= _MAX_SENTENCES:
             break
-        if 8 < end - begin <= _MAX_SENTENCE_CHARS and _MAY_CLAIM.search(text, begin + 1, end):
+        has_sign = _MAY_CLAIM.search(text, begin + 1, end) is not None
+        if 8 < end - begin <= _MAX_SENTENCE_CHARS and (has_sign or begin in starts):
             claims = list(_claims_of_sentence(text, begin, end, kinds, is_first=number == 0))
+            if not has_sign:  # "Vercel hosts the blog" says what is so, "Ingvar ate the cake" what happened
+                claims = [claim for claim in claims if claim.predicate.partition("_")[0] in PRESENT_FORMS]
             if claims and not _DOUBT.search(text, begin, end):
                 claim_set.update(dict.fromkeys(claims))
         begin = start

@@ -83,6 +83,7 @@ _SPACE = re.compile(r"\W+")
 _COMPOUNDING = word_set("in on at to into for with from within")
 """Prepositions after an object in plain words that make it specific: "has offices in Lyon", "drops support for X"."""
 _MAX_PREPOSITIONS = 3
+_IN_FAVOUR_OF = "in_favour_of"
 
 
 class Statement(NamedTuple):
@@ -331,8 +332,10 @@ def _skip_particle(words: Sequence[Word], at: int) -> int:
 
 
 def _preposition_at(words: Sequence[Word], at: int) -> tuple[str, int]:
-    """The preposition at a word and the index after it; "out of" is one."""
+    """The preposition at a word and the index after it; "out of" and "in favour of" are such."""
     lower = words[at].lower if at < len(words) else ""
+    if lower == "in" and [word.lower for word in words[at + 1 : at + 3]] in (["favour", "of"], ["favor", "of"]):
+        return _IN_FAVOUR_OF, at + 3
     if lower == "out" and at + 1 < len(words) and words[at + 1].lower == "of":
         return "out_of", at + 2
     if lower in PREPOSITIONS or lower in ("until", "till"):
@@ -383,6 +386,8 @@ def _predicate(statement: Statement, verb: VerbPhrase, preposition: str, value: 
         if value.rpartition(" ")[2].lower() in _GROUP_HEADS or statement.kinds.get(value) == "person":
             return "assigned_to"
         return "based_in" if _is_place(statement, value) else "switched_to"
+    if preposition == _IN_FAVOUR_OF and verb.is_passive:  # was dropped in favour of
+        return "replaced_by"
     if verb.predicate == "was":
         return f"was_{preposition}"
     tells_place = verb.verb not in ("be", "serve") or _is_place(statement, value)

@@ -50,6 +50,7 @@ STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works
 _UNMARRIED = tuple("girlfriend_of boyfriend_of fiancé_of fiancée_of fiance_of fiancee_of dating".split())
 STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
     "left": ("works_at", "studies_at"),
+    "moved_from": ("lives_in", "works_at"),
     "switched_from": ("uses", "prefers", "likes"),
     "broke_up_with": ("dating", "married_to", "engaged_to"),
     "graduated_from": ("studies_at",),

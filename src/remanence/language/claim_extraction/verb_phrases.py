@@ -124,6 +124,8 @@ _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the seco
     "died_on": (re.compile(r",? in (?:the )?"), "died_in"),
     "studies": (re.compile(r" at (?:the )?"), "studies_at"),
     "studied": (re.compile(r" (?:from|at) (?:the )?"), "graduated_from"),
+    "moved_from": (re.compile(r" (?:back )?to (?:the )?"), "moved_to"),
+    "left": (re.compile(rf"[^.;,!?]{{0,30}}? (?:{load_pattern('to_join')}) (?:the )?"), "joined"),
 }
 _ACTIVITY = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
 _PROFESSION = compile_pattern("profession")

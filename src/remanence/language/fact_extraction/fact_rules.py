@@ -52,6 +52,8 @@ class _Turn:
     """Third persons named so far, by normalized name. If there is one, "she" means that person."""
     relatives: dict[str, str] = field(default_factory=dict)
     """Relatives of the speaker that the turn names, also in its questions."""
+    places: list[str] = field(default_factory=list)
+    """The places in the last sentence that names any. If there is one, "there" means that place."""
     last: Fact | None = None
     """The fact of the previous sentence; "Her name is Luna" is appended to it."""
     withdrawn: list[Fact] = field(default_factory=list)
@@ -135,6 +137,7 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
             facts = [fact for fact in facts if fact not in turn.withdrawn] + corrected
             continue
         resolved = _resolve_pronoun(to_third_person(sentence.text, speaker_label(turn.speaker)), turn)
+        resolved = _resolve_place(resolved, turn)
         extended = _extended_fact(resolved, turn)
         if extended is not None and turn.last in facts:
             facts[facts.index(turn.last)] = turn.last = extended
@@ -146,6 +149,8 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
         facts += clause_facts or _facts_of_clauses(main_clauses(resolved, turn.speaker), sentence, turn)
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
+        names = find_sentence_names(resolved, turn.speaker)
+        turn.places = list({name.text: None for name in names if name.kind == "place"}) or turn.places
     return facts
 
 
@@ -318,15 +323,15 @@ def _facts_of_statements(clause: ParsedSentence, sentence: Sentence, turn: _Turn
 
 def _resolve_pronoun(text: str, turn: _Turn) -> str:
     """The sentence with a name in place of "he" or "she", where only one person can be meant."""
-    reported = _REPORTED.match(text)
-    if reported and not turn.people:  # Bob told Alice that he moved
-        return f"{reported[1]} {reported[2]}"
     pronoun = _PRONOUN.match(text)
     people = turn.people or turn.relatives
     if pronoun and len(people) == 1:
         (name,) = people.values()
         possessive = "'s" if pronoun[1] in ("His", "Her") else ""
-        return f"{name}{possessive}{_CONTRACTED[pronoun[2][1:]] if pronoun[2] else ''}{text[pronoun.end() :]}"
+        text = f"{name}{possessive}{_CONTRACTED[pronoun[2][1:]] if pronoun[2] else ''}{text[pronoun.end() :]}"
+    reported = _REPORTED.match(text)
+    if reported and {normalize_name(reported[1])}.issuperset(turn.people):  # Bob told Alice that he moved
+        return f"{reported[1]} {reported[2]}"
     second = _AND_PRONOUN.search(text)
     if second and not turn.people:
         before = text[: second.start()]
@@ -334,6 +339,13 @@ def _resolve_pronoun(text: str, turn: _Turn) -> str:
         if len(others) == 1:
             return f"{before} and {_inside_sentence(before[others[0].start : others[0].end])}{text[second.end() :]}"
     return text
+
+
+def _resolve_place(text: str, turn: _Turn) -> str:
+    """The sentence with a place in place of "there", where only one can be meant: "Ann works there as a nurse"."""
+    if len(turn.places) != 1:
+        return text
+    return _THERE.sub(lambda match: f"{match[1]} in {turn.places[0]}", text)
 
 
 def _inside_sentence(name: str) -> str:
@@ -425,6 +437,7 @@ _MY_RELATIVE = re.compile(rf"\b[Mm]y ((?:[a-z]+ )?(?:{load_pattern('relationship
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
+_THERE = compile_pattern("there_of_place")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
 _DUE = re.compile(

@@ -70,6 +70,7 @@ _NON_NAME_ACRONYMS = load_words("non_name_acronyms")
 _NON_NAME_ENDINGS = tuple(sorted(load_words("non_name_endings")))
 _PAST_FORMS = load_words("irregular_past")
 _NAME_SUFFIXES = load_words("name_suffixes")
+_TOOLS = frozenset(word_lists.load_tool_kinds())
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
 _FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+?(?=n['’]t\b)|[a-z]+)?")
 _INSERTION = re.compile(r", (?:(?:my|our|his|her|their|the|an?) [a-z][^,.;!?]{2,40}|who [^,.;!?]{2,40}),(?= [a-z])")
@@ -258,7 +259,7 @@ class _NameFinder:
             )
         if common:
             return lower in FIRST_NAMES and (token.possessive or greeted or self._acts(token))
-        if kind != "thing" or greeted or token.possessive:
+        if kind != "thing" or greeted or token.possessive or lower in _TOOLS:
             return True
         if text.isupper() or not text[1:].islower():
             return len(text) > 2 and not text.isupper()
