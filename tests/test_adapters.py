@@ -10,7 +10,7 @@ import pytest
 
 import remanence
 from remanence import adapters
-from remanence.adapters import lazy_getattr, log_and_continue
+from remanence.adapters import lazy_getattr, log_and_continue, recall_distinct, update_memory
 from remanence.core import inputs
 from remanence.errors import MissingExtra
 
@@ -114,3 +114,27 @@ def test_every_name_for_adapter_authors_is_there() -> None:
 def test_the_limit_of_adapters_is_that_of_a_memory() -> None:
     """The number is written twice, as adapters load no engine."""
     assert adapters.MAX_TEXT_LENGTH == inputs.MAX_TEXT_LENGTH
+
+
+@pytest.mark.parametrize("is_fact", [True, False])
+def test_an_update_replaces_a_text_with_the_facts_found_in_it(is_fact: bool) -> None:
+    """Whichever of the two the model was shown: the other one would still answer with the old value."""
+    with remanence.open(None) as space:
+        told = "I am allergic to peanuts."
+        [fact] = space.remember([{"role": "user", "content": told}])
+        [text] = [memory for memory in space.memories() if memory.text == told]
+        new = update_memory(space, (fact if is_fact else text).id, "The user is allergic to pistachios.", source="tool")
+        assert [hit.memory.id for hit in space.recall("What is the user allergic to?")] == [new.id]
+
+
+def test_a_retriever_gives_a_text_and_its_facts_once() -> None:
+    """The place of the other one is given to the next hit."""
+    with remanence.open(None) as space:
+        space.remember([{"role": "user", "content": "I am allergic to peanuts."}])
+        space.add("Peanuts grow under the ground.")
+        found = recall_distinct(space, "Am I allergic to peanuts?", limit=2)
+        assert len(found) == 2
+        assert found[1].memory.text == "Peanuts grow under the ground."
+        assert len(space.recall("Am I allergic to peanuts?", limit=20)) == 3
+        with pytest.raises(remanence.InvalidInput, match="limit='x'"):
+            recall_distinct(space, "peanuts", limit="x")  # type: ignore[arg-type]

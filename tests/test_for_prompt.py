@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
-from remanence import InvalidInput, Space
+from remanence import Hit, InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
-from remanence.language.fact_extraction.sentences import has_statement
+from remanence.language.fact_extraction.sentences import has_statement, stated_text
 from remanence.language.recall_need import need_of_memory
+from remanence.language.repetition import drop_repeated
 from remanence.models.readers import READER_VARIABLE
 
 FACT = "I'm allergic to peanuts."
@@ -18,9 +19,13 @@ ASKINGS = (
     *("What am I allergic to?", "what was my allergy again", "Which foods should I stay away from?"),
     *("Remind me what I can't eat.", "do I have any allergies", "Is there something I must not eat?"),
     *("what am i allergic to, i forgot", "Tell me my allergies please.", "Am I allergic to anything?"),
-    "Which food is dangerous for me?",
+    *("Which food is dangerous for me?", "Name the thing I'm allergic to.", "What allergens matter for me?"),
+    *("I'm filling in a form: what are my food allergies?", "Before you suggest a recipe, what am I allergic to?"),
+    *("The airline asks about allergies. What do I write?", "For the hospital form: any known allergies?"),
+    "I'm having guests who cook for me, what should they leave out?",
 )
 SMALL_TALK = ("Hi!", "Thanks!", "lol ok", "What is 2+2?", "Tell me a joke.", "Good night!", "asdf qwer", "")
+NO_NEED = ("????", "👍", "Thanks, that's all for now.", "Who are you?", "Say it again, shorter.", "Never mind, bye!")
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
         )
 
 
-@pytest.mark.parametrize("message", SMALL_TALK)
+@pytest.mark.parametrize("message", [*SMALL_TALK, *NO_NEED])
 def test_a_message_that_needs_no_memory_gets_none(space: Space, message: str) -> None:
     assert recall_for_prompt(space, message).text == ""
 
@@ -67,6 +72,24 @@ def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None
     assert space.recall("What should she avoid?", context=turns)[0].memory.text == "My sister Ana can't have shellfish."
 
 
+@pytest.mark.parametrize(
+    ("before", "asked", "told"),
+    [
+        ("Now a lunch for Tom.", "And what should he not get?", "My brother Tom hates olives."),
+        ("I'm cooking for my wife tonight.", "What can't she eat?", "My wife Clara is a vegetarian."),
+        ("My boss is coming over.", "What can I offer him to drink?", "My boss Henrik drinks no alcohol."),
+    ],
+)
+def test_he_and_she_are_whom_the_turns_before_name(space: Space, before: str, asked: str, told: str) -> None:
+    """Not the user, whose own allergy the reader takes for an answer."""
+    people = ("My brother Tom hates olives.", "My wife Clara is a vegetarian.", "My boss Henrik drinks no alcohol.")
+    space.add_turns({"role": "user", "content": text, "conversation": text} for text in people)
+    turns = [{"role": "user", "content": before}, {"role": "assistant", "content": "Sure, what do you have in mind?"}]
+    found = quoted(space, asked, turns=turns)
+    assert found[0] == told
+    assert FACT not in found or " I " in asked
+
+
 def test_what_the_prompt_has_is_not_quoted_again(space: Space) -> None:
     """By its content: the same text may be another message, or be spelt otherwise."""
     assert quoted(space, "What am I allergic to?")[0] == FACT
@@ -80,6 +103,46 @@ def test_a_text_and_the_fact_drawn_from_it_are_quoted_once(space: Space) -> None
     assert space.count() > 4, "the turn and at least one fact"
     about_bob = [text for text in quoted(space, "Where does my brother Bob live?") if "Kyoto" in text]
     assert len(about_bob) == 1
+
+
+TOLD = "I left Google last May to join Anthropic, and I have lived in Porto since 2019."
+
+
+def test_a_text_and_its_facts_are_quoted_once_whatever_their_words(space: Space) -> None:
+    """The fact says "works at", the text "join": they belong together by how the fact was found."""
+    facts = space.remember([{"role": "user", "content": TOLD, "conversation": "new"}])
+    found = space.recall("Where do I work?", limit=20)
+    assert {TOLD, *(fact.text for fact in facts)} <= {hit.memory.text for hit in found}
+    [source] = [hit.memory.id for hit in found if hit.memory.text == TOLD]
+    assert {hit.memory.text for hit in found if source in hit.found_in} == {fact.text for fact in facts}
+    for lines in (quoted(space, "Where do I work?"), remanence.frame(found).splitlines()):
+        has_text = any(TOLD in line for line in lines)
+        has_fact = any(fact.text in line for fact in facts for line in lines)
+        assert has_text != has_fact
+
+
+def test_a_fact_of_a_text_in_the_prompt_is_not_quoted(space: Space) -> None:
+    """The prompt has it already, in other words."""
+    space.remember([{"role": "user", "content": TOLD, "conversation": "new"}])
+    assert [text for text in quoted(space, "Where do I work?") if "Anthropic" in text]
+    turns = [{"role": "user", "content": TOLD}]
+    assert not [text for text in quoted(space, "Where do I work?", turns=turns) if "Anthropic" in text]
+    assert not [hit for hit in space.recall("Where do I work?", exclude_texts=[TOLD]) if "Anthropic" in hit.memory.text]
+
+
+def test_what_another_says_or_denies_is_no_repetition(space: Space) -> None:
+    """Nor is the same of another person or another time."""
+    texts = ["I live in Braga.", "I don't live in Braga.", "She lives in Braga."]
+    space.add_turns({"role": "user", "content": text, "conversation": "a"} for text in texts)
+    space.add_turns([{"speaker": "Ana", "content": "I live in Braga.", "conversation": "b"}])
+    space.add("The user lives in Braga.")
+    for start, end in (("2001", "2003"), ("2011", "2013")):
+        space.add("The user had a flat in Braga.", valid_from=start, valid_until=end, key=start)
+    texts = [hit.memory.text for hit in drop_repeated(Hit(memory, 1.0) for memory in space.memories())]
+    assert [text for text in texts if "Braga" in text] == [
+        *("I live in Braga.", "I don't live in Braga.", "She lives in Braga.", "I live in Braga."),
+        *("The user had a flat in Braga.", "The user had a flat in Braga."),
+    ]
 
 
 def test_what_the_assistant_only_repeats_is_left_out(space: Space) -> None:
@@ -136,11 +199,29 @@ def test_without_a_reader_the_words_of_a_message_decide() -> None:
         ("I moved to Porto. Do you know it?", True),
         ("Ich wohne in Porto.", True),
         ("We did it. " * 100, True),
+        ("Name the thing I'm allergic to.", False),
+        ("Before you suggest a recipe, what am I allergic to?", False),
+        ("For the hospital form: any known allergies?", False),
+        ("After my divorce I moved to Graz, any tips?", True),
+        ("For years I have kept kosher, what can I eat?", True),
+        ("Book club meets on Thursdays.", True),
     ],
 )
 def test_what_tells_something(text: str, tells: bool) -> None:
     """A chat turn that only asks, greets or thanks does not."""
     assert has_statement(text) is tells
+
+
+def test_a_question_beside_a_statement_is_no_answer(space: Space) -> None:
+    """The reader is given what a turn states, and the signals count no more than that."""
+    asking = "I keep kosher, so what am I allowed to eat?"
+    space.add_turns({"role": "user", "content": text, "conversation": text} for text in (asking, *ASKINGS[-5:]))
+    found = space.recall("What am I allergic to?", telling=True)
+    assert found[0].memory.text == FACT
+    for hit in found:
+        assert sum(evidence.share for evidence in hit.evidence) == pytest.approx(hit.score)
+    assert space.recall("Do I keep kosher?", telling=True)[0].memory.text == asking
+    assert stated_text(asking) == "I keep kosher"
 
 
 def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:

@@ -179,6 +179,18 @@ def test_a_memory_shows_its_fields(told: list[Memory]) -> None:
     assert "Bob, in c1" in Cells(told[3]._repr_html_()).text
 
 
+def test_memories_are_shown_and_can_still_be_read(space: Space, told: list[Memory]) -> None:
+    """The first fifty in a table; nothing in them is markup."""
+    space.add_many([{"text": f"Note {number}."} for number in range(60)])
+    memories = space.memories()
+    page = Cells(memories._repr_html_())
+    assert "Ana lives in Porto." in page.text
+    assert "script" not in page.tags
+    assert "the first 50" in page.text
+    assert "list(...)" in repr(memories)
+    assert [memory.id for memory in memories] == [memory.id for memory in space.memories()]
+
+
 def test_what_is_too_long_to_show_is_cut(space: Space) -> None:
     """A page stays small; a note says what is not shown."""
     memory = space.add("word " * 100_000)

@@ -135,6 +135,22 @@ def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> N
         assert len(space._engine.extractor.asked) == 1  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("with_related", [False, True])
+@pytest.mark.parametrize("forget", ["forget", "erase"])
+@pytest.mark.parametrize("told", ["I am allergic to nuts.", [{"role": "user", "content": "I am allergic to nuts."}]])
+def test_a_forgotten_fact_that_is_told_again_comes_back(
+    space: Space, told: object, forget: str, with_related: bool
+) -> None:
+    """`remember` returns it, and it is found."""
+    [fact] = space.remember(told)
+    getattr(space, forget)(fact.id, with_related=with_related)
+    assert fact.text not in [memory.text for memory in space.memories()]
+    assert [memory.text for memory in space.remember(told)] == [fact.text]
+    assert fact.text in [hit.memory.text for hit in space.recall("What is the user allergic to?")]
+    assert [memory.text for memory in space.remember(told)] == [fact.text], "once more changes nothing"
+    assert space.count() == 2
+
+
 @pytest.mark.parametrize("wait", [True, False])
 def test_what_is_remembered_of_the_past_was_learned_then(clock: FakeClock, wait: bool) -> None:
     """A text that tells no fact leaves the ledger in the past, so that the next one was learned then too."""

@@ -19,7 +19,9 @@ from remanence import InvalidInput, Memory, Space
 from remanence.adapters import (
     PromptMemories,
     check_keep,
+    check_kinds,
     check_session_id,
+    check_tags,
     log_and_continue,
     quoted_hits,
     recall_for_prompt,
@@ -80,8 +82,8 @@ class RemanenceMemory(BaseMemory):
     return_messages: bool = False
     limit: int = Field(default=5, ge=0)
     min_score: float | None = Field(default=None, ge=0, le=1)
-    kinds: str | Sequence[str] | None = None
-    tags: str | Sequence[str] | None = None
+    kinds: Annotated[str | Sequence[str] | None, AfterValidator(check_kinds)] = None
+    tags: Annotated[str | Sequence[str] | None, AfterValidator(check_tags)] = None
     place: Literal["system", "message"] = "system"
     keep: Annotated[Any, AfterValidator(check_keep)] = "all"
     window: int = Field(default=6, ge=0)

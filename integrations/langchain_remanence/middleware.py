@@ -36,7 +36,9 @@ from remanence.adapters import (
     Keep,
     PromptMemories,
     check_keep,
+    check_kinds,
     check_max_tokens,
+    check_tags,
     is_kept,
     log_and_continue,
     normalize_text,
@@ -137,7 +139,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self.space, self.user = space, user
         self.limit, self.min_score = limit, min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
-        self.kinds, self.tags, self.place = kinds, tags, place
+        self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
         self.keep, self.extract, self.reinforce = check_keep(keep), extract, reinforce
         self._name = name or type(self).__name__
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
 
 from langchain_remanence.documents import as_documents, recall_options, store_documents
 from remanence import View
-from remanence.adapters import require_space, require_view
+from remanence.adapters import recall_distinct, require_space, require_view
 
 
 class RemanenceRetriever(BaseRetriever):
@@ -99,7 +99,8 @@ class RemanenceRetriever(BaseRetriever):
 
         moment = setting(as_of, self.as_of)
         view = self.space if moment is None else self.space.as_of(moment)
-        recall = view.recall(
+        recall = recall_distinct(
+            view,
             query,
             limit=setting(k, self.k),
             kinds=setting(kinds, self.kinds),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -42,7 +43,7 @@ from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space
-from remanence.adapters import in_thread, now_of
+from remanence.adapters import check_minutes, in_thread, now_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -345,8 +346,9 @@ class RemanenceStore(BaseStore):
         Returns:
             A future; cancelling it stops the thread.
         """
+        check_minutes(sweep_interval_minutes, "sweep_interval_minutes")
         minutes = sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or 5
-        return self._sweeper.start(60 * minutes)
+        return self._sweeper.start(min(60 * minutes, TIMEOUT_MAX))
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the thread of `start_ttl_sweeper`. Return whether it has ended after at most `timeout` seconds."""

@@ -27,7 +27,7 @@ from pydantic import BaseModel
 from langchain_remanence.item_table import STAMP_KEY, Address, Stamp, Version, version_key
 from langchain_remanence.store_filters import check_filter
 from remanence import InvalidInput
-from remanence.adapters import storable_text
+from remanence.adapters import check_minutes, storable_text
 
 if TYPE_CHECKING:
     from langgraph.store.base import IndexConfig
@@ -61,7 +61,8 @@ def check_options(index: object, ttl: object, clock: object) -> None:
                 f"{name}={value!r} is of type {type(value).__name__}, not a dict. Give {name}={example}."
             )
     if isinstance(ttl, Mapping):
-        _check_minutes("default_ttl", ttl.get("default_ttl"))
+        for name in ("default_ttl", "sweep_interval_minutes"):
+            check_minutes(ttl.get(name), name)
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
 
@@ -115,7 +116,7 @@ def validate_op(op: Op) -> Op:
             value: object = op.value
             if not isinstance(value, Mapping | BaseModel) and (not is_dataclass(value) or isinstance(value, type)):
                 raise InvalidInput(f"value={op.value!r} is not a mapping. Give a dict that can be written as JSON.")
-            _check_minutes("ttl", op.ttl)
+            check_minutes(op.ttl)
     elif isinstance(op, GetOp):
         _check_labels(op.namespace)
     elif isinstance(op, SearchOp):
@@ -264,16 +265,6 @@ def _check_labels(namespace: tuple[str, ...] | str) -> None:
                 f"{label!r} in {namespace!r} is empty, or contains a period or a NUL byte. "
                 "Encode it, for example as bob@example%2Ecom."
             )
-
-
-def _check_minutes(name: str, minutes: object) -> None:
-    if minutes is None:
-        return
-    if isinstance(minutes, int | float) and not isinstance(minutes, bool) and 0 < minutes < float("inf"):
-        return
-    raise InvalidInput(
-        f"{name}={minutes!r} is not a number of minutes above 0. Give for example 60, or None for no end."
-    )
 
 
 def _check_page(op: SearchOp | ListNamespacesOp) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
 from remanence import RemanenceError, Space, frame
-from remanence.adapters import check_max_tokens, remember_text, tool_name, update_memory
+from remanence.adapters import check_max_tokens, recall_distinct, remember_text, tool_name, update_memory
 
 if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
@@ -43,21 +43,24 @@ class Recall(BaseModel):
 
     def run(self, space: SpaceLike, max_tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
         """Return the memories as quoted text for the model, and as dicts for an application."""
-        found = space.recall(self.question, limit=self.limit, during=self.during)
+        found = recall_distinct(space, self.question, limit=self.limit, during=self.during)
         lines = [frame(found, max_tokens=max_tokens, ids=True) or "Nothing is remembered about that."]
         lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
         return "\n".join(lines), found.to_dicts()
 
 
 class Forget(BaseModel):
-    """Forget one memory from now on. Look it up first: its id is needed."""
+    """Forget one memory from now on, with what was said that it was found in. Look it up first: its id is needed."""
 
     memory_id: str = Field(description="The id of the memory, as it was recalled")
     why: str | None = Field(None, description="Why it is to be forgotten")
 
     def run(self, space: SpaceLike) -> str:
         """Hide the memory."""
-        space.forget(self.memory_id, why=self.why)
+        if isinstance(space, Space):
+            space.forget(self.memory_id, why=self.why, with_related=True)
+        else:  # no facts are found in the turns of a fork
+            space.forget(self.memory_id, why=self.why)
         return f"Forgotten: {self.memory_id}."
 
 
@@ -66,7 +69,9 @@ class Update(BaseModel):
     needed."""
 
     memory_id: str = Field(description="The id of the memory, as it was recalled")
-    text: str = Field(description="The sentence that replaces it, understandable on its own")
+    text: str = Field(
+        description="The sentence that replaces it, understandable on its own, with what still holds of it"
+    )
 
     def run(self, space: SpaceLike) -> str:
         """Replace the memory."""

@@ -15,7 +15,15 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 import remanence
 from langchain_remanence.documents import as_document, recall_options, store_documents
 from remanence import InvalidInput, Recall, Space, View
-from remanence.adapters import embed_query, embed_texts, find_documents, require_space, require_view, stored_document
+from remanence.adapters import (
+    embed_query,
+    embed_texts,
+    find_documents,
+    recall_distinct,
+    require_space,
+    require_view,
+    stored_document,
+)
 
 
 class RemanenceVectorStore(VectorStore):
@@ -184,8 +192,8 @@ class RemanenceVectorStore(VectorStore):
 
     def _recall(self, query: str, k: int, filter: dict[str, Any] | None, options: dict[str, Any]) -> Recall:
         # A vector store returns the k nearest, however far away they are.
-        return self.space.recall(
-            query, limit=k, **recall_options(filter, **{"history": False, "min_score": 0.0, **options})
+        return recall_distinct(
+            self.space, query, limit=k, **recall_options(filter, **{"history": False, "min_score": 0.0, **options})
         )
 
     def _diverse(self, embedding: list[float], found: list[Document], k: int, lambda_mult: float) -> list[Document]:

@@ -17,7 +17,7 @@ from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES
 
-from llama_index_remanence.space_reference import SpaceAdapter
+from llama_index_remanence.space_reference import SpaceAdapter, TtlSeconds
 from llama_index_remanence.transcript import MessageRow, Transcript
 from remanence.adapters import ChatSession, check_ttl, in_thread
 
@@ -30,7 +30,7 @@ Store = TypeVar("Store", bound="_TranscriptStore")
 class _TranscriptStore(SpaceAdapter):
     """Base class of the two stores."""
 
-    ttl: float | None = Field(default=None, gt=0, description="Seconds after its last message that a session is kept.")
+    ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a session is kept.")
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
 

@@ -18,6 +18,8 @@ from remanence import Hit, Space
 from remanence.adapters import (
     PromptMemories,
     check_keep,
+    check_kinds,
+    check_tags,
     is_kept,
     log_and_continue,
     prompt_budget,
@@ -131,6 +133,16 @@ class RecallAdapter(SpaceAdapter):
     @classmethod
     def _check_keep(cls, keep: Any) -> Any:
         return check_keep(keep)
+
+    @field_validator("kinds")
+    @classmethod
+    def _check_kinds(cls, kinds: Any) -> Any:
+        return check_kinds(kinds)
+
+    @field_validator("tags")
+    @classmethod
+    def _check_tags(cls, tags: Any) -> Any:
+        return check_tags(tags)
 
     @field_serializer("keep")
     def _serialize_keep(self, keep: Any) -> str | None:

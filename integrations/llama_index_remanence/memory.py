@@ -15,6 +15,7 @@ from llama_index.core.memory import BaseMemory
 from llama_index_remanence import messages as llama_messages
 from llama_index_remanence.long_term_memory import RecallAdapter, store_turns
 from llama_index_remanence.messages import RoleAndText, roles_and_texts
+from llama_index_remanence.space_reference import TtlSeconds
 from llama_index_remanence.transcript import Transcript
 from remanence import Space
 from remanence.adapters import PromptMemories, check_session_id, check_ttl, in_thread, log_and_continue, prompt_budget
@@ -72,7 +73,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     """
 
     session_id: str
-    ttl: float | None = Field(default=None, gt=0, description="Seconds after its last message that a window is kept.")
+    ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a window is kept.")
     token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
     place: Literal["system", "message", "tool"] = Field(default="system", description="Where memories are quoted.")
     extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")

@@ -21,7 +21,7 @@ from llama_index_remanence.nodes import (
     stored_node,
 )
 from remanence import Hit, Recall, Space, View
-from remanence.adapters import in_thread, require_space, require_view
+from remanence.adapters import in_thread, recall_distinct, require_space, require_view
 
 
 class RemanenceRetriever(BaseRetriever):
@@ -126,7 +126,7 @@ class RemanenceRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         options = self._options | {"vector": query_bundle.embedding}
-        return nodes(self._space.recall(query_bundle.query_str, **options))
+        return nodes(recall_distinct(self._space, query_bundle.query_str, **options))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)

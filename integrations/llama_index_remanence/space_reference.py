@@ -13,16 +13,25 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, PrivateAttr
+from llama_index.core.bridge.pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr
 
 import remanence
 from remanence import Closed, InvalidInput, NotFound, Space
-from remanence.adapters import require_space
+from remanence.adapters import check_ttl, require_space
+
+
+def _ttl_seconds(ttl: object) -> float | None:
+    duration = check_ttl(ttl)
+    return None if duration is None else duration.total_seconds()
+
+
+TtlSeconds = Annotated[float | None, BeforeValidator(_ttl_seconds)]
+"""A field for a time to live: given as `check_ttl` takes it, and stored as seconds."""
 
 _lock = threading.RLock()
 _handles: WeakKeyDictionary[Space, str] = WeakKeyDictionary()

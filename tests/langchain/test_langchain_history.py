@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -367,7 +368,7 @@ def test_a_session_is_erased_some_time_after_its_last_message(space: Space, cloc
     assert [message.text for message in chat.messages] == ["Hello again."]
 
 
-@pytest.mark.parametrize("ttl", [0, -1, True, "1h", float("nan")])
+@pytest.mark.parametrize("ttl", [0, -1, True, "1h", float("nan"), 1e13, 1e300, timedelta(days=999_999_999)])
 def test_a_time_to_live_has_to_be_one(space: Space, ttl: Any) -> None:
     """Refused at once, with an example."""
     with pytest.raises(InvalidInput, match="ttl="):

@@ -165,6 +165,15 @@ def test_update_replaces_a_memory(space: Space, tools: dict[str, BaseTool]) -> N
     assert called(tools["update"], memory_id="nonsense", text="x").status == "error"
 
 
+def test_a_fact_and_its_text_are_recalled_and_forgotten_as_one(space: Space, tools: dict[str, BaseTool]) -> None:
+    """The model sees one of them, and what it forgets does not answer in other words."""
+    called(tools["remember"], text="I am allergic to peanuts.")
+    [found] = recalled(called(tools["recall"], question="What am I allergic to?").text)
+    called(tools["forget"], memory_id=found["id"])
+
+    assert space.count() == 0
+
+
 async def test_two_sets_of_tools_in_one_agent(space: Space) -> None:
     """A prefix tells them apart, and each writes to its own space."""
     work, home = space.child("work"), space.child("home")

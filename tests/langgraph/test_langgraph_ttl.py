@@ -179,7 +179,7 @@ def test_a_sweeper_deletes_what_is_expired_until_it_is_stopped(space: remanence.
     assert store.stop_ttl_sweeper(timeout=20)
 
 
-@pytest.mark.parametrize("ttl", [-1, 0, "5", True, float("nan"), float("inf")])
+@pytest.mark.parametrize("ttl", [-1, 0, "5", True, float("nan"), float("inf"), 10**10, 10**300])
 def test_a_time_to_live_is_a_number_above_0(space: remanence.Space, clock: FakeClock, ttl: Any) -> None:
     """An item that has expired when it is written would be lost without a word."""
     with pytest.raises(remanence.InvalidInput, match=rf"ttl={ttl!r} is not a number of minutes above 0"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -12,8 +13,9 @@ from pydantic import Field
 
 import remanence
 from langchain_remanence import MemoryMiddleware
+from langchain_remanence import RemanenceMemory as LangChainMemory
 from langchain_remanence import RemanenceRetriever as LangChainRetriever
-from llama_index_remanence import RemanenceMemory, RemanenceRetriever
+from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever
 from llamaindex.scripted import Scripted, user
 
 
@@ -100,3 +102,14 @@ def test_the_same_question_has_the_same_answer_in_both(space: remanence.Space) -
     theirs = [document.id for document in LangChainRetriever(space=space, k=5).invoke("Who plays the cello?")]
 
     assert ours == theirs
+
+
+@pytest.mark.parametrize("adapter", [MemoryMiddleware, LangChainMemory, RemanenceMemory, RemanenceMemoryBlock])
+@pytest.mark.parametrize(("option", "value"), [("kinds", "nonsense"), ("kinds", ["semantic", "x"]), ("tags", 5)])
+def test_a_filter_that_recall_would_refuse_is_refused_at_once(
+    space: remanence.Space, adapter: Any, option: str, value: object
+) -> None:
+    """A recall that fails is only logged, and the agent would never have a memory."""
+    with pytest.raises(ValueError, match=option):
+        adapter(space=space, **{option: value})
+    assert adapter(space=space, kinds=("semantic", "viewpoint"), tags="food")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 import remanence
-from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore
+from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore, RemanenceMemory
 from llamaindex.scripted import assistant, calling, texts, user
 from remanence.testing import FakeClock
 
@@ -388,3 +389,12 @@ def test_a_session_is_erased_some_time_after_its_last_message(space: remanence.S
     store.add_message("monday", user("Hello again."))
     assert texts(store.get_messages("monday")) == ["Hello again."]
     assert texts(RemanenceChatStore(space).get_messages("monday")) == ["Hello again."]
+
+
+@pytest.mark.parametrize("ttl", [0, -1, True, "1h", float("nan"), 1e13, 1e300, timedelta(days=999_999_999)])
+@pytest.mark.parametrize("adapter", [RemanenceChatStore, RemanenceAsyncChatStore, RemanenceMemory])
+def test_a_time_to_live_is_checked_at_once(space: remanence.Space, adapter: Any, ttl: Any) -> None:
+    """Not with the first message, when the moment of its end is computed."""
+    with pytest.raises(ValueError, match=r"ttl=.*above 0, or it is more than 1,000 years"):
+        adapter(space, ttl=ttl)
+    assert adapter(space, ttl=timedelta(minutes=1)).ttl == 60

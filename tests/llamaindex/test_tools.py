@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import pytest
@@ -143,6 +144,17 @@ async def test_update_replaces_a_memory(
     assert space.get(turn.id) == turn
     with pytest.raises(remanence.NotFound, match="Give an id as it was recalled"):
         tools["update"].call(memory_id="nonsense", text="x")
+
+
+def test_a_fact_and_its_text_are_recalled_and_forgotten_as_one(
+    tools: dict[str, FunctionTool], space: remanence.Space
+) -> None:
+    """The model sees one of them, and what it forgets does not answer in other words."""
+    tools["remember"].call(text="I am allergic to peanuts.")
+    [line] = [json.loads(each) for each in str(tools["recall"].call(query="allergic?")).splitlines() if "{" in each]
+    tools["forget"].call(memory_id=line["id"])
+
+    assert space.count() == 0
 
 
 def test_two_sets_of_tools_have_two_prefixes(space: remanence.Space) -> None:

@@ -5,7 +5,9 @@ An adapter imports the public names of `remanence` and this module, and nothing 
 lazy_getattr                          load the names of a package when they are first used
 log_and_continue                      log a failure of memory instead of raising it
 recall_for_prompt, prompt_budget      recall for the prompt of a chat message
+recall_distinct                       recall with a text and the facts found in it once
 check_keep, is_kept                   which turns are stored
+check_kinds, check_tags               filters of `recall`, checked when an adapter is made
 reinforce, quoted_hits                record as used the memories whose words an answer contains
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
 check_max_tokens, TokenCounter        token budgets
@@ -36,7 +38,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence.adapters.chat_sessions import ChatSession, check_rename, check_session_id, check_ttl
+from remanence.adapters.chat_sessions import ChatSession, check_minutes, check_rename, check_session_id, check_ttl
 from remanence.adapters.message_text import MAX_TEXT_LENGTH, placeholder_text, storable_text, warn_of_long_texts
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.api.for_prompt import (
@@ -46,6 +48,7 @@ from remanence.api.for_prompt import (
     is_kept,
     prompt_budget,
     quoted_hits,
+    recall_distinct,
     recall_for_prompt,
 )
 from remanence.api.in_thread import in_thread
@@ -73,9 +76,12 @@ __all__ = [
     "StoredDocument",
     "TokenCounter",
     "check_keep",
+    "check_kinds",
     "check_max_tokens",
+    "check_minutes",
     "check_rename",
     "check_session_id",
+    "check_tags",
     "check_ttl",
     "document_row",
     "embed_query",
@@ -92,6 +98,7 @@ __all__ = [
     "placeholder_text",
     "prompt_budget",
     "quoted_hits",
+    "recall_distinct",
     "recall_for_prompt",
     "reinforce",
     "remember_text",
@@ -183,6 +190,31 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
         space.upkeep.observe_usage(ids)
 
 
+def check_kinds(kinds: Any) -> Any:
+    """Return `kinds` if `recall` takes it as a filter. Checked when an adapter is made, since a failing recall is only
+    logged.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    from remanence.core import inputs  # here, as it loads the engine
+
+    inputs.kinds(kinds)
+    return kinds
+
+
+def check_tags(tags: Any) -> Any:
+    """Return `tags` if `recall` takes it as a filter.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    from remanence.core import inputs  # here, as it loads the engine
+
+    inputs.tags(tags)
+    return tags
+
+
 def check_max_tokens(max_tokens: object) -> int | None:
     """Return a token budget if it is valid: a whole number from 0 on, or None for no limit.
 
@@ -252,7 +284,8 @@ def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Me
     """Replace the text of a memory, and return the memory that has it now.
 
     A memory with a key gets a new version. For any other, and for chat turns and documents, which stay as they were
-    said, a new memory supersedes it. Views of the past have the old text in both cases.
+    said, a new memory supersedes it, with the texts that it was found in and the facts that were found in it alone:
+    they would still answer. Views of the past have the old text in both cases.
 
     Raises:
         NotFound: The space has no such memory, or it is forgotten.
@@ -264,9 +297,23 @@ def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Me
     if old.key is not None and old.turn is None and stored_document(old) is None:
         return space.add(text, key=old.key, kind=old.kind, source=old.source, meta=old.meta, **fields)
     new = space.add(text, source=source, **fields)
-    if new.id != old.id:
-        space.graph.link(new, "supersedes", old, observed_by=source, why="it was updated")
+    for each in (old.id, *_related_ids(space, old.id)):
+        if new.id != each:
+            space.graph.link(new, "supersedes", each, observed_by=source, why="it was updated")
     return new
+
+
+def _related_ids(space: Space, memory_id: str) -> list[str]:
+    """The texts that a memory was found in, and the facts that were found in it alone."""
+    [details] = space.get_many(memory_id)
+    texts = [link.target for link in details.links_out if link.kind == "derived_from"]
+    facts = [link.source for link in details.links_in if link.kind == "derived_from"]
+    alone = [
+        fact.id
+        for fact in (space.get_many(facts) if facts else ())
+        if [link.target for link in fact.links_out if link.kind == "derived_from"] == [memory_id]
+    ]
+    return [*texts, *alone]
 
 
 def tool_name(prefix: object, name: str) -> str:

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from remanence.errors import InvalidInput, NotFound
 
+_MAX_TTL = timedelta(days=365_000)  # a moment so much later is still a datetime
+
 
 @dataclass(frozen=True, slots=True)
 class ChatSession:
@@ -47,7 +49,8 @@ def check_session_id(name: object, argument: str = "session_id") -> str:
 
 
 def check_ttl(ttl: object) -> timedelta | None:
-    """Return a time to live if it is valid: a timedelta or a number of seconds, above 0; or None for no limit.
+    """Return a time to live if it is valid: a timedelta or a number of seconds, above 0 and up to 1,000 years; or None
+    for no limit.
 
     Raises:
         InvalidInput: It is anything else.
@@ -56,11 +59,37 @@ def check_ttl(ttl: object) -> timedelta | None:
         >>> check_ttl(3600)
         datetime.timedelta(seconds=3600)
     """
-    if ttl is None:
-        return None
-    if isinstance(ttl, int | float) and not isinstance(ttl, bool):
+    duration = ttl if isinstance(ttl, timedelta) else _duration(ttl, timedelta(seconds=1))
+    if ttl is None or _is_valid(duration):
+        return duration
+    raise InvalidInput(
+        f"ttl={ttl!r} is neither a timedelta nor a number of seconds above 0, or it is more than 1,000 years. Give for "
+        "example 86_400, or None for no end."
+    )
+
+
+def check_minutes(minutes: object, argument: str = "ttl") -> timedelta | None:
+    """Return a number of minutes as a timedelta if it is valid: above 0 and up to 1,000 years; or None for no limit.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    duration = _duration(minutes, timedelta(minutes=1))
+    if minutes is None or _is_valid(duration):
+        return duration
+    raise InvalidInput(
+        f"{argument}={minutes!r} is not a number of minutes above 0, or it is more than 1,000 years. Give for example "
+        "60, or None for no end."
+    )
+
+
+def _duration(count: object, unit: timedelta) -> timedelta | None:
+    """So many units of time; None if it is not a finite number, or more than a timedelta can be."""
+    if isinstance(count, int | float) and not isinstance(count, bool):
         with suppress(OverflowError, ValueError):
-            ttl = timedelta(seconds=ttl)
-    if isinstance(ttl, timedelta) and ttl > timedelta(0):
-        return ttl
-    raise InvalidInput(f"ttl={ttl!r} is neither a timedelta nor a number of seconds above 0. Give for example 86_400.")
+            return count * unit
+    return None
+
+
+def _is_valid(duration: timedelta | None) -> bool:
+    return duration is not None and timedelta(0) < duration <= _MAX_TTL

@@ -8,15 +8,17 @@ repetitions, and memories that would not help.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.recall_need import need_of_memory
+from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text, tokens
-from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text
+from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text, referred_person
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
@@ -39,12 +41,11 @@ _NEED_WITHOUT_READER = 0.2
 _NEED, _ANSWERS, _BOTH = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
 that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
+_ABOUT_USER = re.compile(r"(?:I|The user)\b(?!['’]s [a-z])")
 _LEAST_HELP, _MOST_NEED, _PART_OF_BEST = 0.15, 0.95, 0.03
 """A hit is left out if it is less likely to help than this, or less likely to answer than this part of the best hit.
 The last number caps the need of memory."""
-_MIN_REPEATED_WORDS = 2
-_FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
-_NEGATIONS = frozenset({"no", "not", "never", "without", "don't", "doesn't", "isn't", "can't", "won't", "didn't"})
 
 
 class Recalls(Protocol):
@@ -123,12 +124,30 @@ def recall_for_prompt(
     )
     copies = {normalize_text(text) for text in in_prompt}
     hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
+    person = referred_person(asked, [turn["content"] for turn in before if turn.get("role", "user") == "user"])
+    about_person = [hit for hit in hits if not person.isdisjoint(tokens(hit.memory.text))]
     if min_score is None:
         best = max((hit.answers or 0.0 for hit in hits), default=0.0)
-        hits = [hit for hit in hits if _helps(hit, need, best)]
+        hits = [hit for hit in hits if _helps(hit, need, best) or hit in about_person[:1]]
+    if about_person:
+        hits = _person_first(hits, about_person, asked)
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
+
+
+def recall_distinct(view: Recalls, query: str, *, limit: int, **options: Any) -> Recall:
+    """Recall with a text and the facts found in it once: the first of them takes the place.
+
+    Args:
+        view: The space, or a view of one.
+        query: The question.
+        limit: How many hits to return at most.
+        **options: Other options of `recall`.
+    """
+    is_count = isinstance(limit, int) and limit > 0  # `recall` refuses anything else
+    answer = view.recall(query, limit=limit + _SPARE_HITS if is_count else limit, **options)
+    return replace(answer, hits=tuple(drop_derived(answer)[:limit]))
 
 
 def quoted_hits(text: str, hits: Iterable[Hit]) -> list[Hit]:
@@ -152,21 +171,16 @@ def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
 
 
 def distinct_hits(hits: Sequence[Hit], question: str) -> list[Hit]:
-    """The hits without repetitions: texts that repeat another, a fact and the text it was extracted from (the first of
-    the two stays), and turns of the assistant that repeat the user."""
-    asked = _content(question)
-    contents = [_content(hit.memory.text) for hit in hits]
-    kept: list[int] = []
-    for place, hit in enumerate(hits):
-        memory, words = hit.memory, contents[place]
-        if _is_by_assistant(memory):
-            new = words - asked - _FILLER
-            others = (contents[other] for other in range(len(hits)) if not _is_by_assistant(hits[other].memory))
-            if any(new <= other for other in others):
-                continue
-        if not any(_repeats(memory, words, hits[other].memory, contents[other]) for other in kept):
-            kept.append(place)
-    return [hits[place] for place in kept]
+    """The hits without repetitions: also without turns of the assistant that repeat what somebody else told."""
+    asked = frozenset(content_words(question))
+    told = [frozenset(content_words(hit.memory.text)) for hit in hits if not _is_by_assistant(hit.memory)]
+    return drop_repeated(hit for hit in hits if not (_is_by_assistant(hit.memory) and _adds_nothing(hit, asked, told)))
+
+
+def _adds_nothing(hit: Hit, asked: frozenset[str], told: Sequence[frozenset[str]]) -> bool:
+    """Whether a turn has no word beside those of the question and of one text that somebody else told."""
+    new = frozenset(content_words(hit.memory.text)) - asked - FILLER
+    return any(new <= words for words in told)
 
 
 def check_keep(keep: Keep) -> Keep:
@@ -228,25 +242,18 @@ def _helps(hit: Hit, need: float, best: float) -> bool:
     return odds >= _log_odds(_LEAST_HELP) and answers >= _PART_OF_BEST * best
 
 
+def _person_first(hits: Sequence[Hit], about_person: Sequence[Hit], asked: str) -> list[Hit]:
+    """The hits with those about the person that a message refers to first, and without what the user said of
+    themselves: "What should she avoid?" does not ask for that."""
+    others = [hit for hit in hits if hit not in about_person]
+    if not _FIRST_PERSON.search(asked):
+        others = [hit for hit in others if not _ABOUT_USER.match(hit.memory.text)]
+    return [*(hit for hit in hits if hit in about_person), *others]
+
+
 def _log_odds(probability: float) -> float:
     return math.log((probability + 1e-3) / (1 - probability + 1e-3))
 
 
-def _repeats(memory: Memory, words: frozenset[str], other: Memory, other_words: frozenset[str]) -> bool:
-    if words == other_words:
-        return True
-    if min(len(words), len(other_words)) < _MIN_REPEATED_WORDS or memory.source is None:
-        return False
-    if (memory.turn is None) == (other.turn is None) or memory.source != other.source:
-        return False
-    fact, text = (words, other_words) if memory.turn is None else (other_words, words)
-    return fact - _FILLER <= text
-
-
 def _is_by_assistant(memory: Memory) -> bool:
     return memory.turn is not None and memory.turn.speaker == ASSISTANT
-
-
-def _content(text: str) -> frozenset[str]:
-    """The words of a text that carry its meaning; negations do."""
-    return frozenset(tokens(text)) | _NEGATIONS.intersection(text.lower().replace("’", "'").split())

@@ -107,8 +107,10 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
-            telling: Omit chat turns that only ask, greet, thank or agree.
-            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned.
+            telling: Omit chat turns that only ask, greet, thank or agree, and rank other turns by what they state,
+                not by what they ask.
+            exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and
+                the facts found in them are not either.
             since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
             min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.

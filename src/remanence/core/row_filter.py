@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.language.fact_extraction.rule_extractor import speaker_name
@@ -14,7 +16,6 @@ from remanence.language.temporal import parse_moment
 from remanence.state.metadata_filter import check_filter
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from remanence.core.index import Index
@@ -34,7 +35,7 @@ class RowFilter:
     telling: bool | None = None
     """True excludes chat turns that only ask, greet, thank or agree."""
     exclude_texts: tuple[str, ...] | None = None
-    """Rows with these texts are excluded."""
+    """Rows with these texts are excluded, and the facts found in them."""
     since: datetime | None = None
     min_trust: float | None = None
     without: tuple[str, ...] | None = None
@@ -89,7 +90,7 @@ class RowFilter:
         if self.telling:
             mask = mask & fields_.telling
         if self.exclude_texts:
-            mask = mask & ~catalog.with_texts(self.exclude_texts)
+            mask = mask & ~_with_facts(index, catalog.with_texts(self.exclude_texts))
         if self.since is not None:
             mask = mask & catalog.told_since(self.since)
         for names, find in (
@@ -111,6 +112,15 @@ class RowFilter:
 
 
 _CONDITIONS = tuple(field.name for field in fields(RowFilter))
+
+
+def _with_facts(index: Index, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """These rows, and the facts that `remember` found in them."""
+    catalog = index.catalog
+    facts = np.zeros(len(catalog.ids), np.bool_)
+    for source in np.flatnonzero(catalog.memories_among(rows)).tolist():
+        facts[[index.require_number(fact) for fact in index.journal.facts_found_in(catalog.ids[source])]] = True
+    return rows | catalog.rows_among(facts)
 
 
 def row_filter(

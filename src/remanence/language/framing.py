@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from remanence.errors import InvalidInput
 from remanence.language.hidden_characters import INVISIBLE, strip_hidden, unless_written
+from remanence.language.repetition import drop_repeated
 from remanence.schema import SELF, Hit, Window
 
 OPEN_TAG = "<recalled-memories>"
@@ -47,6 +48,9 @@ def frame(
 ) -> str:
     """The hits as one block for a prompt, best first, as many as fit into `max_tokens`; "" if none does.
 
+    What is told by several hits is quoted once: of a fact and the text it was found in, and of the same statement told
+    again, the first one.
+
     Args:
         hits: The hits of a recall.
         max_tokens: The limit of the block; None for no limit.
@@ -73,7 +77,7 @@ def frame(
     preamble = PREAMBLE + (f" Unavailable signals: {', '.join(missing)}." if missing else "")
     lines: list[str] = []
     used = count_tokens("\n".join([OPEN_TAG, preamble, CLOSE_TAG]))
-    for hit in hits:
+    for hit in drop_repeated(hits):
         line = hit_as_json_line(hit, ids=ids)
         tokens = count_tokens(line + "\n")
         if max_tokens is None or used + tokens <= max_tokens:  # a long hit does not keep out shorter ones after it

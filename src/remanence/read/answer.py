@@ -145,7 +145,8 @@ class Recall(Sequence[Hit]):
         """The hits as dicts of JSON types.
 
         Returns:
-            One dict for each hit, best first: score, usage, current, superseded_by, memory and evidence.
+            One dict for each hit, best first: score, usage, current, superseded_by, found_in, memory and
+            evidence.
         """
         return [
             {
@@ -153,6 +154,7 @@ class Recall(Sequence[Hit]):
                 "usage": None if hit.usage is None else usage_dict(hit.usage),
                 "current": hit.current,
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
+                "found_in": list(hit.found_in),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {"signal": e.signal, "rank": e.rank, "share": round(e.share, 6), "raw": e.raw, "note": e.note}

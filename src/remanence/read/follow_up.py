@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.text import tokens
+from remanence.schema import SELF
 
 CONTEXT_TURNS = 4
 """How many turns before a question are used."""
@@ -20,6 +22,8 @@ _REFERS_BACK = re.compile(
     r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
     re.IGNORECASE,
 )
+_HE_OR_SHE = re.compile(r"\b(?:he|she|him|her|hers|his)\b", re.IGNORECASE)
+_AFTER_MY = re.compile(r"\bmy (\w+(?: \w+)?)", re.IGNORECASE)
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
@@ -33,6 +37,23 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
     if len(tokens(question)) < _MIN_WORDS:
         return True
     return not names and _REFERS_BACK.search(question) is not None
+
+
+def referred_person(question: str, turns: Sequence[str]) -> frozenset[str]:
+    """The words for the person that "he" or "she" in a question refers to: the names, and what follows "my", in the
+    last of the user's turns that has any. None if the question names somebody itself.
+
+    >>> sorted(referred_person("What should she avoid?", ["Let's plan a dinner for my sister Ana.", "For eight."]))
+    ['ana', 'sister']
+    """
+    if not _HE_OR_SHE.search(question) or any(name != SELF for name in find_question_names(question)):
+        return frozenset()
+    for turn in reversed(turns[-CONTEXT_TURNS:]):
+        names = [name for name in find_question_names(turn) if name != SELF]
+        words = [match[1] for match in _AFTER_MY.finditer(turn)]
+        if names or words:
+            return frozenset(tokens(" ".join([*names, *words])))
+    return frozenset()
 
 
 def search_text(question: str, turns: Sequence[str]) -> str:

@@ -53,11 +53,20 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
             is_current and successor is None,
             None if successor is None else memories[successor],
             tuple(Disagreement(kind, topic, memories[other]) for other, kind, topic in disagreements.get(row, ())),
+            found_in=_found_in(context, row) if is_connected else (),
         )
-        for row, score, reasons, is_current, successor in zip(
-            rows, ranked.scores.tolist(), evidence, current.tolist(), successors, strict=True
+        for row, score, reasons, is_current, successor, is_connected in zip(
+            rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist(), strict=True
         )
     )
+
+
+def _found_in(context: RecallContext, row: int) -> tuple[str, ...]:
+    """The texts in which `remember` found a row. Other links to what a memory was derived from do not count."""
+    index = context.index
+    memory, ids = index.catalog.memory_of(row), index.catalog.ids
+    sources = (ids[number] for number in index.links.ever_linked(memory, "derived_from", "out"))
+    return tuple(source for source in sources if ids[memory] in index.journal.facts_found_in(source))
 
 
 def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[Memory]) -> list[tuple[Evidence, ...]]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
+from remanence.language.fact_extraction.sentences import stated_text
 from remanence.language.text import truncate
 from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
 from remanence.ports import Reader
@@ -47,6 +48,8 @@ class Candidates:
     """The hits before the rerank step, and the details about the first of them that the reader needs."""
 
     hits: tuple[Hit, ...]
+    texts: Sequence[str]
+    """For each of the first hits the text that the reader is given: in a recall of what is told, without questions."""
     previous_turns: Sequence[str]
     """For each of the first hits the turn before it, if the hit is a short answer to that turn; otherwise ""."""
     pairs: Sequence[HitPair]
@@ -69,8 +72,11 @@ class RerankResult:
 def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple[Hit, ...], count: int) -> Candidates:
     """The candidates for the reader, with details about the first `count` hits. Needs the lock of the index."""
     rows = ranked.rows[:count].tolist()
+    telling = context.request.telling
+    texts = [stated_text(m.text) if telling and m.turn else m.text for m in (hit.memory for hit in hits[:count])]
     return Candidates(
         hits,
+        texts,
         _previous_turns(context.index, rows, context.request.position),
         find_pairs(context.index, rows, hits, context.parsed.text),
         len(ranked.pinned_rows),
@@ -109,17 +115,31 @@ def _score(candidates: Candidates, question: str, reader: Reader) -> list[Scored
     """The first hits with their scores, alone or together with another hit."""
     turns = candidates.previous_turns
     passages = affordable(
-        [_passage(question, hit.memory, turn) for hit, turn in zip(candidates.hits, turns, strict=False)]
+        [
+            _passage(question, hit.memory, text, turn)
+            for hit, text, turn in zip(candidates.hits, candidates.texts, turns, strict=False)
+        ]
     )
     hits = candidates.hits[: len(passages)]
     probabilities = _checked(reader.read(question, passages), len(passages))
-    scored_hits = [
-        ScoredHit(hit, passage, p, _READER_SHARE * p + _SIGNAL_SHARE * hit.score, hit.memory.told_at, turn)
-        for hit, passage, p, turn in zip(hits, passages, probabilities.tolist(), turns, strict=False)
-    ]
+    scored_hits = []
+    for each, text, passage, p, turn in zip(
+        hits, candidates.texts, passages, probabilities.tolist(), turns, strict=False
+    ):
+        hit = each if text == each.memory.text else _limit_signals(each, p)
+        score = _READER_SHARE * p + _SIGNAL_SHARE * hit.score
+        scored_hits.append(ScoredHit(hit, text, passage, p, score, hit.memory.told_at, turn))
     for chain in score_chains(question, scored_hits, candidates.pairs, reader):
         scored_hits[chain.last] = _chained(scored_hits[chain.first], scored_hits[chain.last], chain.probability)
     return scored_hits
+
+
+def _limit_signals(hit: Hit, probability: float) -> Hit:
+    """A hit of which the reader was not given all: the signals count no more than the reader. They ranked the whole
+    text, and take a question of the user for an answer to the same question."""
+    part = min(1.0, probability / hit.score) if hit.score else 1.0
+    evidence = tuple(replace(each, share=part * each.share) for each in hit.evidence)
+    return replace(hit, score=part * hit.score, evidence=evidence)
 
 
 def _chained(first: ScoredHit, last: ScoredHit, probability: float) -> ScoredHit:
@@ -239,15 +259,15 @@ def _previous_turns(index: Index, rows: Sequence[int], position: int) -> list[st
     return [turn if needs_turn_before(text, turn) else "" for text, turn in zip(texts, turns, strict=True)]
 
 
-def _passage(question: str, memory: Memory, previous_turn: str, max_words: int = PASSAGE_WORDS) -> str:
+def _passage(question: str, memory: Memory, text: str, previous_turn: str, max_words: int = PASSAGE_WORDS) -> str:
     title = "" if memory.turn is not None else memory.source or ""
     speaker = _speaker(memory)
-    return as_passage(question, memory.text, speaker=speaker, title=title, before=previous_turn, most=max_words)
+    return as_passage(question, text, speaker=speaker, title=title, before=previous_turn, most=max_words)
 
 
 def _statement(question: str, scored: ScoredHit) -> str:
     """A hit as a statement of a timeline: with its day, and shorter than its passage if the text is long."""
-    return with_date(scored.time, _passage(question, scored.memory, scored.previous_turn, LINE_WORDS))
+    return with_date(scored.time, _passage(question, scored.memory, scored.text, scored.previous_turn, LINE_WORDS))
 
 
 def _speaker(memory: Memory) -> str | None:

@@ -13,6 +13,8 @@ class ScoredHit:
     """A hit with its scores by the reader."""
 
     hit: Hit
+    text: str
+    """What it says that may answer."""
     passage: str
     """The text that the reader was given."""
     probability: float

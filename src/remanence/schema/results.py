@@ -177,6 +177,7 @@ class Hit:
         disagreements: The memories that disagree with it.
         usage: How much it was used and how far it has decayed, which does not affect the score. None in a view of the
             past.
+        found_in: The ids of the texts in which `remember` found it, if it is a fact.
     """
 
     memory: Memory
@@ -186,6 +187,7 @@ class Hit:
     superseded_by: Memory | None = None
     disagreements: tuple[Disagreement, ...] = ()
     usage: HitUsage | None = field(default=None, compare=False)
+    found_in: tuple[str, ...] = ()
 
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:

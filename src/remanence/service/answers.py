@@ -50,7 +50,8 @@ class DisagreementAnswer(AnswerModel):
 
 class HitAnswer(AnswerModel):
     """A memory that answers a question, its score, and why. `superseded_by` is the text of what replaced it,
-    `replacement` that memory, `because` the reasons in one line, `answers` the reader's probability."""
+    `replacement` that memory, `because` the reasons in one line, `answers` the reader's probability, `found_in` the
+    ids of the texts that a fact was found in."""
 
     score: float
     current: bool
@@ -60,6 +61,7 @@ class HitAnswer(AnswerModel):
     memory: MemoryAnswer
     evidence: list[EvidenceAnswer]
     usage: UsageAnswer | None
+    found_in: list[str]
     replacement: MemoryAnswer | None
     disagreements: list[DisagreementAnswer]
 
@@ -74,6 +76,7 @@ class HitAnswer(AnswerModel):
             superseded_by=None if self.replacement is None else self.replacement.to_memory(),
             disagreements=tuple(each.to_disagreement() for each in self.disagreements),
             usage=None if self.usage is None else self.usage.to_usage(),
+            found_in=tuple(self.found_in),
         )
 
 

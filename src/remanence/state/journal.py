@@ -188,6 +188,10 @@ class Journal(SavedPart):
     def is_quarantined(self, version: Remembered) -> bool:
         return self.quarantine_of(version) is not None
 
+    def facts_found_in(self, memory: str) -> set[str]:
+        """The facts that any extractor found in a source memory."""
+        return {fact for record in self.extractions.get(memory, ()) for fact in record.facts}
+
     def extraction_by(self, memory: str, author: tuple[str, str | None, str | None]) -> ExtractionRecord | None:
         """What this author found in a memory, if it has read it."""
         return next((record for record in self.extractions.get(memory, ()) if record.author == author), None)

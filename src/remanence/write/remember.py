@@ -69,7 +69,8 @@ class SourceFacts:
 def remember(
     engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
-    """The facts of these sources as memories. The same extractor is not asked twice about the same sources."""
+    """The facts of these sources as memories. The same extractor is not asked twice about the same sources, unless a
+    fact of theirs was forgotten since: then it is told again."""
     batches = [sources[begin : begin + _BATCH] for begin in range(0, len(sources), _BATCH)]
     return _remember_batches(engine, space, batches, now, progress, reuse=True)
 
@@ -102,9 +103,8 @@ def _remember_batches(
     for batch in batches:
         with engine.open_index(space) as index:
             extracted = _extracted_facts(index, batch, engine.extractor) if reuse else None
-        if extracted is not None:
-            memories = existing_memories(engine, space, extracted)
-        else:
+        memories = [] if extracted is None else existing_memories(engine, space, extracted)
+        if extracted is None or len(memories) < len(extracted):  # what is told again is not forgotten any more
             with engine.reading_dates(space, [memory.text for memory in batch]):
                 source_facts = extract_facts(engine.extractor, batch, now)
             memories = store_facts(engine, space, source_facts, now)

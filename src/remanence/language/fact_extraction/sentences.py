@@ -167,16 +167,35 @@ def has_statement(text: str) -> bool:
     >>> has_statement("Hi! What am I allergic to?"), has_statement("I keep kosher, so what can I eat?")
     (False, True)
     """
-    if len(text) > _MAX_SMALL_TALK_CHARS:
-        return True
+    return len(text) > _MAX_SMALL_TALK_CHARS or next(_statements(text), None) is not None
+
+
+def stated_text(text: str) -> str:
+    """What a chat turn states, without its questions, requests, greetings and thanks.
+
+    >>> stated_text("Hi! I'm at the airport, what am I allergic to? They ask everybody.")
+    "I'm at the airport They ask everybody."
+    """
+    return text if len(text) > _MAX_SMALL_TALK_CHARS else " ".join(_statements(text))
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The sentences of a chat turn that state something, or the parts of them that do."""
     for line in split_sentences(text):
         sentence = _without_opener(_spell_contractions(line))
         asks = sentence.rstrip().endswith(("?", "?!"))
-        if not asks and _ASKS_WITHOUT_MARK.match(sentence):
+        if not asks and (_ASKS_WITHOUT_MARK.match(sentence) or _ASKS_TO_DO.match(sentence)):
             continue
-        if not all(map(_is_small_talk, _parts(sentence, True) if asks else (sentence,))):
-            return True
-    return False
+        for part in _parts(sentence, True) if asks else (sentence,):
+            if not _is_small_talk(part) and not (asks and _has_no_clause(part)):
+                yield part
+
+
+def _has_no_clause(part: str) -> bool:
+    """Whether what stands before a question says only when or for what it is asked: "For the form", "Before you go"."""
+    return _ONLY_WHEN.match(part) is not None or (
+        _ONLY_FOR.match(part) is not None and _FINITE_VERB.search(part) is None
+    )
 
 
 def is_request(sentence: str) -> bool:
@@ -329,6 +348,14 @@ _ASKS_WITHOUT_MARK = re.compile(
     r"(?:i|we|you|he|she|they|it|my|our|the|there|any)\b",
     re.IGNORECASE,
 )
+# "Name the thing", "Book me a flight": verbs whose past has another form, as "Read a book" may mean "I read a book".
+_ASKS_TO_DO = re.compile(
+    r"(?:name|book|plan|order|repeat|compose|search|recall|spell|guess|count|choose|prepare|schedule|summon|solve|answer|"
+    r"bring|do) (?:me|us|it|this|that|the|a|an|my|our|some|all|one|any|every|for)\b",
+    re.IGNORECASE,
+)
+_ONLY_WHEN = re.compile(r"(?:before|after|while|until|once|as soon as) (?:you|we|i)\b[^,]*$", re.IGNORECASE)
+_ONLY_FOR = re.compile(r"(?:for|about|regarding|concerning|on|in|at|with|to|as)\b", re.IGNORECASE)
 _FOREIGN_WORDS = load_words("foreign_words")
 _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

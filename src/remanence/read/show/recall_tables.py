@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from remanence.schema import Hit, HitUsage, Memory, Relation
@@ -19,6 +20,7 @@ MEMORY_COLUMNS = (
 USAGE_COLUMNS = ("decay", "uses", "last_used", "age_days")
 TIMES = frozenset(("valid_from", "valid_until", "told_at", "recorded_at", "expires_at", "last_used", "at"))
 """The names of all columns with moments."""
+_SHOWN_MEMORIES = 50
 _HIT_COLUMNS = ("rank", "score", "text", "current", "superseded_by", "because")
 _RELATION_COLUMNS = (
     *("subject", "predicate", "object", "valid_from", "valid_until", "recorded_at"),
@@ -43,6 +45,17 @@ class Memories(Iterator[Memory]):
             MissingExtra: pandas is not installed.
         """
         return data_frame(map(memory_record, self), MEMORY_COLUMNS, TIMES)
+
+    def __repr__(self) -> str:
+        return "<Memories: iterate over them, or call list(...) or to_df()>"
+
+    def _repr_html_(self) -> str:
+        # The memories are shown and can still be iterated over.
+        shown = list(islice(self._items, _SHOWN_MEMORIES + 1))
+        self._items = chain(shown, self._items)
+        rows = [(memory.text, memory.kind, memory.valid, memory.source) for memory in shown[:_SHOWN_MEMORIES]]
+        notes = [f"the first {_SHOWN_MEMORIES}; to_df() has all"] if len(shown) > _SHOWN_MEMORIES else []
+        return html_table("", ("text", "kind", "when", "source"), rows, notes)
 
 
 class RelationList(list[Relation]):
