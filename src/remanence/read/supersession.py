@@ -36,7 +36,8 @@ def isolated_mask(index: Index, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """The same for each of these rows."""
     mask = ~index.relations.has_claims(rows)
     if not index.links.is_empty:
-        mask &= [not index.links.has_links(index.catalog.memory_of(row)) for row in rows.tolist()]
+        unlinked = [not index.links.has_links(index.catalog.memory_of(row)) for row in rows.tolist()]
+        mask &= np.array(unlinked, np.bool_)
     return mask
 
 
