@@ -204,7 +204,7 @@ def _is_proposed(space: remanence.Space, one: str, other: str) -> bool:
     """Whether the entity of one name is proposed for the other."""
     for name, wanted in ((one, other), (other, one)):
         target = space.entities.resolve(wanted)
-        if target is not None and any(each.entity.id == target.id for each in space.entities.propose(name)):
+        if target is not None and any(each.entity.id == target.id for each in space.entities.find_similar(name)):
             return True
     return False
 

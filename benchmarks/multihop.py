@@ -76,7 +76,7 @@ def asked(
                 mark = "=" if place in right else "-" if place in chain else " "
                 print(f"  {mark} {hit.score:.2f} {hit.memory.text[:90]}")
                 for evidence in hit.evidence:
-                    print(f"         {evidence.signal} {evidence.share:.2f} {evidence.note[:110]}")
+                    print(f"         {evidence.signal} {evidence.share:.2f} {evidence.reason[:110]}")
 
 
 def table(outcomes: Mapping[str, Mapping[int, Sequence[Outcome]]]) -> Iterator[str]:

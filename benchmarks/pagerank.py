@@ -14,7 +14,7 @@ from typing import Any
 import igraph
 
 from remanence.schema import Query, RelatedName
-from remanence.signals.graph_spread import RELATION_WEIGHT, Hop, LocalGraph, Reached
+from remanence.signals.graph_spread import RELATION_WEIGHT, Hop, LocalGraph, ReachedRow
 
 _SEED_ROWS = 5
 _MAX_NAMES = 256
@@ -29,7 +29,7 @@ def pagerank(damping: float, weight: float, hops: int = 2) -> Any:
 
 def _spread(
     query: Query, graph: LocalGraph, names: Mapping[int, float], *, damping: float, weight: float, hops: int
-) -> list[Reached]:
+) -> list[ReachedRow]:
     near = query.candidate_scores
     seeds = {("row", row): near[row] for row in list(near)[:_SEED_ROWS]}
     best = max(seeds.values(), default=1.0)
@@ -44,14 +44,14 @@ def _spread(
     ranks = local.personalized_pagerank(damping=damping, reset=reset, weights="weight", directed=False)
     top = max(ranks[vertices[seed]] for seed in seeds)
     names_at = _names_at(edges, lambda vertex: ranks[vertices[vertex]])
-    out: list[Reached] = []
+    out: list[ReachedRow] = []
     for vertex, place in vertices.items():
         if vertex[0] == "row" and vertex not in seeds:
             name = names_at[vertex[1]]
             score = min(weight * best * ranks[place] / top, best - near.get(vertex[1], 0.0))
             source, relation = relations.get(name, (None, None))
             if score > 0:
-                out.append(Reached(vertex[1], score, Hop(name, score, best, source=source, relation=relation)))
+                out.append(ReachedRow(vertex[1], score, Hop(name, score, best, source=source, relation=relation)))
     return out
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage
 from remanence.ports import Reader
-from remanence.read.rerank import READ_HITS, affordable
+from remanence.read.rerank import MAX_READ_HITS, fit_word_budget
 from unseen import read_worlds
 
 STOCK = "ms-marco-MiniLM-L-12-v2"
@@ -30,9 +30,9 @@ def questions(kind: str) -> list[tuple[str, list[str]]]:
         if (world["style"] == "long") != (kind == "passages"):
             continue
         for asked in world["questions"]:
-            memories = [(m["text"], m["speaker"]) for m in world["memories"]][:READ_HITS]
+            memories = [(m["text"], m["speaker"]) for m in world["memories"]][:MAX_READ_HITS]
             passages = [as_passage(asked["q"], text, speaker=speaker) for text, speaker in memories]
-            out.append((asked["q"], list(affordable(passages))))
+            out.append((asked["q"], list(fit_word_budget(passages))))
     return out[:ROUNDS]
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import remanence
 from remanence.models.extractors import RuleExtractor
 from remanence.schema import Triple
-from remanence.state.predicates import resulting_states
+from remanence.state.predicates import states_after_event
 from remanence.testing import FakeClock
 
 CASES = Path(__file__).resolve().parent / "cases"
@@ -120,7 +120,7 @@ def measure_replacements(rows: Sequence[Row], show: Callable[[str], None]) -> Fi
 
 def _holds(space: remanence.Space, claim: Triple) -> bool:
     """Whether a relation with the subject and the object of this claim holds now."""
-    predicates = {claim.predicate, *resulting_states(claim.predicate)}
+    predicates = {claim.predicate, *states_after_event(claim.predicate)}
     relations = [each for predicate in predicates for each in space.graph.when(claim.subject, predicate, claim.object)]
     return any(relation.valid.end is None for relation in relations)
 

@@ -99,10 +99,10 @@ def test_a_build_that_fails_can_be_started_again(monkeypatch: pytest.MonkeyPatch
     build = BackgroundBuild[int]()
     build.start(lambda: 1 // 0)
     build.wait()
-    assert build.take() is None
+    assert build.pop_result() is None
     build.start(lambda: 7)
     build.wait()
-    assert build.take() == 7
+    assert build.pop_result() == 7
 
 
 def test_the_code_of_a_new_vector_is_found_at_once() -> None:

@@ -495,7 +495,7 @@ def test_an_embedder_that_answers_nonsense_is_refused(space: Space, mood: str, s
     with remanence.open(None, embedder=embedder) as space:
         space.add(PORTO)
         embedder.mood = mood
-        with pytest.raises(remanence.errors.EmbedderBroken, match=shown):
+        with pytest.raises(remanence.errors.InvalidEmbedding, match=shown):
             space.add("Bob plays the cello.")
         assert (space.count(), space.verify().entries) == (1, 1)
         assert shown in space.recall("Porto").missing["vectors"]
@@ -825,7 +825,7 @@ def test_a_space_is_read_on_a_full_disk(home: Path, reopen: Reopen, monkeypatch:
         patched.setattr(os, "pwrite", no_room)
         space = reopen()
         assert space.recall("Where does Alice live?")[0].memory.text == PORTO
-    space._engine.housekeeper.work()
+    space._engine.erasure_cleaner.run_pending()
     assert [path.read_text() for path in home.rglob("processes/*.lock")] == [f"{0:020}"]
 
 
@@ -958,7 +958,7 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
         server.down = True
         bread = space.add("The bakery has bread.")
         [pending] = space.erase(secret).pending
-        assert "vector server" in pending.where
+        assert "vector server" in pending.location
         answer = space.recall("Is the harbour closed?")
         assert answer[0].memory == harbour
         assert "does not answer" in answer.missing["vectors"]

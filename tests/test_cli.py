@@ -18,7 +18,7 @@ from typing import Any, get_args
 import pytest
 
 import remanence
-from remanence.admin.overview import LISTED
+from remanence.admin.overview import LISTED_STATUSES
 from remanence.api.view import Include
 from remanence.cli import main
 from remanence.cli.demo import STORY
@@ -184,7 +184,7 @@ def test_the_choices_on_the_command_line_are_those_of_the_api() -> None:
     options = json.loads(parser.read_text("utf-8"))
     assert options["add --kind"]["choices"] == options["recall --kind"]["choices"] == list(MEMORY_KINDS)
     assert options["kind"]["choices"] == list(LINK_KINDS)
-    assert {*options["--status"]["choices"], "erased", "all"} == set(LISTED)
+    assert set(options["--status"]["choices"]) == set(LISTED_STATUSES)
     assert options["--include"]["choices"] == list(get_args(Include))
     assert set(DEFAULT_STEPS) | {"gc"} == set(options["--step"]["choices"])
 

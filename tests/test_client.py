@@ -56,7 +56,7 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert remote.entities.resolve("Ally", at="2019-01-01") == space.entities.resolve("Ally", at="2019-01-01")
     assert list(remote.entities.list(page_size=2, page=2)) == list(space.entities.list(page_size=2, page=2))
     assert str(remote.graph.path("Alice", "Bob")) == str(space.graph.path("Alice", "Bob"))
-    assert remote.graph.map() == space.graph.map()
+    assert remote.graph.entity_map() == space.graph.entity_map()
     assert remote.graph.query("Alice") == space.graph.query("Alice")
     assert remote.graph.timeline("Alice") == space.graph.timeline("Alice")
     assert remote.graph.when("Alice", "knows") == [ended]

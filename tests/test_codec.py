@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from remanence.core.identity import digest, turn_identity
+from remanence.core.identity import content_digest, turn_identity
 from remanence.core.index import memory_from_entry
 from remanence.events import Remembered
 from remanence.ledger.codec import decode, encode
@@ -77,12 +77,12 @@ def test_the_text_of_a_stored_memory_never_changes() -> None:
 
 def test_the_digest_of_an_input_never_changes() -> None:
     """It is compared with digests that were stored years ago."""
-    assert digest("São", {"b": None, "a": 1.5}, ("x", 2)) == "ea3f25a902705afc97664794"
+    assert content_digest("São", {"b": None, "a": 1.5}, ("x", 2)) == "ea3f25a902705afc97664794"
 
 
 def test_the_identity_of_a_turn_is_a_digest_like_any_other() -> None:
     """It is computed without an encoder, and has to stay the same as that of stored turns."""
-    assert turn_identity("ea3f25a902705afc97664794", 12) == digest("turn", "ea3f25a902705afc97664794", 12)
+    assert turn_identity("ea3f25a902705afc97664794", 12) == content_digest("turn", "ea3f25a902705afc97664794", 12)
 
 
 @pytest.mark.parametrize("value", [{1, 2}, b"bytes", object()])

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, InvalidInput, MissingExtra
+from remanence.errors import EmbedderError, EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue as models
 from remanence.models.embedders import resolve_embedder
 from remanence.models.embedders.checked import BATCH_SIZE
@@ -220,7 +220,7 @@ def test_another_dimension_than_before_is_refused() -> None:
     theirs = resolve_embedder(lambda texts: np.ones((len(texts), next(dimensions))))
     theirs.embed(["hello"])
 
-    with pytest.raises(EmbedderBroken, match="2 dimensions where 3 were due"):
+    with pytest.raises(InvalidEmbedding, match="2 dimensions where 3 were due"):
         theirs.embed_query("hello")
 
 
@@ -243,7 +243,7 @@ def test_another_dimension_than_before_is_refused() -> None:
 )
 def test_nonsense_is_refused_and_shown(answer: object, said: str) -> None:
     """A mistake to mend is told from an outage by its class, and says what came back."""
-    with pytest.raises(EmbedderBroken, match=said):
+    with pytest.raises(InvalidEmbedding, match=said):
         resolve_embedder(lambda texts: answer).embed(["hello"])
 
 
@@ -253,7 +253,7 @@ def test_an_embedder_that_raises_is_down() -> None:
     def offline(texts: list[str]) -> list[list[float]]:
         raise ConnectionError("no route to host")
 
-    with pytest.raises(EmbedderDown, match="'offline' raised ConnectionError: no route") as caught:
+    with pytest.raises(EmbedderUnavailable, match="'offline' raised ConnectionError: no route") as caught:
         resolve_embedder(offline).embed(["hello"])
     with pytest.raises(EmbedderError):
         resolve_embedder(offline).embed_query("hello")
@@ -341,7 +341,7 @@ def test_a_tampered_table_is_refused(tmp_path: Path) -> None:
     weights = tmp_path / VECTORS
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
 
-    with pytest.raises(EmbedderBroken, match=r"SHA-256 is .*force-reinstall"):
+    with pytest.raises(InvalidEmbedding, match=r"SHA-256 is .*force-reinstall"):
         resolve_embedder(StaticEmbedder(tmp_path)).embed(["hello"])
 
 
@@ -409,7 +409,7 @@ class TestGetting:
             archive.writestr("tiny/m.onnx", b"other weights")
             archive.writestr("tiny/t.json", b"{}")
 
-        with pytest.raises(EmbedderBroken, match="SHA-256"):
+        with pytest.raises(InvalidEmbedding, match="SHA-256"):
             models.get("tiny", tmp_path / "cache")
         assert not list((tmp_path / "cache").iterdir())
 
@@ -452,7 +452,7 @@ def test_a_tampered_transformer_is_refused(tmp_path: Path, monkeypatch: pytest.M
     _file(copy / "model.onnx", (place / "model.onnx").read_bytes()[:-1] + b"\x01")
     monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
 
-    with pytest.raises(EmbedderBroken, match=r"is not the 'bge-small-en-v1\.5' it should be"):
+    with pytest.raises(InvalidEmbedding, match=r"is not the 'bge-small-en-v1\.5' it should be"):
         resolve_embedder("bge-small-en-v1.5")
 
 

@@ -66,7 +66,7 @@ def test_a_question_by_one_name_finds_what_was_said_by_another(space: Space, clo
     space.entities.register("AlphaOne LLC", aliases=["AO"])
 
     [hit] = space.recall("What does AO make?", signals=["graph"])
-    assert (hit.memory, hit.because) == (told, "graph #1: about AlphaOne LLC, named in the question")
+    assert (hit.memory, hit.reason) == (told, "graph #1: about AlphaOne LLC, named in the question")
     assert not space.as_of(before).recall("What does AO make?", signals=["graph"])
 
 
@@ -251,7 +251,7 @@ def test_what_was_merged_can_be_split_by_its_names(space: Space) -> None:
     assert whoever(space, "Robert").names == ("Robert",)
     with space._engine.open_index(space.name) as index:
         robert = index.names.number("Robert")
-        assert index.registry.same_entity(robert, index.catalog.position) == (robert,)
+        assert index.registry.names_of_same_entity(robert, index.catalog.position) == (robert,)
 
 
 def test_an_undone_registration_leaves_what_memories_say(space: Space) -> None:
@@ -466,11 +466,11 @@ def test_what_is_alike_is_proposed_and_not_merged(space: Space) -> None:
     alpha = space.entities.register("AlphaOne LLC", aliases=["Alpha One Ventures"]).entity
     space.add("AlphaOne hired Alice Smith and Bob Smith.", entities=["AlphaOne", "Alice Smith", "Bob Smith"])
 
-    [found] = space.entities.propose("AlphaOne")
+    [found] = space.entities.find_similar("AlphaOne")
     assert (found.entity, found.name, found.reason) == (alpha, "AlphaOne LLC", "the same but for 'llc'")
-    assert [c.name for c in space.entities.propose("Alpha One Ventures Inc.")] == ["Alpha One Ventures"]
-    assert not space.entities.propose("Alpha One Ventures")
-    assert [c.name for c in space.entities.propose("A. Smith")] == ["Alice Smith"]
+    assert [c.name for c in space.entities.find_similar("Alpha One Ventures Inc.")] == ["Alpha One Ventures"]
+    assert not space.entities.find_similar("Alpha One Ventures")
+    assert [c.name for c in space.entities.find_similar("A. Smith")] == ["Alice Smith"]
     assert space.entities.resolve("AlphaOne") != alpha
 
 
@@ -480,7 +480,7 @@ def test_whatever_is_alike_is_found(space: Space, one: str, other: str) -> None:
     for number in range(50):
         space.entities.register(f"Somebody Else{number}")
     space.entities.register(other)
-    assert [candidate.name for candidate in space.entities.propose(one)] == [other]
+    assert [candidate.name for candidate in space.entities.find_similar(one)] == [other]
 
 
 def test_nobody_is_proposed_whom_the_view_does_not_know(space: Space, clock: FakeClock) -> None:
@@ -488,10 +488,10 @@ def test_nobody_is_proposed_whom_the_view_does_not_know(space: Space, clock: Fak
     then = clock.now()
     clock.advance(days=1)
     memory = space.add("Alice Smith left.", entities=["Alice Smith"])
-    assert space.entities.propose("A. Smith")
-    assert not space.as_of(then).entities.propose("A. Smith")
+    assert space.entities.find_similar("A. Smith")
+    assert not space.as_of(then).entities.find_similar("A. Smith")
     space.forget(memory.id)
-    assert not space.entities.propose("A. Smith")
+    assert not space.entities.find_similar("A. Smith")
 
 
 # Bad input
@@ -557,7 +557,7 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
     ),
     ("page 0", lambda s: s.entities.list(page=0), InvalidInput, "page=0"),
     ("a huge page", lambda s: s.entities.list(page_size=10**6), InvalidInput, "page_size=1000000"),
-    ("limit 0", lambda s: s.entities.propose("Alice", limit=0), InvalidInput, "limit=0"),
+    ("limit 0", lambda s: s.entities.find_similar("Alice", limit=0), InvalidInput, "limit=0"),
     ("a reason of NULs", lambda s: s.entities.merge("Alice", "Bob", why="\0"), InvalidInput, "NUL"),
 ]
 
@@ -646,7 +646,7 @@ async def test_every_verb_has_an_async_twin(space: Space) -> None:
 
     assert (await entities.aresolve("Lis")) == (await entities.aget(made.id))
     assert [e.name for e in await entities.alist()] == ["Alicia", "Bobby Tables"]
-    assert await entities.apropose("B. Tables")
+    assert await entities.afind_similar("B. Tables")
 
 
 # Whatever is said, in whatever order
@@ -870,7 +870,7 @@ def agree(space: Space, moments: list[datetime]) -> None:
             for name, number in numbers.items():
                 if number is not None:
                     same = {numbers[other] for other in POOL if told.tops(name) & told.tops(other)} - {None}
-                    assert set(index.registry.same_entity(number, position)) == same, (name, moment)
+                    assert set(index.registry.names_of_same_entity(number, position)) == same, (name, moment)
 
 
 @contextmanager

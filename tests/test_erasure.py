@@ -71,7 +71,7 @@ class TestEffort:
         monkeypatch.setattr(ledger, "entries_at", lambda given: read.extend(given) or entries_at(given))
         reads = lambda *a, **b: (read.append(entry.position) or entry for entry in read_space(*a, **b))  # noqa: E731
         monkeypatch.setattr(ledger, "read", reads)
-        monkeypatch.setattr(space._engine.housekeeper, "notify", lambda: None)
+        monkeypatch.setattr(space._engine.erasure_cleaner, "notify", lambda: None)
         space.erase(memories[5])
         assert len(read) <= 3
         space.erase_many(memories[10:20])
@@ -88,7 +88,7 @@ class TestEffort:
         assert space._engine.ledger.head() == head
         certificate = space.erase_many(memories[:101])
         assert len(certificate) == 101
-        assert certificate.blanked == {"remembered": 101}
+        assert certificate.erased_entries == {"remembered": 101}
         assert certificate.vectors == 101
         assert space.count() == 19
         assert space._engine.ledger.head() == certificate.position == head + 101
@@ -165,10 +165,10 @@ class TestWhatGoes:
         source = next(memory for memory in space.memories() if memory.text.startswith("I live in Porto. I"))
         certificate = space.erase(source)
         assert certificate.memories == (source.id,)
-        assert len(certificate.derived) == 2
-        assert set(certificate) == {source.id, *certificate.derived}
-        assert certificate.blanked is not None
-        assert certificate.blanked["served"] == 1
+        assert len(certificate.derived_memories) == 2
+        assert set(certificate) == {source.id, *certificate.derived_memories}
+        assert certificate.erased_entries is not None
+        assert certificate.erased_entries["served"] == 1
         assert "erased 1 of the memories" in str(certificate)
         entry = space._engine.ledger.entries_at([certificate.position])[certificate.position]
         assert (entry.kind, entry.digest.hex()) == ("erased", certificate.digest)
@@ -183,7 +183,7 @@ class TestWhatGoes:
             space.rebuild()  # so that the index file has it
             assert files_with(home, "Zanzibar")
             certificate = space.erase(memory)
-            assert not any("write-ahead" in each.where for each in certificate.pending)
+            assert not any("write-ahead" in each.location for each in certificate.pending)
             assert files_with(home, "Zanzibar", "Quetzalcoatl", "emerald") == []
             assert not [hit for hit in space.recall("Zanzibar emerald ledger") if hit.memory.id == memory.id]
             assert eventually(lambda: space.audit.pending_erasures() == [])
@@ -290,7 +290,7 @@ class TestWhatGoes:
             left = "".join(path.read_text() for path in vault.rglob("*.md"))
             assert "Removed" not in left
             assert "Mine." in left
-            assert any(str(edited) in each for each in certificate.kept)
+            assert any(str(edited) in each for each in certificate.not_erased)
             assert certificate.notes
 
 
@@ -353,7 +353,7 @@ class TestPending:
             began = time.monotonic()
             certificate = space.erase(memory)
             assert time.monotonic() - began < 1.0
-            assert [each.where for each in certificate.pending] == ["the write-ahead log or old pages of the ledger"]
+            assert [each.location for each in certificate.pending] == ["the write-ahead log or old pages of the ledger"]
             assert space.audit.pending_erasures()
             reader.close()
             assert eventually(lambda: files_with(home, "Zanzibar") == [])  # nobody asks
@@ -377,7 +377,7 @@ class TestPending:
             assert process.stdout.readline().strip() == b"1"
             with open_folder(home) as space:
                 certificate = space.erase(memory)
-                assert [each.where for each in certificate.pending] == [f"an index of process {process.pid}"]
+                assert [each.location for each in certificate.pending] == [f"an index of process {process.pid}"]
                 assert eventually(lambda: space.audit.pending_erasures() == [])
             assert files_with(home, "Zanzibar") == []
         finally:

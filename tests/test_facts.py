@@ -637,7 +637,7 @@ def memory(id_: str, text: str, by: str | None = None, valid: Window | None = No
 
 
 def verdict(old: str, new: str, old_by: str | None = None, new_by: str | None = None) -> str | None:
-    found = RULES.judge([memory("new", new, new_by)], [[memory("old", old, old_by)]])
+    found = RULES.compare([memory("new", new, new_by)], [[memory("old", old, old_by)]])
     assert all((one.new_index, one.old_id) == (0, "old") and one.why for one in found)
     return ", ".join(one.effect for one in found) or None
 
@@ -758,15 +758,15 @@ def test_what_is_told_late_does_not_replace_what_came_after() -> None:
     then = Window(datetime(2019, 1, 1, tzinfo=timezone.utc), datetime(2020, 1, 1, tzinfo=timezone.utc))
     late = memory("new", "Alice lives in Lisbon.", valid=then)
 
-    assert RULES.judge([late], [[now]]) == []
-    assert RULES.judge([now], [[late]]) == []
+    assert RULES.compare([late], [[now]]) == []
+    assert RULES.compare([now], [[late]]) == []
 
 
 def test_many_are_judged_at_once() -> None:
     """Each new memory against the older ones beside it, and never against itself."""
     porto, tea = memory("1", "Alice lives in Porto."), memory("2", "Alice likes tea.")
     lisbon, hates = memory("3", "Alice moved to Lisbon."), memory("4", "Alice hates tea.")
-    found = RULES.judge([lisbon, hates], [[porto, tea, lisbon], [porto, tea]])
+    found = RULES.compare([lisbon, hates], [[porto, tea, lisbon], [porto, tea]])
 
     assert [(one.new_index, one.old_id, one.effect) for one in found] == [(0, "1", "updates"), (1, "2", "updates")]
 

@@ -216,11 +216,11 @@ def test_a_question_beside_a_statement_is_no_answer(space: Space) -> None:
     """The reader is given what a turn states, and the signals count no more than that."""
     asking = "I keep kosher, so what am I allowed to eat?"
     space.add_turns({"role": "user", "content": text, "conversation": text} for text in (asking, *ASKINGS[-5:]))
-    found = space.recall("What am I allergic to?", telling=True)
+    found = space.recall("What am I allergic to?", informative_only=True)
     assert found[0].memory.text == FACT
     for hit in found:
         assert sum(evidence.share for evidence in hit.evidence) == pytest.approx(hit.score)
-    assert space.recall("Do I keep kosher?", telling=True)[0].memory.text == asking
+    assert space.recall("Do I keep kosher?", informative_only=True)[0].memory.text == asking
     assert stated_text(asking) == "I keep kosher"
 
 
@@ -230,12 +230,14 @@ def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:
     space.add("Allergic to what?")
     texts = {hit.memory.text for hit in space.recall("allergic")}
     assert {"What am I allergic to?", "Allergic to what?"} <= texts
-    assert texts - {hit.memory.text for hit in space.recall("allergic", telling=True)} == {"What am I allergic to?"}
+    assert texts - {hit.memory.text for hit in space.recall("allergic", informative_only=True)} == {
+        "What am I allergic to?"
+    }
     assert FACT not in {hit.memory.text for hit in space.recall("allergic", exclude_texts=[FACT])}
 
 
 def test_a_recall_with_context_can_be_repeated(space: Space) -> None:
-    asked = space.recall("And him?", context=["user: My dog Bo is ill."], telling=True, exclude_texts=["x"])
+    asked = space.recall("And him?", context=["user: My dog Bo is ill."], informative_only=True, exclude_texts=["x"])
     assert asked.receipt is not None
     stored = asked.receipt.to_dict()
     assert stored["context"] == ["user: My dog Bo is ill."]

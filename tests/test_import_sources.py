@@ -32,7 +32,7 @@ def texts(space: remanence.View) -> list[str]:
 
 
 def reasons(report: ImportReport) -> dict[str, int]:
-    return {group.reason: group.count for group in report.left_out}
+    return {group.reason: group.count for group in report.skipped}
 
 
 def node(
@@ -597,5 +597,5 @@ def test_memory_use_does_not_grow_with_the_file(space: remanence.Space, tmp_path
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert report.left_out_count == 5_000
+    assert report.skipped_count == 5_000
     assert peak < 24 * 2**20

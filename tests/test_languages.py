@@ -114,7 +114,7 @@ def test_reasons_show_the_words_of_the_memory() -> None:
     with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
         space.add("In der Straße stehen alte Häuser und ein Turm.")
         [hit] = space.recall("Welches Haus ist das?", signals=["words"])
-    assert [each.note for each in hit.evidence] == ["holds 'Häuser'"]
+    assert [each.reason for each in hit.evidence] == ["holds 'Häuser'"]
 
 
 def test_related_words_are_english() -> None:

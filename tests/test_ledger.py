@@ -421,7 +421,7 @@ def test_a_ledger_of_the_first_release_opens(tmp_path: Path) -> None:
     ]
     assert [e.event for e in ledger.read("users/bob")] == [remembered_event("山田さん drinks tea.", "m3")]
     assert {
-        h: v.tolist() for h, v in ledger.vectors("home", "static-4", [b"porto", b"pin"], inherited=True).items()
+        h: v.tolist() for h, v in ledger.vectors("home", "static-4", [b"porto", b"pin"], include_shared=True).items()
     } == {b"porto": [0.0, 1.0, 2.0, 3.0]}
     assert ledger.get_meta("embedder") == "static-4"
     assert ledger.verify() == (7, bytes.fromhex(FIRST_HEAD))

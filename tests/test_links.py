@@ -174,7 +174,7 @@ def test_a_link_holds_in_its_window(space: Space, says: Space, memories: list[Me
     assert superseded(space) == [1]
     assert ask(space, "links_of", 2, at=clock.now()) == []
     with pytest.raises(InvalidInput, match="before"):
-        says.graph.invalidate(ask(space, "links_of", 1)[0], until="2026-05-01")
+        says.graph.invalidate(ask(space, "links_of", 1)[0], valid_until="2026-05-01")
 
 
 def test_a_view_of_before_knows_no_later_link(
@@ -229,7 +229,7 @@ def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reop
     red, green = space.add("The harbour is red."), space.add("The harbour is green.")
     says.graph.link(green, "supersedes", red, why="repainted", confidence=0.9)
     says.graph.link(red, "supersedes", green)
-    says.graph.invalidate(says.graph.link(red, "supports", green), until="2026-06-01")
+    says.graph.invalidate(says.graph.link(red, "supports", green), valid_until="2026-06-01")
 
     before = ask(space, "links_of", 0)
     assert len(before) == 3

@@ -33,7 +33,7 @@ class TestWithoutAQuestion:
         assert texts(space.recall("  ", tags=["color", "drink"], limit=1)) == ["Blood is red."]
         assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
         assert all(0 < hit.score < 1 for hit in found)
-        assert found[0].because == "recency #1: last used 2026-05-25 09:00, 0 uses, strength 1.00"
+        assert found[0].reason == "recency #1: last used 2026-05-25 09:00, 0 uses, strength 1.00"
         assert found[0].score == pytest.approx(found[0].evidence[0].share)
 
     def test_use_and_strength_count(self, space: Space, month: list[Memory], clock: FakeClock) -> None:
@@ -111,8 +111,8 @@ class TestReview:
         assert len(found) == 5
         assert texts(found)[:4] == texts(space.recall("bridge", limit=5))[:4]
         assert found[-1].memory.id == fading.id
-        assert "review #1: about to fade: decay score 0.2" in found[-1].because
-        assert found[-1].usage.review > 0.5  # type: ignore[union-attr]
+        assert "review #1: about to fade: decay score 0.2" in found[-1].reason
+        assert found[-1].usage.review_priority > 0.5  # type: ignore[union-attr]
         assert texts(space.audit.replay(found.receipt)) == texts(space.recall("bridge", limit=5))  # type: ignore[arg-type]
 
     def test_once_used_it_is_safe(self, space: Space, fading: Memory) -> None:
@@ -139,7 +139,7 @@ class TestStrength:
         assert (weak.strength, strong.strength) == (1.0, 1.5)
         clock.advance(days=30)
         usage = {hit.memory.id: hit.usage for hit in space.recall("Ana")}
-        assert usage[strong.id].decay == pytest.approx(1.5 * usage[weak.id].decay)  # type: ignore[union-attr]
+        assert usage[strong.id].decay_score == pytest.approx(1.5 * usage[weak.id].decay_score)  # type: ignore[union-attr]
         assert usage[strong.id].strength == 1.5  # type: ignore[union-attr]
         assert space.touch(strong, boost=True).strength == pytest.approx(1.6)
         assert space.recall("milk").to_dicts()[0]["usage"]["strength"] == pytest.approx(1.6)

@@ -603,7 +603,7 @@ def test_a_model_judges_all_pairs_at_once() -> None:
         )
     )
 
-    judged = LLMExtractor(script).judge([LISBON, TEA], [[PORTO, BOB], [LISBON]])
+    judged = LLMExtractor(script).compare([LISBON, TEA], [[PORTO, BOB], [LISBON]])
 
     assert [(verdict.new_index, verdict.old_id, verdict.effect) for verdict in judged] == [
         (0, "porto", "updates"),
@@ -628,7 +628,7 @@ def test_a_model_cannot_retire_what_is_about_somebody_else(new: Memory, old: Mem
     """Alice's move says nothing of Bob, though both may live in Porto; who runs a firm is its matter."""
     script = ScriptedModel(verdicts({"new": 0, "old": 0, "says": "updates"}))
 
-    judged = LLMExtractor(script).judge([new], [[old]])
+    judged = LLMExtractor(script).compare([new], [[old]])
 
     assert [verdict.effect for verdict in judged] == (["updates"] if believed else [])
 
@@ -648,7 +648,7 @@ def test_a_model_cannot_retire_what_is_about_somebody_else(new: Memory, old: Mem
 )
 def test_what_is_no_verdict_is_passed_over(row: object) -> None:
     """Places that there are not, words that are not verdicts."""
-    assert LLMExtractor(ScriptedModel(verdicts(row))).judge([LISBON, TEA], [[PORTO], []]) == []
+    assert LLMExtractor(ScriptedModel(verdicts(row))).compare([LISBON, TEA], [[PORTO], []]) == []
 
 
 @pytest.mark.parametrize("line", UNUSABLE_REPLIES.values(), ids=UNUSABLE_REPLIES.keys())
@@ -656,7 +656,7 @@ def test_when_a_model_fails_to_judge_the_rules_judge(line: object) -> None:
     """Only what is certain is said."""
     new, old = ([memory("new", "Alice lives in Lisbon.", Triple("Alice", "lives_in", "Lisbon"))], [[PORTO, BOB]])
 
-    assert LLMExtractor(ScriptedModel(line)).judge(new, old) == RuleExtractor().judge(new, old)
+    assert LLMExtractor(ScriptedModel(line)).compare(new, old) == RuleExtractor().compare(new, old)
 
 
 def test_very_many_pairs_are_judged_in_several_questions() -> None:
@@ -664,7 +664,7 @@ def test_very_many_pairs_are_judged_in_several_questions() -> None:
     script = ScriptedModel(verdicts({"new": 0, "old": 0, "says": "extends"}))
     old = [memory(f"old{n}", f"Alice drinks tea, kind {n}. {'Yum. ' * 30}", names="Alice") for n in range(9)]
 
-    judged = LLMExtractor(script, chunk_size=250).judge([TEA], [old])
+    judged = LLMExtractor(script, chunk_size=250).compare([TEA], [old])
 
     assert len(script.prompts) > 2
     assert len(judged) == len({verdict.old_id for verdict in judged}) == len(script.prompts)
@@ -674,7 +674,7 @@ def test_with_nothing_beside_it_nothing_is_asked() -> None:
     """New memories with no older ones cost no question."""
     script = ScriptedModel(verdicts())
 
-    assert LLMExtractor(script).judge([LISBON], [[]]) == []
+    assert LLMExtractor(script).compare([LISBON], [[]]) == []
     assert script.prompts == []
 
 
@@ -701,7 +701,7 @@ def test_every_sentence_of_a_profile_names_its_lines() -> None:
         )
     )
 
-    profile = LLMExtractor(script).summarise(LINES, max_tokens=100)
+    profile = LLMExtractor(script).summarize(LINES, max_tokens=100)
 
     assert profile is not None
     assert [(sentence.text, sentence.lines) for sentence in profile] == [
@@ -714,7 +714,7 @@ def test_a_profile_keeps_to_its_budget() -> None:
     """Sentences beyond it are left out, whole."""
     script = ScriptedModel(sentences(*({"text": line, "lines": [n]} for n, line in enumerate(LINES))))
 
-    profile = LLMExtractor(script).summarise(LINES, max_tokens=10)
+    profile = LLMExtractor(script).summarize(LINES, max_tokens=10)
 
     assert profile is not None
     assert [sentence.text for sentence in profile] == LINES[:2]
@@ -723,14 +723,14 @@ def test_a_profile_keeps_to_its_budget() -> None:
 @pytest.mark.parametrize("line", UNUSABLE_REPLIES.values(), ids=UNUSABLE_REPLIES.keys())
 def test_when_a_model_fails_there_is_no_profile(line: object) -> None:
     """The caller has a template for that."""
-    assert LLMExtractor(ScriptedModel(line)).summarise(LINES, max_tokens=100) is None
+    assert LLMExtractor(ScriptedModel(line)).summarize(LINES, max_tokens=100) is None
 
 
 def test_no_lines_need_no_model() -> None:
     """Nobody is described without a word about them."""
     script = ScriptedModel("")
 
-    assert LLMExtractor(script).summarise([], max_tokens=100) is None
+    assert LLMExtractor(script).summarize([], max_tokens=100) is None
     assert script.prompts == []
 
 

@@ -47,17 +47,17 @@ def test_nodes_are_where_they_were() -> None:
 def test_the_server_says_where_to_draw_a_large_map(monkeypatch: pytest.MonkeyPatch) -> None:
     """It finds that out once, and not for a map that a browser can order itself."""
     monkeypatch.setattr(map_operations, "_PLACED_FROM", 20)
-    map_operations._places.cache_clear()
+    map_operations._coordinates.cache_clear()
     with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
         things = [{"text": f"Note {n}.", "entities": [(f"Thing{n}", "thing"), ("Hub", "thing")]} for n in range(40)]
         space.add_many(things[:15])
         request = map_operations.MapRequest()
-        assert map_operations.entity_map.function(space, request).places == ()
+        assert map_operations.entity_map.function(space, request).coordinates == ()
         space.add_many(things[15:])
         found = [map_operations.entity_map.function(space, request) for _ in range(2)]
     assert found[0] == found[1]
-    assert len(found[0].places) == len(found[0].nodes) == 41
-    assert map_operations._places.cache_info()[:2] == (1, 1)
+    assert len(found[0].coordinates) == len(found[0].nodes) == 41
+    assert map_operations._coordinates.cache_info()[:2] == (1, 1)
 
 
 @pytest.mark.parametrize("parent", [lambda node: node // 7, lambda node: node * 7_919 % 97 * node // 97])

@@ -306,7 +306,7 @@ class TestEvaluate:
         assert [miss.question for miss in times.misses] == [each.question for each in usual.questions]
         assert usual.questions[2].ranks[0] == 1
         assert compared["only times"] is times
-        assert usual.ms > 0
+        assert usual.mean_ms > 0
         lines = str(compared).splitlines()
         assert lines[0] == "2 settings on 3 questions, the first 10 hits of each"
         assert lines[1].split() == ["setting", "R@1", "R@5", "R@10", "MRR", "ms", "misses", "better", "worse"]

@@ -215,7 +215,7 @@ class History:
             self._remember(matter.ends.format(value), moment)
         else:
             what = matter.who, matter.predicate, value
-            self._plan(moment, f"invalidate {what}", partial(self.space.graph.invalidate, *what, until=moment))
+            self._plan(moment, f"invalidate {what}", partial(self.space.graph.invalidate, *what, valid_until=moment))
 
     def _say(self, text: str, moment: datetime) -> None:
         if self.chance.random() < 0.5:

@@ -204,17 +204,17 @@ class TestStats:
         assert (found.relations, found.links) == (2, 1)
         assert found.entities == len(space.entities.list())
         assert (found.embedder, found.dimension) == ("hashing-64", 64)
-        assert found.oldest is not None
-        assert found.newest is not None
-        assert found.oldest.isoformat() == "2026-05-04T09:00:00+00:00"
-        assert found.newest.isoformat() == "2026-05-04T09:05:00+00:00"
+        assert found.first_recorded_at is not None
+        assert found.last_recorded_at is not None
+        assert found.first_recorded_at.isoformat() == "2026-05-04T09:00:00+00:00"
+        assert found.last_recorded_at.isoformat() == "2026-05-04T09:05:00+00:00"
         assert (found.location, found.disk) == (None, {})
 
     def test_an_empty_space_has_numbers_too(self, space: Space) -> None:
         """All of them nothing."""
         found = space.admin.stats()
 
-        assert (found.total, found.entries, found.oldest) == (0, 0, None)
+        assert (found.total, found.entries, found.first_recorded_at) == (0, 0, None)
         assert "memories       0\n" in str(found)
 
     def test_it_prints_as_a_table(self, space: Space, lived: dict[str, str]) -> None:

@@ -56,7 +56,7 @@ def first(answer: Recall) -> str:
 
 
 def notes(hit: Hit) -> list[str]:
-    return [evidence.note for evidence in hit.evidence if evidence.signal in ("time", "supersession")]
+    return [evidence.reason for evidence in hit.evidence if evidence.signal in ("time", "supersession")]
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,12 @@ from remanence.signals.vectors import Vectors
 from remanence.signals.words import Words
 from remanence.testing import (
     ClockContract,
+    ComparingExtractorContract,
     EmbedderContract,
     ExtractorContract,
     FactExtractorContract,
     FakeClock,
     HashingEmbedder,
-    JudgingExtractorContract,
     ModelExtractorContract,
     ReaderContract,
     SignalContract,
@@ -113,17 +113,17 @@ class TestHashingEmbedder(EmbedderContract):
         return HashingEmbedder()
 
 
-class TestRules(FactExtractorContract, JudgingExtractorContract):
+class TestRules(FactExtractorContract, ComparingExtractorContract):
     def make(self) -> RuleExtractor:
         return RuleExtractor()
 
 
-class TestLanguageModel(FactExtractorContract, JudgingExtractorContract, ModelExtractorContract):
+class TestLanguageModel(FactExtractorContract, ComparingExtractorContract, ModelExtractorContract):
     def make(self) -> LLMExtractor:
         return LLMExtractor(lambda prompt: '{"facts": [{"text": "Alice lives in Porto.", "turns": [0]}]}')
 
 
-class TestTimeLimit(FactExtractorContract, JudgingExtractorContract, ModelExtractorContract):
+class TestTimeLimit(FactExtractorContract, ComparingExtractorContract, ModelExtractorContract):
     """An extractor of the caller's with a time limit has the optional methods and attributes of the other one."""
 
     def make(self) -> Any:
@@ -163,7 +163,7 @@ def test_a_fifth_signal_takes_part_in_recall() -> None:
         silent = space.recall("harbour", weights={"tags": 0.0, "words": 1.0})
 
         assert [hit.memory for hit in alone] == [plum]
-        assert "tags #1: tagged harbour" in alone[0].because
+        assert "tags #1: tagged harbour" in alone[0].reason
         assert "tags" in {evidence.signal for hit in space.recall("harbour") for evidence in hit.evidence}
         assert silent[0].memory != plum
 

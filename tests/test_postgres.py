@@ -457,15 +457,15 @@ class TestLocks:
     def test_one_at_a_time_between_machines(self, ledger: PostgresLedger) -> None:
         """Held, seen as held, released."""
         one, two = ledger.locks(), ledger.locks()
-        with one.hold("job") as held:
+        with one.acquire("job") as held:
             assert held
-            assert one.is_held("job")
-            assert two.is_held("job")
-            assert not two.is_held("another")
-            with two.hold("job") as again, one.hold("job") as in_this_process:
+            assert one.is_locked("job")
+            assert two.is_locked("job")
+            assert not two.is_locked("another")
+            with two.acquire("job") as again, one.acquire("job") as in_this_process:
                 assert not again
                 assert not in_this_process
-        with two.hold("job") as held:
+        with two.acquire("job") as held:
             assert held
         one.close()
         two.close()
@@ -473,17 +473,17 @@ class TestLocks:
     def test_a_machine_that_is_gone_holds_nothing(self, ledger: PostgresLedger, database: str) -> None:
         """Its locks end with its connection, and it is no longer listed."""
         one, two = ledger.locks(), ledger.locks()
-        one.announce(3)
-        two.announce(5)
-        assert [position for _, position in two.others()] == [3]
-        with one.hold("job"):
+        one.publish_position(3)
+        two.publish_position(5)
+        assert [position for _, position in two.other_processes()] == [3]
+        with one.acquire("job"):
             named = f"FROM pg_stat_activity WHERE application_name = '{one._announced}'"
             query(database, f"SELECT pg_terminate_backend(pid) {named}")
-            wait_for(lambda: not two.is_held("job"))
-            assert two.others() == []
-            with two.hold("job") as held:
+            wait_for(lambda: not two.is_locked("job"))
+            assert two.other_processes() == []
+            with two.acquire("job") as held:
                 assert held
-        assert [position for _, position in two.others()] == [3]  # it has connected again
+        assert [position for _, position in two.other_processes()] == [3]  # it has connected again
         one.close()
         two.close()
 
@@ -563,7 +563,7 @@ class TestErasure:
                 reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 reader.execute("SELECT count(*) FROM entry")
                 pending = space.erase(memory).pending
-                assert any("old pages" in each.where for each in pending)
+                assert any("old pages" in each.location for each in pending)
             wait_for(lambda: space.audit.pending_erasures() == [])
             query(database, "CHECKPOINT")
             assert b"quicksilver" not in table.read_bytes()
@@ -574,7 +574,7 @@ class TestErasure:
         one, two = (opened(database, cache=tmp_path / name) for name in "ab")
         memory = one.add("The vault opens with quicksilver.")
         assert two.recall("vault")
-        assert any("an index of process" in each.where for each in one.erase(memory).pending)
+        assert any("an index of process" in each.location for each in one.erase(memory).pending)
         wait_for(lambda: one.audit.pending_erasures() == [])
         assert two.count() == 0
         one.close()
@@ -619,7 +619,7 @@ def test_tokens_are_checked_again_after_a_restart_of_the_database(database: str)
         tokens = TokenStore(database)
         secret, token = tokens.create("a", spaces=["default"], access="read")
         cut_connections(database)
-        assert tokens.check(secret) == token
+        assert tokens.authenticate(secret) == token
         tokens.close()
         with pytest.raises(errors.Closed, match="is closed"):
             tokens.list()

@@ -235,7 +235,7 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
 def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The description of an entity is embedded after its entry was written; a kill can come in between. An index file
     from before that is as good as a new one."""
-    monkeypatch.setattr("remanence.core.housekeeping.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.05)
     with monkeypatch.context() as killed:
         killed.setattr(Engine, "embed_descriptions", lambda *_: None)
         with remanence.open(home, embedder=HashingEmbedder()) as space:
@@ -256,7 +256,7 @@ def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, m
 
 def test_what_another_process_embeds_later_is_noticed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This one has read the entry before its description was embedded."""
-    monkeypatch.setattr("remanence.core.housekeeping.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.05)
     with (
         remanence.open(home, embedder=HashingEmbedder()) as mine,
         remanence.open(home, embedder=HashingEmbedder()) as theirs,

@@ -214,7 +214,7 @@ def test_words_score_as_rank_bm25_does(steps: list[Any], question: str, erased: 
     with world() as (space, clock):
         live(space, clock, [*steps, *(("erase", n) for n in erased)])
         with space._engine.open_index(space.name) as index:
-            visible = index.catalog.visible(index.catalog.position)
+            visible = index.catalog.visible_mask(index.catalog.position)
             lines = list(space._engine.ledger.read(space.name))
             asked = sorted(set(tokens(question)))
             scores, _ = index.words.scores(asked, index.words.corpus_statistics(visible))

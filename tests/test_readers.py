@@ -15,7 +15,7 @@ import remanence
 from remanence.cli import main
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage, excerpt
-from remanence.read.rerank import READ_HITS, READ_WORDS
+from remanence.read.rerank import MAX_READ_HITS, READ_WORDS
 from remanence.testing import FakeClock, ReaderContract
 from remanence.testing.fakes import HashingEmbedder
 
@@ -80,7 +80,7 @@ def test_scores_go_down_the_list_and_reasons_add_up(clock: FakeClock) -> None:
     answer = ask("Where does Alice live?", clock)
 
     assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
-    assert "nothing told later replaces it" in answer[0].because
+    assert "nothing told later replaces it" in answer[0].reason
     assert {e.signal for e in answer[0].evidence} >= {"reader", "time"}
     assert answer[0].score == pytest.approx(sum(e.share for e in answer[0].evidence), abs=0.06)
 
@@ -105,7 +105,7 @@ def test_a_function_is_a_reader(clock: FakeClock) -> None:
         evidence = {e.signal: e for e in space.recall(QUESTION)[0].evidence}["reader"]
 
     assert evidence.rank == 2
-    assert evidence.raw == pytest.approx(1 / len(HARBOUR[0]))
+    assert evidence.raw_score == pytest.approx(1 / len(HARBOUR[0]))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_only_the_first_are_read(limit: int, returned: int, clock: FakeClock) ->
         space.add_many(f"The harbour is {'very ' * n}old." for n in range(40))
         answer = space.recall("the old harbour", limit=limit)
 
-    assert len(reader.texts) == READ_HITS
+    assert len(reader.texts) == MAX_READ_HITS
     assert len(answer) == returned
     assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
 
@@ -150,7 +150,7 @@ def test_of_long_texts_fewer_are_read(clock: FakeClock) -> None:
         space.add_many(f"The harbour of town {n} is old. {'It has a long quay. ' * 12}" for n in range(20))
         answer = space.recall("the old harbour", limit=20)
 
-    assert 6 < len(reader.texts) < READ_HITS
+    assert 6 < len(reader.texts) < MAX_READ_HITS
     assert sum(len(text.split()) for text in reader.texts) <= READ_WORDS
     assert len(answer) == 20
     assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)

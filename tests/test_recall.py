@@ -79,7 +79,7 @@ def test_words_find_what_has_no_meaning(town: Space) -> None:
 
     assert hit.memory.text == "Bob's invoice number is QX-7741."
     assert [e.signal for e in hit.evidence] == ["words"]
-    assert "holds" in hit.because
+    assert "holds" in hit.reason
 
 
 def test_a_word_used_alike_finds_it_after_the_word_itself(space: Space) -> None:
@@ -90,10 +90,10 @@ def test_a_word_used_alike_finds_it_after_the_word_itself(space: Space) -> None:
     other, itself, alike = space.recall("journey", signals=["words"])
 
     assert [other.memory.text, itself.memory.text] == [ferry, voyage]
-    assert other.evidence[0].raw == itself.evidence[0].raw
-    assert itself.because == "words #2: holds 'journey'"
+    assert other.evidence[0].raw_score == itself.evidence[0].raw_score
+    assert itself.reason == "words #2: holds 'journey'"
     assert alike.memory.text == "The voyage took a day."
-    assert alike.because == "words #3: says 'voyage' for 'journey'"
+    assert alike.reason == "words #3: says 'voyage' for 'journey'"
     assert alike.score < 0.5 * itself.score
 
 
@@ -116,7 +116,10 @@ def test_a_word_used_alike_tells_no_more_than_the_word_asked_for(space: Space) -
     assert texts(space.recall("journey", signals=["words"], limit=50))[-1] == "Day one of the voyage."
     by_one, by_two = (
         next(
-            e.raw for hit in space.recall(asked, signals=["words"], limit=50) for e in hit.evidence if "voyag" in e.note
+            e.raw_score
+            for hit in space.recall(asked, signals=["words"], limit=50)
+            for e in hit.evidence
+            if "voyag" in e.reason
         )
         for asked in ("voyage", "a journey or voyage")
     )
@@ -135,7 +138,7 @@ def test_time_finds_what_happened_then(town: Space) -> None:
     [hit, *_] = town.recall("What happened on 23 June 2025?", signals=["times"])
 
     assert hit.memory.text == "We ate grilled sardines on the quay."
-    assert "2025-06-23" in hit.because
+    assert "2025-06-23" in hit.reason
 
 
 def test_every_time_that_a_text_names_is_kept(reopen: Reopen) -> None:
@@ -144,7 +147,7 @@ def test_every_time_that_a_text_names_is_kept(reopen: Reopen) -> None:
     space.add("The fair was in Porto in May 2024 and in Braga in June 2025.")
     for _ in ("as written", "as read"):
         [hit] = space.recall("Where was it in June 2025?", signals=["times"])
-        assert "names 2025-06-01 to 2025-07-01" in hit.because
+        assert "names 2025-06-01 to 2025-07-01" in hit.reason
         space.rebuild()
 
 
@@ -222,7 +225,7 @@ def test_the_graph_finds_what_is_two_steps_away(town: Space) -> None:
     hit = next(hit for hit in found if hit.memory.text == "Harbour Books is closed on Mondays.")
 
     [graph] = [e for e in hit.evidence if e.signal == "graph"]
-    assert "Harbour Books" in graph.note
+    assert "Harbour Books" in graph.reason
 
 
 def test_names_near_a_question_are_asked_for_whatever_it_names(space: Space, clock: FakeClock) -> None:
@@ -273,7 +276,7 @@ def test_the_walk_leads_on_from_what_a_first_hop_reached(space: Space) -> None:
         hit for hit in space.recall("Who did Ana sign with?", signals=["graph", "words"]) if "sits" in hit.memory.text
     ]
 
-    assert "→ Quillstone, which a memory about Fernwood names" in far.because
+    assert "→ Quillstone, which a memory about Fernwood names" in far.reason
 
 
 def test_the_walk_follows_relations_of_the_time_asked_for(space: Space) -> None:
@@ -285,7 +288,7 @@ def test_the_walk_follows_relations_of_the_time_asked_for(space: Space) -> None:
 
     assert space.recall("What does Ana's company use?", signals=["graph"])[0].memory.text.startswith("Quillstone")
     then = space.recall("What did Ana's company use?", during="2024", signals=["graph"])
-    assert [hit.because for hit in then] == ["graph #1: about Ana works at Fernwood"]
+    assert [hit.reason for hit in then] == ["graph #1: about Ana works at Fernwood"]
 
 
 def test_a_name_that_only_relations_know_leads_on(space: Space) -> None:
@@ -301,7 +304,7 @@ def test_the_turn_after_the_one_that_matches_is_found(town: Space) -> None:
     hits = {hit.memory.text: hit for hit in town.recall("Who suggested the ramen place?")}
     reply = hits["Only if they have something without pork."]
 
-    assert any(e.signal == "words" and "follows a turn" in e.note for e in reply.evidence)
+    assert any(e.signal == "words" and "follows a turn" in e.reason for e in reply.evidence)
     assert any(e.signal == "graph" for e in reply.evidence)
 
 
@@ -336,7 +339,7 @@ def test_scores_lie_between_0_and_1_and_fall(town: Space, question: str) -> None
     assert all(0 <= score <= 1 for score in scores)
     for hit in found:
         assert len({e.signal for e in hit.evidence}) == len(hit.evidence) > 0
-        assert all(e.rank >= 1 and 0 <= e.share <= 1 and e.note for e in hit.evidence)
+        assert all(e.rank >= 1 and 0 <= e.share <= 1 and e.reason for e in hit.evidence)
         assert hit.score <= sum(e.share for e in hit.evidence) + 1e-9
 
 
@@ -418,7 +421,7 @@ def test_the_question_can_bring_its_vector(space: Space, length: float) -> None:
     vector = HashingEmbedder().embed_query("Alice lives in Porto.").astype(float)
     [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * length)
 
-    assert hit.evidence[0].raw == pytest.approx(1.0, abs=1e-3)
+    assert hit.evidence[0].raw_score == pytest.approx(1.0, abs=1e-3)
 
 
 def shares(space: Space, question: str) -> list[float]:
@@ -597,7 +600,7 @@ def test_dicts_are_plain_enough_for_json(town: Space) -> None:
 
     assert first["memory"]["text"] == found[0].memory.text
     assert first["score"] == pytest.approx(found[0].score, abs=1e-6)
-    assert {"signal", "rank", "share", "raw", "note"} == set(first["evidence"][0])
+    assert {"signal", "rank", "share", "raw_score", "reason"} == set(first["evidence"][0])
 
 
 def test_html_is_escaped(space: Space) -> None:
@@ -724,7 +727,7 @@ def test_what_words_found_is_judged_by_meaning_too() -> None:
         hit = space.recall("quokka")[0]
 
     assert hit.memory == quokka
-    assert {e.signal: round(e.raw, 2) for e in hit.evidence}["vectors"] == 0.6
+    assert {e.signal: round(e.raw_score, 2) for e in hit.evidence}["vectors"] == 0.6
 
 
 def test_what_lies_far_ahead_is_as_little_recent_as_what_lies_far_back(space: Space) -> None:
@@ -807,6 +810,8 @@ def test_the_parts_add_up_to_the_score_and_show_whole_words(question: str, reade
 
     for hit in answer:
         assert sum(evidence.share for evidence in hit.evidence) == pytest.approx(hit.score)
-        quoted = [word for each in hit.evidence if each.signal == "words" for word in re.findall(r"'(\w+)'", each.note)]
+        quoted = [
+            word for each in hit.evidence if each.signal == "words" for word in re.findall(r"'(\w+)'", each.reason)
+        ]
         assert set(quoted) <= set(re.findall(r"\w+", f"{hit.memory.text} {question}"))
-        assert not any("'February' for" in evidence.note for evidence in hit.evidence)
+        assert not any("'February' for" in evidence.reason for evidence in hit.evidence)

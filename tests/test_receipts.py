@@ -53,7 +53,7 @@ def test_a_replay_gives_the_same_list_after_reopening(tmp_path: Path, clock: Fak
     with remanence.open(tmp_path, clock=clock, reader=None, worker=False) as space:
         after = space.audit.replay(before.receipt)
 
-    assert any("a name near the question" in evidence.note for hit in before for evidence in hit.evidence)
+    assert any("a name near the question" in evidence.reason for hit in before for evidence in hit.evidence)
     assert listed(after) == listed(before)
 
 

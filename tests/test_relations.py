@@ -15,7 +15,7 @@ from remanence import InvalidInput, NotFound, Space
 from remanence.language.temporal import parse_moment
 from remanence.schema import OPEN_END, OPEN_START, Relation
 from remanence.state import claim_view
-from remanence.state.intervals import Claim, classify_disagreement, merge_same_value, resolve_single_valued
+from remanence.state.intervals import TimedClaim, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.testing import FakeClock
 
 Reopen = Callable[..., Space]
@@ -55,7 +55,7 @@ def on(day: str) -> datetime:
 DAY = st.integers(0, 12)
 CLAIMS = st.lists(
     st.builds(
-        lambda value, start, length, recorded, observer, confidence, until: Claim(
+        lambda value, start, length, recorded, observer, confidence, until: TimedClaim(
             *(0, value, OPEN_START if start is None else start),
             OPEN_END if length is None else (start or 0) + length,
             *(recorded, observer, confidence, OPEN_END if until is None else until),
@@ -72,7 +72,7 @@ CLAIMS = st.lists(
 ).map(lambda claims: [claim._replace(number=number) for number, claim in enumerate(claims)])
 
 
-def values_on(day: int, claims: list[Claim]) -> set[int]:
+def values_on(day: int, claims: list[TimedClaim]) -> set[int]:
     """The values that hold on one day, worked out for that day alone."""
     claims = [claim for claim in claims if claim.effective_start < claim.effective_end]
     active = sorted((c for c in claims if c.effective_start <= day < c.end), key=lambda c: -c.effective_start)
@@ -90,7 +90,7 @@ def values_on(day: int, claims: list[Claim]) -> set[int]:
 
 
 @given(CLAIMS)
-def test_what_holds_is_what_holds_on_each_day(claims: list[Claim]) -> None:
+def test_what_holds_is_what_holds_on_each_day(claims: list[TimedClaim]) -> None:
     """Stretches worked out in one sweep say for every day what looking at that day alone says."""
     stretches = resolve_single_valued(claims)
     for day in range(-1, 20):
@@ -99,7 +99,7 @@ def test_what_holds_is_what_holds_on_each_day(claims: list[Claim]) -> None:
 
 
 @given(CLAIMS)
-def test_stretches_are_whole_and_say_who_says_so(claims: list[Claim]) -> None:
+def test_stretches_are_whole_and_say_who_says_so(claims: list[TimedClaim]) -> None:
     """No stretch of a value touches the next, and each rests on claims of that value made for that time."""
     stretches = resolve_single_valued(claims)
     for stretch in stretches:
@@ -110,7 +110,7 @@ def test_stretches_are_whole_and_say_who_says_so(claims: list[Claim]) -> None:
 
 
 @given(CLAIMS, st.randoms())
-def test_the_order_in_which_claims_are_looked_at_does_not_matter(claims: list[Claim], chance: Any) -> None:
+def test_the_order_in_which_claims_are_looked_at_does_not_matter(claims: list[TimedClaim], chance: Any) -> None:
     """Only when a claim was made counts, and that it carries with it."""
     shuffled = chance.sample(claims, len(claims))
     assert resolve_single_valued(shuffled) == resolve_single_valued(claims)
@@ -118,7 +118,7 @@ def test_the_order_in_which_claims_are_looked_at_does_not_matter(claims: list[Cl
 
 
 @given(CLAIMS)
-def test_where_many_may_hold_every_claim_does(claims: list[Claim]) -> None:
+def test_where_many_may_hold_every_claim_does(claims: list[TimedClaim]) -> None:
     """The union of the windows of one value, day by day."""
     claims = [claim._replace(value=0) for claim in claims]
     for day in range(-1, 20):
@@ -127,7 +127,7 @@ def test_where_many_may_hold_every_claim_does(claims: list[Claim]) -> None:
 
 
 @given(CLAIMS)
-def test_every_disagreement_has_one_class_whichever_side_it_is_seen_from(claims: list[Claim]) -> None:
+def test_every_disagreement_has_one_class_whichever_side_it_is_seen_from(claims: list[TimedClaim]) -> None:
     """The table is complete, and symmetric."""
     for a in claims:
         for b in claims:
@@ -136,32 +136,32 @@ def test_every_disagreement_has_one_class_whichever_side_it_is_seen_from(claims:
                 assert classify_disagreement(a, b, single_valued=False) == "coexistence"
 
 
-PORTO = Claim(1, value=1, start=10, observer="ann")
+PORTO = TimedClaim(1, value=1, start=10, observer="ann")
 
 
 @pytest.mark.parametrize(
     ("other", "how"),
     [
-        (Claim(2, value=2, start=20, observer="bob"), "succession"),
-        (Claim(2, value=2, start=5, observer="ann"), "succession"),
-        (Claim(2, value=2, recorded_at=30), "succession"),
-        (Claim(2, value=2, start=10, observer="ann"), "correction"),
-        (Claim(2, value=2, start=10), "correction"),
-        (Claim(2, value=2, start=10, confidence=0.5), "conflict"),
-        (Claim(2, value=2, start=10, end=20), "conflict"),
-        (Claim(2, value=2, start=10, observer="bob"), "conflict"),
-        (Claim(2, value=2, start=1, end=10, observer="ann"), "coexistence"),
+        (TimedClaim(2, value=2, start=20, observer="bob"), "succession"),
+        (TimedClaim(2, value=2, start=5, observer="ann"), "succession"),
+        (TimedClaim(2, value=2, recorded_at=30), "succession"),
+        (TimedClaim(2, value=2, start=10, observer="ann"), "correction"),
+        (TimedClaim(2, value=2, start=10), "correction"),
+        (TimedClaim(2, value=2, start=10, confidence=0.5), "conflict"),
+        (TimedClaim(2, value=2, start=10, end=20), "conflict"),
+        (TimedClaim(2, value=2, start=10, observer="bob"), "conflict"),
+        (TimedClaim(2, value=2, start=1, end=10, observer="ann"), "coexistence"),
     ],
 )
-def test_disagreements_are_told_apart_by_the_table(other: Claim, how: str) -> None:
+def test_disagreements_are_told_apart_by_the_table(other: TimedClaim, how: str) -> None:
     """Ann said that it was Porto from the tenth on; another claim says something else."""
     assert classify_disagreement(PORTO, other) == how
 
 
 def test_something_said_a_thousand_times_is_one_stretch() -> None:
     """All of them are its evidence; a while away cuts it in two."""
-    said = [Claim(n, value=1, recorded_at=n) for n in range(1_000)]
-    away = Claim(1_000, value=2, start=2_000, end=3_000)
+    said = [TimedClaim(n, value=1, recorded_at=n) for n in range(1_000)]
+    away = TimedClaim(1_000, value=2, start=2_000, end=3_000)
 
     (whole,) = resolve_single_valued(said)
     assert len(whole.claims) == 1_000
@@ -355,7 +355,7 @@ def test_a_hit_carries_how_others_disagree_with_it(
 
     for memory, other in ((one, two), (two, one)):
         [against] = hits[memory.id].disagreements
-        assert (against.kind, against.topic, against.other.id) == (says, "Alice lives_in", other.id)
+        assert (against.kind, against.topic, against.memory.id) == (says, "Alice lives_in", other.id)
         conflicting = [other] if says == "conflict" else []
         assert [m.id for m in hits[memory.id].contradicted_by] == [m.id for m in conflicting]
 
@@ -502,7 +502,7 @@ def test_a_correction_of_what_never_changes_was_always_so(space: Space) -> None:
 def test_what_had_ended_before_it_was_told_can_be_ended_then(space: Space) -> None:
     """She lived there, it turns out, only before anybody noted it."""
     space.graph.relate("Alice", "lives_in", "Porto")
-    space.graph.invalidate("Alice", "lives_in", until="2025-03-01")
+    space.graph.invalidate("Alice", "lives_in", valid_until="2025-03-01")
 
     assert line(space, "Alice", "lives_in") == ["Porto, until 2025-03-01"]
 
@@ -534,7 +534,7 @@ def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clo
     job = says.graph.relate("Alice", "works_at", "Globex", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
-    (ended,) = says.graph.invalidate(job, until="2026-04", why="she left")
+    (ended,) = says.graph.invalidate(job, valid_until="2026-04", why="she left")
 
     assert (ended.id, str(ended.valid)) == (job.id, "2026-01-01 to 2026-04-01")
     assert line(space, "Alice", "works_at")[0] == "Acme, 2025-01-01 to 2026-01-01"
@@ -563,7 +563,7 @@ def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Sp
     says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
 
-    assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", until="2026-03")] == ["Porto"]
+    assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", valid_until="2026-03")] == ["Porto"]
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-03-01", "Lisbon, since 2026-03-01"]
 
 
@@ -571,7 +571,7 @@ def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says:
     """That is how a mistake is taken back, and what it had closed is open again."""
     says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     wrong = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
-    says.graph.invalidate(wrong.id, until="2026-03")
+    says.graph.invalidate(wrong.id, valid_until="2026-03")
 
     assert line(space, "Alice", "lives_in") == ["Porto, since 2026-01-01"]
     taken_back = ask(space, "get", wrong.id)
@@ -620,7 +620,7 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
         lambda: says.graph.relate("alice", "Likes", "Tea"),
         lambda: says.graph.declare("works_at", single_valued=True, inverse="employs"),
         lambda: says.graph.declare("employs", inverse="works_at"),
-        lambda: says.graph.invalidate("Alice", "likes", until="2026-06-01"),
+        lambda: says.graph.invalidate("Alice", "likes", valid_until="2026-06-01"),
     ]
     first = [tell() for tell in told]
     with space._engine.open_index(space.name) as index:
@@ -684,7 +684,7 @@ def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> Non
     with pytest.raises(NotFound, match="has no entity"):
         says.graph.relate("e0123456789abcdef", "likes", "tea")
     with pytest.raises(InvalidInput, match=r"is before .* begins"):
-        says.graph.invalidate(job, until="2026-02")
+        says.graph.invalidate(job, valid_until="2026-02")
 
 
 # Keeping
@@ -724,11 +724,11 @@ def test_what_disagrees_in_a_space_is_listed(space: Space) -> None:
     space.graph.link(code, "contradicts", door)
 
     found = space.graph.disagreements()
-    assert [(memory.id, each.other.id, each.kind) for memory, each in found] == [
+    assert [(memory.id, each.memory.id, each.kind) for memory, each in found] == [
         (first.id, second.id, "conflict"),
         (door.id, code.id, "conflict"),
     ]
-    assert {each.other.id for _, each in space.graph.disagreements(["succession"])} == {later.id}
+    assert {each.memory.id for _, each in space.graph.disagreements(["succession"])} == {later.id}
     space.forget(code)
     assert len(space.graph.disagreements()) == 1
     with pytest.raises(InvalidInput, match="succession, correction, conflict, coexistence"):

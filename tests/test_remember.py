@@ -61,7 +61,7 @@ class Scripted:
             raise told
         return ExtractionResult(tuple(told), self.name, self.model, self.prompt, self.problem)
 
-    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         self.judged.append(([m.text for m in new], [[m.text for m in beside] for beside in old]))
         by_text = {m.text: m.id for beside in old for m in beside}
         return [Verdict(v.new_index, by_text.get(v.old_id, v.old_id), v.effect, v.why) for v in self.verdicts]
@@ -632,7 +632,7 @@ def test_the_last_word_goes_before_the_turn_that_said_otherwise(space: Space) ->
 
     assert (first.memory.text, first.current) == ("The user works at Anthropic.", True)
     assert (second.memory.text, second.current) == ("I work at Google.", False)
-    assert "supersedes 'I work at Google.'" in first.because
+    assert "supersedes 'I work at Google.'" in first.reason
 
 
 def test_a_worker_that_meets_with_an_error_goes_on(

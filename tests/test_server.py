@@ -348,12 +348,12 @@ class TestAccess:
         now = [0.0]
         here, there = TokenStore(tmp_path, clock=lambda: now[0]), TokenStore(tmp_path)
         secret, token = here.create("a", spaces=["default"], access="read")
-        assert here.known(secret) is None
-        assert here.check(secret) == here.known(secret) == token
+        assert here.cached(secret) is None
+        assert here.authenticate(secret) == here.cached(secret) == token
         there.revoke(token.id)
         now[0] = 1.0
-        assert here.known(secret) is None
-        assert here.check(secret) is None
+        assert here.cached(secret) is None
+        assert here.authenticate(secret) is None
 
 
 def test_expired_memories_are_swept_while_it_runs(space: Space, clock: FakeClock) -> None:

@@ -139,34 +139,34 @@ def test_changes_go_on_from_a_position(space: Space) -> None:
     page = admin_operations.changes(space, ask.ChangesRequest(after=first.position, limit=1))
     rest = admin_operations.changes(space, ask.ChangesRequest(after=page.position, limit=1))
 
-    assert (first.items, first.more) == ([], False)
+    assert (first.items, first.has_more) == ([], False)
     assert [each.kind for each in (*page.items, *rest.items)] == ["remembered", "forgotten"]
-    assert (page.more, rest.more, rest.items[0].why) == (True, False, "it is open")
+    assert (page.has_more, rest.has_more, rest.items[0].why) == (True, False, "it is open")
     assert admin_operations.changes(space, ask.ChangesRequest(after=rest.position)).items == []
 
 
 def test_a_plan_is_previewed_applied_and_undone(space: Space) -> None:
     """Nothing changes before `apply`, and `undo` reverses it."""
     old = space.add("It rained.", kind="episode", now="2020-01-01")
-    plan = upkeep_operations.preview(space, ask.PreviewRequest(step="gc"))
+    plan = upkeep_operations.preview(space, ask.UpkeepPreviewRequest(step="gc"))
     before = space.count()
-    applied = upkeep_operations.apply(space, ask.ApplyRequest(plan=plan.id))
+    applied = upkeep_operations.apply(space, ask.UpkeepApplyRequest(plan=plan.id))
 
     assert (plan.memories, before, space.count()) == ([old.id], 1, 0)
     assert applied.run is not None
     assert applied.run.hidden == [old.id]
     with pytest.raises(NotFound, match="Preview again"):
-        upkeep_operations.apply(space, ask.ApplyRequest(plan=plan.id))
-    upkeep_operations.undo(space, ask.UndoRequest(run=applied.run.id))
+        upkeep_operations.apply(space, ask.UpkeepApplyRequest(plan=plan.id))
+    upkeep_operations.undo(space, ask.UpkeepUndoRequest(run=applied.run.id))
     assert space.count() == 1
 
 
 def test_a_plan_takes_the_options_of_its_step_only(space: Space) -> None:
     """A folder of the server cannot be chosen, nor an option that another step has."""
     with pytest.raises(InvalidInput, match="vault"):
-        upkeep_operations.preview(space, ask.PreviewRequest(settings={"vault": "/tmp"}))
+        upkeep_operations.preview(space, ask.UpkeepPreviewRequest(settings={"vault": "/tmp"}))
     with pytest.raises(InvalidInput, match="ids is for promote"):
-        upkeep_operations.preview(space, ask.PreviewRequest(step="gc", ids=["m1"]))
+        upkeep_operations.preview(space, ask.UpkeepPreviewRequest(step="gc", ids=["m1"]))
 
 
 def test_similar_names_are_proposed_once(space: Space) -> None:
@@ -347,12 +347,12 @@ def test_the_map_has_the_entities_mentioned_most_and_what_belongs_together(space
     """Edges join entities that one memory mentions, or that a relation without a memory joins."""
     space.add_many(["Alice met Bob.", "Alice lives in Porto."])
     space.graph.relate("Porto", "twinned_with", "Duisburg")
-    found = space.graph.map()
+    found = space.graph.entity_map()
     names = [node.name for node in found.nodes]
     joined = {frozenset((names[edge.source], names[edge.target])) for edge in found.edges}
     assert (names[0], found.nodes[0].mentions, found.total) == ("Alice", 2, 4)
     assert joined == {frozenset(("Alice", "Bob")), frozenset(("Alice", "Porto")), frozenset(("Porto", "Duisburg"))}
-    assert len(space.graph.map(limit=2).nodes) == 2
+    assert len(space.graph.entity_map(limit=2).nodes) == 2
 
 
 def test_days_and_what_was_learned_last(space: Space, clock: FakeClock) -> None:
@@ -360,7 +360,7 @@ def test_days_and_what_was_learned_last(space: Space, clock: FakeClock) -> None:
     space.add("Ana lives in Porto.")
     clock.advance(days=1)
     space.add_many(["Bob runs.", "Bob swims."])
-    assert [(each.day, each.learned) for each in map_operations.days(space, ask.Empty()).items] == [
+    assert [(each.day, each.learned) for each in map_operations.days(space, ask.EmptyRequest()).items] == [
         ("2026-05-04", 1),
         ("2026-05-05", 2),
     ]

@@ -30,8 +30,8 @@ def shared_server() -> Iterator[RunningServer]:
 @pytest.fixture
 def server(shared_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningServer]:
     """The server without collections, and without faults. Whoever meets a fault asks again soon."""
-    monkeypatch.setattr("remanence.core.housekeeping.POLL_SECONDS", 0.1)
-    monkeypatch.setattr("remanence.core.housekeeping._RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("remanence.core.erasure_cleanup._RETRY_SECONDS", 0.1)
     monkeypatch.setattr("remanence.signals.vector_points._MIN_RETRY_SECONDS", 0.1)
     shared_server.fail()
     shared_server.drop_collections()
@@ -264,7 +264,7 @@ def test_a_server_that_fails_costs_one_signal_for_as_long(
         assert "Qdrant" in space.recall("Is the harbour closed?").missing["vectors"]
         assert space.recall("Is the harbour closed?")[0].memory == harbour
         space.erase(secret.id)
-        assert [pending.what for pending in space.audit.pending_erasures()] == ["vectors"]
+        assert [pending.content for pending in space.audit.pending_erasures()] == ["vectors"]
         server.fail()
         assert eventually(lambda: not space.audit.pending_erasures())
         assert eventually(lambda: not space.recall("bakery").missing)

@@ -836,7 +836,7 @@ def test_what_followed_may_be_over_as_well(space: Space, town: str) -> None:
     """Then nothing stands in the place of the first, whichever of them is asked for."""
     space.add("Alice lives in Porto.", now="2026-01-01")
     space.add("Alice lives in Lisbon.", now="2026-03-01")
-    space.graph.invalidate("Alice", "lives_in", until="2026-04-01")
+    space.graph.invalidate("Alice", "lives_in", valid_until="2026-04-01")
 
     assert not space.recall(f"Does Alice live in {town}?")
     past = space.recall(f"Does Alice live in {town}?", history=True)

@@ -93,7 +93,7 @@ def lived(fresh: Opener, clock: FakeClock, home: Path) -> Space:
     space.entities.rename(firm.entity, "AlphaOne Inc")
     space.graph.declare("makes", single_valued=False)
     space.graph.relate("AO", "makes", "bridges", valid_from="2025-01-01", evidence=[back])
-    space.graph.invalidate("AO", "makes", "bridges", until="2026-05-01", why="they stopped")
+    space.graph.invalidate("AO", "makes", "bridges", valid_until="2026-05-01", why="they stopped")
     on()
     space.remember([{"role": "user", "content": "I moved to Faro in April 2026."}])
     space.remember("I like fado.", wait=False)

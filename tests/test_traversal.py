@@ -335,7 +335,7 @@ def test_wherever_a_name_will_do_an_id_or_an_entity_will(space: Space, mercury: 
     path = space.graph.path(mercury[0], "London")
     assert path is not None
     assert path.nodes[0].id == mercury[0]
-    assert space.graph.join((mercury[0], "lives_in"), "before", (mercury[1], "based_in")) == []
+    assert space.graph.temporal_join((mercury[0], "lives_in"), "before", (mercury[1], "based_in")) == []
     assert space.history(mercury[1])[0].kind == "registered"
 
 
@@ -483,7 +483,7 @@ def test_a_path_leads_from_one_hub_to_another(space: Space) -> None:
     """Their relation is older than what is read of either of them. It counts only while it holds."""
     path = space.graph.path("Ann", "Bob", depth=3)
     assert str(path) == "Ann —visited→ Rome —twinned_with→ Oslo ←visited— Bob"
-    space.graph.invalidate("Rome", "twinned_with", "Oslo", until="2023-01-01")
+    space.graph.invalidate("Rome", "twinned_with", "Oslo", valid_until="2023-01-01")
     assert space.graph.path("Ann", "Bob", depth=3) is None
     assert [step.name for step in space.graph.path("Rome", "Oslo", at="2021-01-01").steps] == ["twinned_with"]  # type: ignore[union-attr]
 
@@ -627,7 +627,7 @@ def test_where_she_lived_while_she_worked_there(space: Space) -> None:
     space.graph.relate("Alice", "works_at", "Acme", valid_from="2021")
 
     def homes(how: str) -> dict[str, str | None]:
-        joined = space.graph.join(("Alice", "lives_in"), how, ("Alice", "works_at", "Google"))
+        joined = space.graph.temporal_join(("Alice", "lives_in"), how, ("Alice", "works_at", "Google"))
         return {left.object: shared and str(shared) for left, _, shared in joined}
 
     together = {"Zurich": "2018-01-01 to 2020-01-01", "Lisbon": "2020-01-01 to 2021-01-01"}
@@ -757,8 +757,8 @@ async def test_the_graph_is_asked_off_the_event_loop(space: Space) -> None:
     assert await graph.apath("Alice", "Bob") == graph.path("Alice", "Bob")
     assert await graph.awhen("Alice", "knows") == graph.when("Alice", "knows")
     side = ("Alice", "knows")
-    assert await graph.ajoin(side, "while", side) == graph.join(side, "while", side)
-    [ended] = await graph.ainvalidate("Alice", "knows", "Bob", until="2026-02-01")
+    assert await graph.atemporal_join(side, "while", side) == graph.temporal_join(side, "while", side)
+    [ended] = await graph.ainvalidate("Alice", "knows", "Bob", valid_until="2026-02-01")
     assert str(ended.valid) == "2026-01-01 to 2026-02-01"
 
 

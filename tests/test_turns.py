@@ -45,7 +45,7 @@ class TestWordsOfTheTurnBefore:
         found = space.recall("ramen", signals=["words"])
 
         assert texts(found) == ["Did anybody find a ramen place?", "By the harbour."]
-        assert "follows a turn that holds 'ramen'" in found[1].because
+        assert "follows a turn that holds 'ramen'" in found[1].reason
 
     def test_an_answer_that_repeats_them_gets_them_once(self, space: Space, chat: Chat) -> None:
         """Its own words count in full, and the lent ones not on top."""
@@ -53,8 +53,8 @@ class TestWordsOfTheTurnBefore:
 
         first, second = space.recall("ramen", signals=["words"])
 
-        assert first.evidence[0].raw == second.evidence[0].raw
-        assert "follows" not in first.because + second.because
+        assert first.evidence[0].raw_score == second.evidence[0].raw_score
+        assert "follows" not in first.reason + second.reason
 
     def test_what_was_forgotten_lends_nothing(self, space: Space, chat: Chat) -> None:
         """The answer would otherwise tell what the question was about."""
@@ -96,7 +96,7 @@ class TestTheMomentOfTheQuestion:
             for text, day in zip(("I bake bread.", "I bake white bread."), days, strict=True)
         )
         found = space.recall("What bread do I bake?", now=now, signals=["words"])
-        return [(hit.memory.text, "said only after 2026-05-01 12:00" in hit.because) for hit in found]
+        return [(hit.memory.text, "said only after 2026-05-01 12:00" in hit.reason) for hit in found]
 
     def test_what_was_not_yet_said_steps_back(self, space: Space) -> None:
         """It would tell the past what only the future knows; but a wrong clock hides nothing."""
@@ -120,7 +120,7 @@ class TestTheMomentOfTheQuestion:
         """What is to be next year is known today."""
         space.add("The bread fair is in June.", valid_from="2027-06-01", valid_until="2027-06-08")
 
-        assert "said only after" not in space.recall("When is the bread fair?", now="2026-05-01")[0].because
+        assert "said only after" not in space.recall("When is the bread fair?", now="2026-05-01")[0].reason
 
     def test_it_is_known_again_after_opening(self, reopen: Callable[..., Space]) -> None:
         """When a turn was said is kept with the index."""
@@ -128,7 +128,7 @@ class TestTheMomentOfTheQuestion:
 
         found = reopen().recall("What bread do I bake?", now="2026-05-01T12:00", signals=["words"])
 
-        assert "said only after" in found[1].because
+        assert "said only after" in found[1].reason
 
 
 class TestTurnsThatOnlyAsk:
@@ -159,7 +159,7 @@ class TestWhoSpeaks:
         found = space.recall("What did Ann bake?", signals=["words"])
 
         assert texts(found) == ["I baked bread.", "Well done, Ann."]
-        assert "'ann'" not in found[0].because + found[1].because
+        assert "'ann'" not in found[0].reason + found[1].reason
 
     def test_a_view_of_before_looks_for_it(self, space: Space, chat: Chat, clock: FakeClock) -> None:
         """Who speaks later moves nothing in the past."""
@@ -199,8 +199,8 @@ class TestWhoSpeaks:
         found = space.recall("What did Ann bake?")
 
         assert texts(found)[0] == "I baked bread."
-        assert "said by Ann Lee, named in the question" in found[0].because
-        assert not any("'ann'" in hit.because for hit in found)
+        assert "said by Ann Lee, named in the question" in found[0].reason
+        assert not any("'ann'" in hit.reason for hit in found)
 
     @pytest.mark.parametrize("question", ["what does bob like?", "what are bob's likes", "bob likes what"])
     def test_a_speaker_is_known_in_small_letters(self, space: Space, chat: Chat, question: str) -> None:
@@ -210,7 +210,7 @@ class TestWhoSpeaks:
         found = space.recall(question)
 
         assert texts(found)[0] == "The cake is what I like."
-        assert "said by Bob, named in the question" in found[0].because
+        assert "said by Bob, named in the question" in found[0].reason
 
     def test_an_ordinary_word_in_small_letters_is_nobody(self, space: Space, chat: Chat) -> None:
         """Will is a name, and will is not."""
@@ -235,7 +235,7 @@ class TestWhoSpeaks:
 
         found = space.recall("What did Ann bake?", signals=["graph", "words"])
 
-        said = {hit.memory.turn.speaker for hit in found if "named in the question" in hit.because}
+        said = {hit.memory.turn.speaker for hit in found if "named in the question" in hit.reason}
         assert said == ({meant} if meant else set())
 
     def test_a_first_name_means_whoever_had_spoken_by_then(self, space: Space, chat: Chat, clock: FakeClock) -> None:
@@ -247,7 +247,7 @@ class TestWhoSpeaks:
 
         first = space.as_of(before).recall("What did Ann bake?", signals=["graph", "words"])[0]
 
-        assert "said by Ann Lee, named in the question" in first.because
+        assert "said by Ann Lee, named in the question" in first.reason
 
     def test_it_is_known_again_after_opening(self, reopen: Callable[..., Space], chat: Chat) -> None:
         """From the saved index as from the ledger."""
@@ -337,8 +337,8 @@ class TestWhatTheAssistantSaid:
 
         found = space.recall("Which hotel did you recommend when I asked for my trip?")
 
-        assert "said by assistant" in found[0].because
-        assert not [hit for hit in found if "said by me" in hit.because]
+        assert "said by assistant" in found[0].reason
+        assert not [hit for hit in found if "said by me" in hit.reason]
 
     def test_what_you_said_is_nobodys_where_no_assistant_speaks(self, space: Space, chat: Chat) -> None:
         """Between people, "you" may be anyone, and "I" is still who asks."""

@@ -339,7 +339,7 @@ class TestForgetting:
         faded.audit.record(faded.recall("Did a dog bark?"))
 
         report = faded.upkeep.missed_recalls()
-        assert (report.recalls, report.affected, report.rate) == (1, 1, 1.0)
+        assert (report.recall_count, report.affected_count, report.rate) == (1, 1, 1.0)
         assert "A dog barked twice." in [missed.text for missed in report.missed_memories]
         assert "unforget" in str(report)
         assert faded.upkeep.restore(report) == len(report.missed_memories)
@@ -381,8 +381,8 @@ class TestArchiving:
 
         [hit, *_] = faded.recall("Did a dog bark?", include="archive")
         assert (hit.memory.text, hit.current) == ("A dog barked twice.", False)
-        assert "archived" in hit.because
-        assert "archived" not in faded.recall("Alice in Porto", include="archive")[0].because
+        assert "archived" in hit.reason
+        assert "archived" not in faded.recall("Alice in Porto", include="archive")[0].reason
 
         assert faded.upkeep.restore(done) == 3
         assert answers(faded) == before
@@ -636,7 +636,7 @@ class TestOneRunAtATime:
 
     def test_the_schedule_works_until_it_is_stopped(self, faded: remanence.Space) -> None:
         """A run at once, then at intervals; what was done is in the ledger."""
-        with faded.upkeep.start(every="1h", steps=("gc",)) as schedule:
+        with faded.upkeep.start(interval="1h", steps=("gc",)) as schedule:
             for _ in range(500):
                 if faded.upkeep.runs():
                     break
@@ -659,7 +659,7 @@ class TestOneRunAtATime:
     @pytest.mark.parametrize("every", ["soon", "0s", "-1h", "", 0, True, None])
     def test_what_is_no_interval_is_refused(self, every: Any) -> None:
         """With examples of one."""
-        with pytest.raises(InvalidInput, match="every="):
+        with pytest.raises(InvalidInput, match="interval="):
             parse_interval(every)
 
 
@@ -1047,8 +1047,8 @@ def test_hits_have_relevance_and_decay(space: remanence.Space, clock: FakeClock)
 
     assert before.usage is not None
     assert after.usage is not None
-    assert (before.usage.decay, before.usage.uses) == (pytest.approx(0.5), 0)
-    assert (after.usage.decay, after.usage.uses, after.usage.age_days) == (pytest.approx(2**0.6), 1, 3.0)
+    assert (before.usage.decay_score, before.usage.uses) == (pytest.approx(0.5), 0)
+    assert (after.usage.decay_score, after.usage.uses, after.usage.age_days) == (pytest.approx(2**0.6), 1, 3.0)
     assert after.score == before.score
     assert space.recall("red car").to_dicts()[0]["usage"]["uses"] == 1
     assert space.as_of(clock.now()).recall("red car")[0].usage is None
@@ -1079,7 +1079,7 @@ def test_a_schedule_records_what_has_expired(space: remanence.Space, clock: Fake
     memory = space.add("The dentist is at three.", expires_at="2026-05-05")
     clock.advance(days=2)
     done = threading.Event()
-    with space.upkeep.start(every=3600):
+    with space.upkeep.start(interval=3600):
         for _ in range(200):
             if space.upkeep.runs() or "expired" in [event.kind for event in space.history(memory)]:
                 break

@@ -565,7 +565,7 @@ class TestReadingBack:
         boat = next(hit for hit in found if "Ondina" in hit.memory.text)
         alone = notes_of(lived).recall("Does Alice have a boat?")[0]
         assert boat.score == pytest.approx(0.7 * alone.score)
-        assert "a note of yours: daily/monday.md" in boat.because
+        assert "a note of yours: daily/monday.md" in boat.reason
         texts = [" ".join(hit.memory.text.split()) for hit in found]
         assert len(texts) == len(set(texts))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from remanence.read.follow_up import reading_text
+from remanence.read.follow_up import reader_text
 
 CHATS = Path(__file__).with_name("chats")
 CUTS = (0, -2, -4)
@@ -48,7 +48,7 @@ def read_chats(seed: int = 11) -> Iterator[dict[str, Any]]:
         for case in map(json.loads, file.read_text("utf-8").splitlines()):
             turns = [f"{role}: {text}" for role, text in case["turns"]]
             cands = [{"t": text, "y": int(place in case["right"])} for place, text in enumerate(case["memories"])]
-            for asked in dict.fromkeys(reading_text(case["question"], turns[cut:]) for cut in CUTS):
+            for asked in dict.fromkeys(reader_text(case["question"], turns[cut:]) for cut in CUTS):
                 yield _pack(rng, "chats", asked, cands)
             yield _pack(rng, "chats", case["alone"], cands)
     for file in sorted(CHATS.glob("helps*.jsonl")):
@@ -88,7 +88,7 @@ def in_chats(packs: Iterable[dict[str, Any]], count: int, seed: int = 12) -> Ite
                 else rng.choice(ELSEWHERE)
             )
             turns = [f"user: {about}", f"assistant: {rng.choice(REPLIES)}"]
-        yield pack | {"set": "in_chats", "q": reading_text(asked, turns)}
+        yield pack | {"set": "in_chats", "q": reader_text(asked, turns)}
 
 
 def _named(question: str) -> str | None:

@@ -216,7 +216,7 @@ def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndar
         for line in timeline["lines"]:
             before = line["p"] or ""
             before = before if needs_turn_before(line["t"], before) else ""
-            passage = as_passage(question, line["t"], speaker=line["s"], before=before, most=LINE_WORDS)
+            passage = as_passage(question, line["t"], speaker=line["s"], before=before, max_words=LINE_WORDS)
             lines.append(store(with_date(line["time"], passage), LINE_TOKENS))
             labels.append(line["y"])
             tells.append(line["tells"])

@@ -80,8 +80,8 @@ class CheckpointLineage:
         ancestors = _ancestor_stamps(saved, checkpoint) | {(checkpoint, stamp.newest)}
         # An old checkpoint may be run again, for example to answer an interrupt another way.
         repeated = stamp.newest != checkpoint
-        frozen_at = _rewound_to(saved, checkpoint) if repeated else _frozen_at(saved, checkpoint)
-        return ReadPoint(str(thread), frozenset(ancestors), saved.keys(), frozen_at, stamp)
+        rewound_to = _rewound_to(saved, checkpoint) if repeated else _frozen_at(saved, checkpoint)
+        return ReadPoint(str(thread), frozenset(ancestors), saved.keys(), rewound_to, stamp)
 
     def point_at(self, config: RunnableConfig | Mapping[str, Any]) -> ReadPoint:
         """Return the point of a run that continues from the checkpoint of `config`, by default the newest."""
@@ -187,10 +187,10 @@ def _frozen_at(saved: _Checkpoints, checkpoint: str) -> datetime | None:
 
 def _rewound_to(saved: _Checkpoints, checkpoint: str) -> datetime | None:
     """The moment that is read after a rewind to a checkpoint; None if it was pruned."""
-    frozen_at = _frozen_at(saved, checkpoint)
-    if frozen_at is None and checkpoint in saved:
+    rewound_to = _frozen_at(saved, checkpoint)
+    if rewound_to is None and checkpoint in saved:
         return saved[checkpoint].at
-    return frozen_at
+    return rewound_to
 
 
 def _unknown_message(thread: ThreadId, checkpoint: str | None) -> str:

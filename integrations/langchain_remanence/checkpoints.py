@@ -138,7 +138,7 @@ class CheckpointView:
             **options: Further options of `Space.recall`.
         """
         point, table = self._read_point(), self._table()
-        rewound = point is not None and point.frozen_at is not None
+        rewound = point is not None and point.rewound_to is not None
         for raised_limit in growing_limits(limit):
             # What is current in a rewound thread may be superseded in the space.
             answer = self._space.recall(query, limit=raised_limit, history=rewound or history, **options)
@@ -267,8 +267,8 @@ def _hit_at(hit: Hit, table: ItemTable, point: ReadPoint | None, with_history: b
 
 def _is_expired(hit: Hit, version: Version, point: ReadPoint | None) -> bool:
     """Whether a hit is expired: at the moment to which the thread was rewound, or else now."""
-    if point is not None and point.frozen_at is not None and version.written_at <= point.frozen_at:
-        return version.expires_at is not None and version.expires_at <= point.frozen_at
+    if point is not None and point.rewound_to is not None and version.written_at <= point.rewound_to:
+        return version.expires_at is not None and version.expires_at <= point.rewound_to
     return not hit.current and hit.superseded_by is None
 
 

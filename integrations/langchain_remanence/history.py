@@ -26,7 +26,7 @@ from remanence.adapters import (
     check_rename,
     check_session_id,
     check_ttl,
-    now_of,
+    current_moment,
     require_space,
     require_view,
 )
@@ -162,7 +162,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
             # Two messages with the same text, or with the same id, are two messages.
             "key": f"message:{uuid4().hex}",
             "meta": {_MESSAGE: {"type": message.type, "data": data}},
-            "expires_at": None if self.ttl is None else now_of(self.space) + self.ttl,
+            "expires_at": None if self.ttl is None else current_moment(self.space) + self.ttl,
             **speaker_fields(message),
         }
 
@@ -203,7 +203,7 @@ class _SessionMessages(ChangeFollower):
         """Return the memories of a session that are not hidden; with `hidden`, all. An expired session has none."""
         with self.lock:
             self.catch_up(view)
-            if not hidden and self._is_expired(session, now_of(view)):
+            if not hidden and self._is_expired(session, current_moment(view)):
                 return []
             ids = self._ids.get(session, ())
             return [memory_id for memory_id in ids if hidden or not self._messages[memory_id].is_hidden]
@@ -211,24 +211,24 @@ class _SessionMessages(ChangeFollower):
     def sessions(self, view: View) -> list[ChatSession]:
         with self.lock:
             self.catch_up(view)
-            now = now_of(view)
+            now = current_moment(view)
             out = []
             for session in self._ids:
                 messages = self._visible(session)
                 if messages and not self._is_expired(session, now):
                     times = [message.at for message in messages]
                     out.append(ChatSession(session, len(messages), min(times), max(times), messages[-1].expires_at))
-            return sorted(out, key=lambda session: session.began)
+            return sorted(out, key=lambda session: session.first_message_at)
 
     def is_expired(self, view: View, session: str) -> bool:
         with self.lock:
             self.catch_up(view)
-            return self._is_expired(session, now_of(view))
+            return self._is_expired(session, current_moment(view))
 
     def expired_sessions(self, view: View) -> list[str]:
         with self.lock:
             self.catch_up(view)
-            now = now_of(view)
+            now = current_moment(view)
             return [session for session in self._ids if self._is_expired(session, now)]
 
     def apply_change(self, change: Change) -> None:

@@ -49,7 +49,7 @@ class Stamp:
 class Version:
     """One write to an address.
 
-    `value` is None for a deletion. `is_renewal` is True where only the expiry of the same put was changed.
+    `value` is None for a deletion. `is_ttl_refresh` is True where only the expiry of the same put was changed.
     """
 
     written_at: datetime
@@ -60,7 +60,7 @@ class Version:
     stamp: Stamp | None = None
     expires_at: datetime | None = None
     put_id: str | None = None
-    is_renewal: bool = False
+    is_ttl_refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class CurrentItem:
 class ReadPoint:
     """A point of a thread to read from.
 
-    `ancestors` are the stamps (checkpoint, newest at that time) of the writes that led to this point. `frozen_at`
+    `ancestors` are the stamps (checkpoint, newest at that time) of the writes that led to this point. `rewound_to`
     is the moment to which the thread was rewound, if no new turn has begun since: later writes of other threads
     are not visible. `stamp` is for writes at this point; None if it is read-only.
     """
@@ -89,7 +89,7 @@ class ReadPoint:
     thread: str
     ancestors: frozenset[tuple[str, str]]
     saved: Container[str]
-    frozen_at: datetime | None = None
+    rewound_to: datetime | None = None
     stamp: Stamp | None = None
 
     def is_visible(self, version: Version) -> bool:
@@ -97,12 +97,12 @@ class ReadPoint:
         stamp = version.stamp
         if stamp is None or stamp.thread != self.thread or stamp.checkpoint not in self.saved:
             # Written by another thread, or under a checkpoint that was pruned, so that its branch is unknown.
-            return self.frozen_at is None or version.written_at <= self.frozen_at
+            return self.rewound_to is None or version.written_at <= self.rewound_to
         return (stamp.checkpoint, stamp.newest) in self.ancestors
 
     def expiry_reference(self, version: Version, now: datetime) -> datetime:
         """Return the moment at which a version must not be expired: in a rewound thread a moment of the past."""
-        return now if self.frozen_at is None or version.written_at > self.frozen_at else self.frozen_at
+        return now if self.rewound_to is None or version.written_at > self.rewound_to else self.rewound_to
 
 
 def version_key(memory: Memory) -> tuple[str, datetime, int]:
@@ -115,7 +115,7 @@ def _apply(current: CurrentItem | None, version: Version) -> CurrentItem | None:
     if version.value is None:
         return None
     unexpired = None if current is None or current.is_expired(version.written_at) else current
-    if version.is_renewal:
+    if version.is_ttl_refresh:
         # A renewal that was written after another put must not restore the old value.
         if unexpired is None or unexpired.version.put_id != version.put_id:
             return current

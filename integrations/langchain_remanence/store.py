@@ -43,7 +43,7 @@ from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space
-from remanence.adapters import check_minutes, in_thread, now_of
+from remanence.adapters import check_minutes, current_moment, in_thread
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -275,7 +275,7 @@ class RemanenceStore(BaseStore):
         """
         past = self._read_only()
         past._view = self._view.as_of(moment)
-        at = now_of(past._view)
+        at = current_moment(past._view)
         past._lineage, past._clock = None, lambda: at
         past._table = ItemTable(past._view, operations.read_item, keep_history=False)
         return past
@@ -399,7 +399,7 @@ class RemanenceStore(BaseStore):
     ) -> dict[Address, float]:
         addresses = {item.version.version_key: address for address, item in matching.items()}
         # What is current in a rewound thread, or in its namespace, may be superseded in the space.
-        history = self._recallable or (point is not None and point.frozen_at is not None)
+        history = self._recallable or (point is not None and point.rewound_to is not None)
         scores: dict[Address, float] = {}
         for limit in growing_limits(needed):
             hits = self._view.recall(query, limit=limit, tags=operations.prefix_tag(prefix), history=history)

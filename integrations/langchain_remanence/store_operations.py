@@ -101,7 +101,7 @@ def read_item(memory: Memory, change: Change) -> tuple[Address, Version] | None:
         stamp=Stamp.from_memory(memory),
         expires_at=memory.expires_at,
         put_id=meta["put"],
-        is_renewal=meta.get("renews", False),
+        is_ttl_refresh=meta.get("renews", False),
     )
     return (tuple(meta["namespace"]), meta["key"]), version
 

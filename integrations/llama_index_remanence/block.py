@@ -105,7 +105,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         max_tokens = self._count_tokens(content) - tokens_to_truncate if content else 0
         shortened = shorten_frame(content, max_tokens, self._count_tokens) if max_tokens > 0 else ""
         if isinstance(content, _SessionBlock):
-            self._open_questions.shorten(content.session, content, shortened)
+            self._unanswered_questions.shorten(content.session, content, shortened)
         return shortened or None
 
     def _recall(self, messages: list[ChatMessage], session: str) -> str:
@@ -116,7 +116,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
                 tags = [] if self.across_sessions else [_session_tag(session)]
                 block = self._recall_block(self.space, question, messages, tags=tags)
         if self.reinforce and question:
-            self._open_questions.add_quoted(session, question, block.hits, llama_messages.context_texts(messages))
+            self._unanswered_questions.add_quoted(session, question, block.hits, llama_messages.context_texts(messages))
         return _SessionBlock(block.text, session)
 
     def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
@@ -125,7 +125,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
             new = self._stored_turns.store(space, session, self._kept(llama_messages.roles_and_texts(messages)))
         answer, context = llama_messages.new_answer(messages, new)
         if self.reinforce and answer:
-            self._open_questions.reinforce(session, space, answer, context)
+            self._unanswered_questions.reinforce(session, space, answer, context)
 
 
 class _SessionBlock(str):

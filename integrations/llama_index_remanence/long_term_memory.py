@@ -127,7 +127,7 @@ class RecallAdapter(SpaceAdapter):
     reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
-    _open_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+    _unanswered_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
 
     @field_validator("keep")
     @classmethod
@@ -151,7 +151,7 @@ class RecallAdapter(SpaceAdapter):
     __init__ = SpaceAdapter.__init__  # else type checkers assume an __init__ made of the fields
 
     def _reset_state(self) -> None:
-        self._open_questions = OpenQuestions()
+        self._unanswered_questions = OpenQuestions()
 
     def _kept(self, turns: Sequence[RoleAndText]) -> list[RoleAndText]:
         """Those of the turns that are to be stored."""

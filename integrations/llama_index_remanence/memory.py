@@ -152,7 +152,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         self._transcript.append(self.session_id, added)
         answer, context = llama_messages.new_answer(added, turns)
         if self.reinforce and answer:
-            self._open_questions.reinforce(self.session_id, self.space, answer, context)
+            self._unanswered_questions.reinforce(self.session_id, self.space, answer, context)
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Make these the messages of the window, and remember those that this session has not stored yet."""
@@ -203,7 +203,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
 
     def _discard_question(self) -> None:
         self._last_recall = None
-        self._open_questions.discard(self.session_id)
+        self._unanswered_questions.discard(self.session_id)
 
     def _remember(self, turns: Sequence[RoleAndText]) -> None:
         store_turns(self.space, self.session_id, self._kept(turns), extract=self.extract)
@@ -215,7 +215,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
             block = self._recall_once(space, question, prompt, window)
         if self.reinforce:
             context = llama_messages.context_texts(prompt)
-            self._open_questions.add_quoted(self.session_id, question, block.hits, context)
+            self._unanswered_questions.add_quoted(self.session_id, question, block.hits, context)
         return block.text
 
     def _recall_once(self, space: Space, question: str, prompt: Sequence[ChatMessage], window: int) -> PromptMemories:
@@ -223,7 +223,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         arguments = (question, tuple(roles_and_texts(prompt)), window)
         if self._last_recall is not None:
             last_arguments, block = self._last_recall
-            if last_arguments == arguments and next(space.audit.changes(after=block.position), None) is None:
+            if last_arguments == arguments and next(space.audit.changes(after_position=block.position), None) is None:
                 return block
         block = self._recall_block(space, question, prompt, window=window)
         self._last_recall = (arguments, block)

@@ -25,7 +25,7 @@ from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_remanence.messages import message_from_json, message_to_json, record_text
 from remanence import Change, Memory, Space, View
-from remanence.adapters import ChangeFollower, ChatSession, check_rename, now_of, require_space, storable_text
+from remanence.adapters import ChangeFollower, ChatSession, check_rename, current_moment, require_space, storable_text
 
 if TYPE_CHECKING:
     from remanence.adapters import ErasureCertificate
@@ -278,7 +278,7 @@ class Transcript(ChangeFollower):
     ) -> None:
         turns = []
         if expires_at is None and self._ttl is not None:
-            expires_at = now_of(self._space) + self._ttl
+            expires_at = current_moment(self._space) + self._ttl
         moments: list[datetime | None] = [*times] if times is not None else [None] * len(messages)
         for order, message, at in zip(orders, messages, moments, strict=True):
             text, name = message_to_json(message), uuid4().hex
@@ -318,7 +318,7 @@ class Transcript(ChangeFollower):
     def _is_expired(self, session: str) -> bool:
         state = self._sessions.get(session)
         expires_at = None if state is None else state.expires_at()
-        return expires_at is not None and expires_at <= now_of(self._space)
+        return expires_at is not None and expires_at <= current_moment(self._space)
 
     def apply_change(self, change: Change) -> None:
         """Update the table with one change."""

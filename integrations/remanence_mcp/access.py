@@ -141,10 +141,10 @@ class StoredTokens(TokenVerifier):
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """The grant of a token; None if it is unknown, expired or revoked."""
-        found = self._store.known(token) or await asyncio.to_thread(self._store.check, token)
+        found = self._store.cached(token) or await asyncio.to_thread(self._store.authenticate, token)
         if found is None:
             return None
-        space = self._space if found.opens(self._space) else found.spaces[0]
+        space = self._space if found.covers(self._space) else found.spaces[0]
         claims = {_SPACE_CLAIM: space, _RIGHT_CLAIM: found.access}
         expires_at = None if found.expires_at is None else int(found.expires_at.timestamp())
         return AccessToken(

@@ -111,7 +111,7 @@ def search_unified(
     rows += [
         (hit.score * stm_weight, hit, False)
         for hit in memories
-        if not _is_note(hit) and (min_score is None or (hit.usage is not None and hit.usage.decay >= min_score))
+        if not _is_note(hit) and (min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score))
     ]
     rows.sort(key=lambda row: -row[0])
     lines = [_unified_line(number, *row, verbose) for number, row in enumerate(rows[:limit], 1)]
@@ -305,12 +305,12 @@ def _search(
     since = None if window_days is None else f"{window_days} days ago"
     asked = limit * (4 if min_score is not None else more)
     found = current_space().recall(query or "", limit=asked, tags=tags or None, since=since, include=include)
-    kept = [hit for hit in found if min_score is None or (hit.usage is not None and hit.usage.decay >= min_score)]
+    kept = [hit for hit in found if min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score)]
     return kept if more > 1 else kept[:limit]
 
 
 def _result(hit: Hit, similarity: bool) -> dict[str, Any]:
-    near = next((evidence.raw for evidence in hit.evidence if evidence.signal == "vectors"), None)
+    near = next((evidence.raw_score for evidence in hit.evidence if evidence.signal == "vectors"), None)
     return {
         "id": hit.memory.id,
         "content": hit.memory.text,

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from remanence import InvalidInput, NotFound, Space
-from remanence.adapters import storage_of
+from remanence.adapters import storage_key
 from remanence_mcp.access import current_space, require_admin
 from remanence_mcp.budget import MaxTokens, fitting, preview
 from remanence_mcp.tool_sets import ToolSet
@@ -170,7 +170,7 @@ def consolidate_memories(
     space = current_space()
     if mode != "preview":
         require_admin(f"consolidate_memories with mode={mode!r}")
-    chosen = _chosen(space, cluster_id, auto_detect, cohesion_threshold)
+    chosen = _selected_clusters(space, cluster_id, auto_detect, cohesion_threshold)
     upkeep = space.upkeep.with_settings(merge_cohesion=cohesion_threshold)
     ids = [cluster.id for cluster in chosen]
     if mode == "link":
@@ -213,7 +213,7 @@ def consolidate_memories(
 def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any]:
     found = space.upkeep.clusters(similarity=threshold, max_size=most)
     clusters = [cluster for cluster in found if len(cluster.items) >= least]
-    kept = _found.setdefault(storage_of(space), {})
+    kept = _found.setdefault(storage_key(space), {})
     for cluster in clusters:
         kept[space.name, cluster.id] = cluster
     while len(kept) > _MAX_KEPT:
@@ -221,7 +221,7 @@ def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any
     return clusters
 
 
-def _chosen(space: Space, cluster_id: str | None, auto_detect: bool, cohesion: float) -> list[Any]:
+def _selected_clusters(space: Space, cluster_id: str | None, auto_detect: bool, cohesion: float) -> list[Any]:
     """The cluster that was named, or those that may be merged: similar enough, and without contradictions."""
     if cluster_id is None and not auto_detect:
         raise InvalidInput("consolidate_memories takes a cluster_id, or auto_detect=true.")
@@ -229,7 +229,7 @@ def _chosen(space: Space, cluster_id: str | None, auto_detect: bool, cohesion: f
         return [
             each for each in space.upkeep.with_settings(merge_cohesion=cohesion).clusters() if each.action == "merge"
         ]
-    found = _found.get(storage_of(space), {}).get((space.name, cluster_id))
+    found = _found.get(storage_key(space), {}).get((space.name, cluster_id))
     if found is None:
         found = next((each for each in space.upkeep.clusters() if each.id == cluster_id), None)
     if found is None:

@@ -59,7 +59,7 @@ def recall(
     answer = memory_operations.recall(current_space(), request)
     hits = [
         {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
-        | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "because": hit.because}
+        | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "because": hit.reason}
         for hit in answer.hits
     ]
     kept = fitting(hits, max_tokens)
@@ -147,6 +147,6 @@ def explain(
         found = memory_operations.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
         return {"explanation": found.explanation}
     events = memory_operations.history(space, ask.NodeRequest(node=str(memory_id))).items
-    batch = memory_operations.get_many(space, ask.ManyReadRequest(ids=[str(memory_id)]))
+    batch = memory_operations.get_many(space, ask.MemoryIdsReadRequest(ids=[str(memory_id)]))
     details = batch.items[0].model_dump(mode="json") if batch.items else {"status": batch.missing.get(str(memory_id))}
     return {"memory": details, "history": fitting((event.text for event in events), 2_000)}

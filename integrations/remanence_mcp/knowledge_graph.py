@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence import InvalidInput, Memory, NotFound, Space
-from remanence.adapters import now_of
+from remanence.adapters import current_moment
 from remanence.service.entity_operations import all_entities
 from remanence.service.graph_operations import all_relations
 
@@ -242,7 +242,7 @@ class KnowledgeGraph:
                 name = names.get(mention.name, mention.name)
                 graph.entities.setdefault(name, (mention.kind, None))
                 graph.observations.setdefault(name, {}).setdefault(memory.text, memory.id)
-        now = now_of(self._space)
+        now = current_moment(self._space)
         for relation in all_relations(self._space):
             ended = relation.valid.end is not None and relation.valid.end <= now
             ends = relation.subject, relation.object

@@ -46,7 +46,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def memory(memory_id: str) -> str:
         def read() -> str:
-            batch = memory_operations.get_many(current_space(), ask.ManyReadRequest(ids=[memory_id]))
+            batch = memory_operations.get_many(current_space(), ask.MemoryIdsReadRequest(ids=[memory_id]))
             if not batch.items:
                 raise NotFound(f"there is no memory {memory_id!r} here: it is {batch.missing[memory_id]}.")
             return _json(batch.items[0].model_dump(mode="json"))

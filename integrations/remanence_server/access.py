@@ -11,7 +11,7 @@ from starlette.requests import Request
 from remanence.service.network import is_loopback
 from remanence.service.operation import Access
 from remanence.service.tokens import AccessToken, TokenStore
-from remanence_server.problems import Refused, problem
+from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 
 
@@ -27,13 +27,13 @@ class Caller:
 
     def opens(self, space: str) -> bool:
         """Whether the caller may use this space at all."""
-        return self.token is None or self.token.opens(space)
+        return self.token is None or self.token.covers(space)
 
     def require(self, space: str, access: Access) -> None:
         """Refuse the request unless the caller may do this in this space."""
         if self.token is None:
             return
-        if not self.token.opens(space):
+        if not self.token.covers(space):
             raise _denied(f"this token is not bound to space {space!r}. Ask for one that is.")
         if not self.token.allows(access):
             raise _denied(f"this token allows {self.token.access!r}, and this needs {access!r}. Ask for another.")
@@ -50,7 +50,7 @@ class AccessControl:
         """Who sent a request.
 
         Raises:
-            Refused: The token is missing or not valid, or a page of another site sends the request.
+            RequestRejected: The token is missing or not valid, or a page of another site sends the request.
         """
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if given:
@@ -65,7 +65,7 @@ class AccessControl:
 
     async def _token(self, given: str) -> AccessToken | None:
         # Looking it up may wait for a database, and must not hold up the event loop.
-        return self._tokens.known(given) or await asyncio.to_thread(self._tokens.check, given)
+        return self._tokens.cached(given) or await asyncio.to_thread(self._tokens.authenticate, given)
 
     def _refuse_other_sites(self, request: Request) -> None:
         """A web page must not use the server of its visitor, under any name of this machine."""
@@ -77,12 +77,12 @@ class AccessControl:
             raise _denied(f"pages of {origin!r} cannot use this server without a token.")
 
 
-def _denied(detail: str) -> Refused:
-    return Refused(problem(403, detail, error="AccessDenied"))
+def _denied(detail: str) -> RequestRejected:
+    return RequestRejected(problem(403, detail, error="AccessDenied"))
 
 
-def _no_token(detail: str) -> Refused:
-    return Refused(problem(401, detail, error="InvalidToken"))
+def _no_token(detail: str) -> RequestRejected:
+    return RequestRejected(problem(401, detail, error="InvalidToken"))
 
 
 def _host_name(url: str) -> str:

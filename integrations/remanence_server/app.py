@@ -23,7 +23,7 @@ from remanence import RemanenceError, Space, __version__
 from remanence.service.server_database import location_of
 from remanence.service.spaces import Spaces
 from remanence.service.tokens import TokenStore
-from remanence_server import other_routes
+from remanence_server import file_and_health_routes
 from remanence_server.access import AccessControl
 from remanence_server.body_route import BODY
 from remanence_server.direct_routes import COMPRESSION, MIN_COMPRESSED, DirectRoutes
@@ -32,7 +32,7 @@ from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.pools import Pools
-from remanence_server.problems import Problem, Refused, problem, problem_of
+from remanence_server.problems import Problem, RequestRejected, problem, problem_of
 from remanence_server.routes import PREFIX, operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
@@ -83,7 +83,7 @@ def create_app(
     )
     app.state.server = state
     app.router.routes.extend(operation_routes())
-    app.include_router(other_routes.router)
+    app.include_router(file_and_health_routes.router)
     add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)
     app.add_middleware(DirectRoutes, prefix=PREFIX, routes=operation_routes(), handlers=app.exception_handlers)
@@ -126,8 +126,8 @@ def _handle_errors(app: FastAPI) -> None:
             log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
         return response
 
-    @app.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> Response:
+    @app.exception_handler(RequestRejected)
+    async def refused(request: Request, error: RequestRejected) -> Response:
         return error.response
 
     @app.exception_handler(RequestValidationError)

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 
 from remanence.service.server_database import Location, open_database
-from remanence_server.problems import Refused, problem
+from remanence_server.problems import RequestRejected, problem
 
 HEADER = "idempotency-key"
 MAX_KEY_LENGTH = 255
@@ -50,7 +50,7 @@ class IdempotencyKeys:
         """Begin a request with a key. Returns what to `end` it with, and the answer if it was done before.
 
         Raises:
-            Refused: The same key came with another request, or its request is still running.
+            RequestRejected: The same key came with another request, or its request is still running.
         """
         name = _digest(caller, route, key)
         with self._lock:
@@ -59,11 +59,13 @@ class IdempotencyKeys:
             )
             if rows and rows[0][0] != _digest(request):
                 detail = f"Idempotency-Key {key!r} came with another request before. Use a new key for a new request."
-                raise Refused(problem(422, detail))
+                raise RequestRejected(problem(422, detail))
             if rows:
                 return name, StoredAnswer(*rows[0][1:])
             if name in self._running:
-                raise Refused(problem(409, f"the request with Idempotency-Key {key!r} is still running. Wait for it."))
+                raise RequestRejected(
+                    problem(409, f"the request with Idempotency-Key {key!r} is still running. Wait for it.")
+                )
             self._running.add(name)
         return name, None
 

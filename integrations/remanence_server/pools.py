@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeVar
 
-from remanence_server.problems import Refused, problem
+from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 
 T = TypeVar("T")
@@ -32,10 +32,10 @@ class Pools:
         """Run a function in a thread of this pool.
 
         Raises:
-            Refused: Too many wait already.
+            RequestRejected: Too many wait already.
         """
         if self.active[name] >= self._most[name]:
-            raise Refused(problem(503, f"{self.active[name]} requests are waiting already. Try again later."))
+            raise RequestRejected(problem(503, f"{self.active[name]} requests are waiting already. Try again later."))
         self.active[name] += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pools[name], function)

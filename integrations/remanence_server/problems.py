@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from remanence import RemanenceError
-from remanence.service.exceptions import status_of
+from remanence.service.exceptions import http_status
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -54,10 +54,12 @@ def problem(
 
 def problem_of(error: RemanenceError) -> Response:
     """An exception of remanence as a response."""
-    return problem(status_of(error), str(error), error=type(error).__name__, position=getattr(error, "position", None))
+    return problem(
+        http_status(error), str(error), error=type(error).__name__, position=getattr(error, "position", None)
+    )
 
 
-class Refused(Exception):
+class RequestRejected(Exception):
     """A request is refused before an operation runs. `response` says why."""
 
     def __init__(self, response: Response) -> None:

@@ -27,7 +27,7 @@ from remanence_server.access import Caller
 from remanence_server.body_route import BodyRoute
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer
 from remanence_server.pools import PoolName
-from remanence_server.problems import MEDIA_TYPE, Refused, problem
+from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
 from remanence_server.state import ServerState, state_of
 
 PREFIX = "/v1/spaces/{space}"
@@ -128,7 +128,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
 
         if operation.method == "GET":
             return conditional(request, await state.pools.run(pool, work))
-        return await once(state, request, caller, operation.status, lambda: state.pools.run(pool, work))
+        return await run_idempotent(state, request, caller, operation.status, lambda: state.pools.run(pool, work))
 
     endpoint.__name__ = operation.name
     endpoint.__doc__ = inspect.getdoc(operation.function)
@@ -174,7 +174,7 @@ def _request(
 ) -> requests.Request:
     if not path and arguments is not None:
         return arguments
-    made: requests.Request = operation.request(**path, **({} if arguments is None else arguments.given()))
+    made: requests.Request = operation.request(**path, **({} if arguments is None else arguments.provided_fields()))
     return made
 
 
@@ -188,7 +188,7 @@ def conditional(request: Request, body: bytes) -> Response:
     return Response(body, headers=headers, media_type="application/json")
 
 
-async def once(
+async def run_idempotent(
     state: ServerState,
     request: Request,
     caller: Caller,
@@ -204,7 +204,7 @@ async def once(
     if key is None:
         return Response(await work(), status, media_type="application/json")
     if not 0 < len(key) <= MAX_KEY_LENGTH:
-        raise Refused(problem(422, f"Idempotency-Key has {len(key)} characters. Use 1 to {MAX_KEY_LENGTH}."))
+        raise RequestRejected(problem(422, f"Idempotency-Key has {len(key)} characters. Use 1 to {MAX_KEY_LENGTH}."))
     sent = await request.body() if sent is None else sent
     route = f"{request.method} {request.url.path}?{request.url.query}"
     name, known = await asyncio.to_thread(state.keys.begin, caller.name, route, key, sent)

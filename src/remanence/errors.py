@@ -13,11 +13,11 @@
     │   ├── LedgerTampered        `verify()` found an entry that was changed after it was written
     │   └── LedgerTooNew          written by a later release
     ├── EmbedderError
-    │   ├── EmbedderDown          the embedder raised an exception, perhaps only for now
-    │   └── EmbedderBroken        it returned something that is not a vector
+    │   ├── EmbedderUnavailable          the embedder raised an exception, perhaps only for now
+    │   └── InvalidEmbedding        it returned something that is not a vector
     ├── ExtractorError        the extractor did not answer in time
     ├── ProjectionError
-    │   ├── ProjectionUnreachable the server that an index is on does not answer, perhaps only for now
+    │   ├── ProjectionUnavailable the server that an index is on does not answer, perhaps only for now
     │   └── ProjectionStale       an index was built with another embedder than this one
     └── MissingExtra          an optional package is not installed (also an ImportError)
 
@@ -92,11 +92,11 @@ class EmbedderError(RemanenceError):
     """The embedder returned no vectors."""
 
 
-class EmbedderDown(EmbedderError):
+class EmbedderUnavailable(EmbedderError):
     """The embedder raised an exception, perhaps only for now."""
 
 
-class EmbedderBroken(EmbedderError):
+class InvalidEmbedding(EmbedderError):
     """The embedder returned something that is not a vector."""
 
 
@@ -108,7 +108,7 @@ class ProjectionError(RemanenceError):
     """An index cannot be read or brought up to date."""
 
 
-class ProjectionUnreachable(ProjectionError):
+class ProjectionUnavailable(ProjectionError):
     """The server that an index is on does not answer, perhaps only for now."""
 
 

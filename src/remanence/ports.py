@@ -33,6 +33,7 @@ from remanence.schema import (
 
 __all__ = [
     "Clock",
+    "ComparingExtractor",
     "Embedder",
     "Entry",
     "Event",
@@ -42,14 +43,13 @@ __all__ = [
     "Fact",
     "FactExtractor",
     "FastEmbedder",
-    "JudgingExtractor",
     "Ledger",
     "LockingLedger",
     "Locks",
     "Memory",
     "Mention",
+    "MergingExtractor",
     "ModelExtractor",
-    "ProfileWriter",
     "Progress",
     "Query",
     "Ranking",
@@ -61,7 +61,7 @@ __all__ = [
     "Signal",
     "Stage",
     "StoredPoints",
-    "TextWriter",
+    "SummarizingExtractor",
     "TimelineReader",
     "Transaction",
     "Triple",
@@ -162,8 +162,8 @@ class Ledger(Protocol):
         """The last position of all; 0 for an empty ledger. Must be cheap: it is how new entries are noticed."""
         ...
 
-    def spaces(self, below: str | None = None) -> list[str]:
-        """The names of all spaces that have an entry, sorted, without those that were emptied; with `below`, only this
+    def spaces(self, prefix: str | None = None) -> list[str]:
+        """The names of all spaces that have an entry, sorted, without those that were emptied; with `prefix`, only this
         one and those whose name starts with it and a slash, in time that does not depend on the other spaces."""
         ...
 
@@ -172,10 +172,10 @@ class Ledger(Protocol):
         ...
 
     def vectors(
-        self, space: str, model: str, hashes: Sequence[bytes], *, inherited: bool = False
+        self, space: str, model: str, hashes: Sequence[bytes], *, include_shared: bool = False
     ) -> dict[bytes, Vector]:
-        """The embeddings that a space has for these text hashes; unknown ones are left out. With `inherited` also those
-        that earlier releases stored for all spaces together: only for texts that the space is known to have."""
+        """The embeddings that a space has for these text hashes; unknown ones are left out. With `include_shared` also
+        those that earlier releases stored for all spaces together: only for texts that the space is known to have."""
         ...
 
     def get_meta(self, name: str) -> str | None:
@@ -218,23 +218,23 @@ class Locks(Protocol):
     is_shared: bool
     """Whether other processes may use the ledger."""
 
-    def hold(self, name: str) -> AbstractContextManager[bool]:
+    def acquire(self, name: str) -> AbstractContextManager[bool]:
         """Hold a lock during a block; False if somebody else holds it."""
         ...
 
-    def is_held(self, name: str) -> bool:
+    def is_locked(self, name: str) -> bool:
         """Whether anybody holds a lock."""
         ...
 
-    def discard(self, name: str) -> None:
+    def delete(self, name: str) -> None:
         """Delete what is stored for a lock that will not be used again."""
         ...
 
-    def announce(self, position: int) -> None:
+    def publish_position(self, position: int) -> None:
         """Tell the others up to which erasure the indexes of this process are up to date."""
         ...
 
-    def others(self) -> list[tuple[str, int]]:
+    def other_processes(self) -> list[tuple[str, int]]:
         """The other processes that have announced something, and what."""
         ...
 
@@ -354,10 +354,10 @@ class FactExtractor(Extractor, Protocol):
 
 
 @runtime_checkable
-class JudgingExtractor(Extractor, Protocol):
+class ComparingExtractor(Extractor, Protocol):
     """What an extractor may also do: compare new memories with older ones, for `remember`. Otherwise the rules do."""
 
-    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """What each new memory means for its older candidates; one call for all of them."""
         ...
 
@@ -374,16 +374,16 @@ class ModelExtractor(Extractor, Protocol):
 
 
 @runtime_checkable
-class ProfileWriter(Protocol):
+class SummarizingExtractor(Protocol):
     """What an extractor may also do: write the profile of a space. Otherwise a template writes it."""
 
-    def summarise(self, lines: Sequence[str], *, max_tokens: int) -> Sequence[Any] | None:
+    def summarize(self, lines: Sequence[str], *, max_tokens: int) -> Sequence[Any] | None:
         """Sentences (`text`, and `lines`: the places of the lines they come from), or None for the template."""
         ...
 
 
 @runtime_checkable
-class TextWriter(Protocol):
+class MergingExtractor(Protocol):
     """What an extractor may also do: write one text for several memories. Otherwise the rules merge them."""
 
     def merge(self, texts: Sequence[str]) -> str | None:
@@ -423,12 +423,12 @@ class TimelineReader(Protocol):
     """An optional ability of a reader: read statements together, in the order they were told, and say which one is
     valid."""
 
-    def choose(self, question: str, statements: Sequence[str], told: int) -> Sequence[float]:
+    def choose(self, question: str, statements: Sequence[str], known_count: int) -> Sequence[float]:
         """For each statement, the probability that it answers the question at the time asked about. What they lack to 1
         together is the probability that none does. An empty sequence if the reader cannot tell.
 
-        Each is given with its day ("5 May 2024: user: I moved to Porto."); the first `told` of them were told by the
-        time asked about."""
+        Each is given with its day ("5 May 2024: user: I moved to Porto."); the first `known_count` of them were told
+        by the time asked about."""
         ...
 
 
@@ -439,8 +439,10 @@ class VectorStore(Protocol):
         """Store these vectors under these numbers. Another dimension raises InvalidInput."""
         ...
 
-    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """The nearest points by dot product, exactly, best first; among `only` if given."""
+    def search(
+        self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
+        """The nearest points by dot product, exactly, best first; among `allowed_ids` if given."""
         ...
 
     def delete(self, ids: Sequence[int]) -> None:
@@ -468,7 +470,7 @@ class StoredPoints(NamedTuple):
     """What a shared store has of a space: for each point its number, the ledger position of the version that it was
     made from, and the hash of its text."""
 
-    numbers: NDArray[np.int64]
+    ids: NDArray[np.int64]
     positions: NDArray[np.int64]
     hashes: Sequence[bytes]
 
@@ -482,7 +484,7 @@ class SharedVectorStore(VectorStore, Protocol):
         """Store these vectors under these numbers, with where they come from."""
         ...
 
-    def stored(self, ids: Sequence[int] | None = None) -> StoredPoints:
+    def get_points(self, ids: Sequence[int] | None = None) -> StoredPoints:
         """What is stored under these numbers; under all if None."""
         ...
 

@@ -329,7 +329,7 @@ def test_sessions_are_listed_renamed_and_deleted(space: Space, clock: FakeClock)
 
     chat.rename_session("monday", "holiday")
     assert (chat.session_id, chat.messages) == ("holiday", before)
-    assert [(each.name, each.messages) for each in chat.sessions()] == [("holiday", len(EVERY_KIND)), ("other", 1)]
+    assert [(each.name, each.message_count) for each in chat.sessions()] == [("holiday", len(EVERY_KIND)), ("other", 1)]
     assert RemanenceChatMessageHistory(space, "monday").messages == []
     assert len(RemanenceChatMessageHistory(space.as_of(earlier), "monday").messages) == len(EVERY_KIND)
     assert {hit.memory.source for hit in space.recall("weather in Porto")} == {"holiday"}

@@ -178,7 +178,7 @@ async def test_questions_that_nobody_answers_are_let_go_in_the_end(
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     for session in ("s0", "s1", "s2", "s0", "s3"):
         await block.aget([user(QUESTION)], session_id=session)
-    assert len(block._open_questions._questions) == 3
+    assert len(block._unanswered_questions._questions) == 3
     for session in ("s0", "s1", "s2", "s3"):
         await block.aget([user(QUESTION), assistant(ANSWER)], session_id=session)
 

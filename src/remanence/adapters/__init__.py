@@ -83,6 +83,7 @@ __all__ = [
     "check_session_id",
     "check_tags",
     "check_ttl",
+    "current_moment",
     "document_row",
     "embed_query",
     "embed_texts",
@@ -94,7 +95,6 @@ __all__ = [
     "lazy_getattr",
     "log_and_continue",
     "normalize_text",
-    "now_of",
     "placeholder_text",
     "prompt_budget",
     "quoted_hits",
@@ -106,7 +106,7 @@ __all__ = [
     "require_view",
     "shorten_frame",
     "storable_text",
-    "storage_of",
+    "storage_key",
     "stored_document",
     "strip_frames",
     "tool_name",
@@ -199,7 +199,7 @@ def check_kinds(kinds: Any) -> Any:
     """
     from remanence.core import inputs  # here, as it loads the engine
 
-    inputs.kinds(kinds)
+    inputs.check_kinds(kinds)
     return kinds
 
 
@@ -211,7 +211,7 @@ def check_tags(tags: Any) -> Any:
     """
     from remanence.core import inputs  # here, as it loads the engine
 
-    inputs.tags(tags)
+    inputs.check_tags(tags)
     return tags
 
 
@@ -226,17 +226,17 @@ def check_max_tokens(max_tokens: object) -> int | None:
     raise InvalidInput(f"max_tokens={max_tokens!r} is neither None nor a whole number from 0 on.")
 
 
-def now_of(view: View) -> datetime:
+def current_moment(view: View) -> datetime:
     """Return the present moment of a space by its clock, or the moment of a view of the past."""
     return view._now()
 
 
-def storage_of(view: View) -> object:
+def storage_key(view: View) -> object:
     """Return an object that is the same for all spaces that were opened together, as a weak key for a cache."""
     return view._engine
 
 
-def require_view(given: object, argument: str = "space") -> View:
+def require_view(value: object, argument: str = "space") -> View:
     """Return a space, or a view of one, if it is one.
 
     Raises:
@@ -249,11 +249,11 @@ def require_view(given: object, argument: str = "space") -> View:
     """
     from remanence.api.view import View  # here, as it loads the engine
 
-    if isinstance(given, View):
-        return given
-    location = repr(str(given)) if isinstance(given, str | os.PathLike) else "'./memory'"
+    if isinstance(value, View):
+        return value
+    location = repr(str(value)) if isinstance(value, str | os.PathLike) else "'./memory'"
     raise InvalidInput(
-        f"{argument}={given!r} is of type {type(given).__name__}, not a space. Open it: remanence.open({location})."
+        f"{argument}={value!r} is of type {type(value).__name__}, not a space. Open it: remanence.open({location})."
     )
 
 
@@ -359,7 +359,7 @@ class ChangeFollower:
     def catch_up(self, view: View) -> None:
         """Apply the changes that were written since the last call."""
         with self.lock:
-            for change in view.audit.changes(after=self._position):
+            for change in view.audit.changes(after_position=self._position):
                 self.apply_change(change)
                 self._position = change.position
 

@@ -18,9 +18,9 @@ class ChatSession:
     it expires."""
 
     name: str
-    messages: int
-    began: datetime
-    last: datetime
+    message_count: int
+    first_message_at: datetime
+    last_message_at: datetime
     expires_at: datetime | None = None
 
 

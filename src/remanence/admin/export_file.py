@@ -28,7 +28,7 @@ from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
 from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
-from remanence.ledger.event_types import WRONG_TYPES, damage_in
+from remanence.ledger.event_validation import WRONG_TYPES, find_damage
 from remanence.ledger.portable import to_portable
 from remanence.schema import micros
 from remanence.schema.version import __version__
@@ -124,7 +124,7 @@ def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
         try:
             event = to_portable(entry.event, lambda position: bisect_right(positions, position))
         except WRONG_TYPES as error:
-            raise damage_in([entry]) or error from error
+            raise find_damage([entry]) or error from error
         yield f'{start},"event":{encode(event)}}}'
 
 
@@ -134,7 +134,7 @@ def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
         hashes = index.embedded_text_hashes()
     for begin in range(0, len(hashes), _VECTORS_PER_LINE):
         some = hashes[begin : begin + _VECTORS_PER_LINE]
-        vectors = engine.ledger.vectors(space, engine.embedder.fingerprint, some, inherited=True)
+        vectors = engine.ledger.vectors(space, engine.embedder.fingerprint, some, include_shared=True)
         if vectors:
             rows = {h: np.asarray(vectors[h], dtype="<f4") for h in some if h in vectors}
             yield {h.hex(): b64encode(row.tobytes()).decode() for h, row in rows.items()}

@@ -23,7 +23,7 @@ from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
-from remanence.ledger.event_types import first_invalid_field
+from remanence.ledger.event_validation import first_invalid_field
 from remanence.ledger.portable import remap_positions
 from remanence.schema import UTC, from_micros
 
@@ -263,7 +263,7 @@ class _SpaceWriter:
         self._waiting: list[EntryLine] = []
         self._waiting_bytes = self._read = 0
         count = engine.ledger.count(space)
-        if count and engine.ledger.get_meta(self._mark) != digest:
+        if count and engine.ledger.get_meta(self._marker_name) != digest:
             raise InvalidInput(
                 f"space {space!r} is not empty: it has {count:,} ledger entries, and imported entries could not keep "
                 "their times among them. Nothing was imported. Import into an empty space: another folder, "
@@ -277,7 +277,7 @@ class _SpaceWriter:
         self._known = len(self._positions)
 
     @property
-    def _mark(self) -> str:
+    def _marker_name(self) -> str:
         """The name under which the ledger keeps which file is being imported into this space."""
         return f"import:{self._space}"
 
@@ -305,15 +305,15 @@ class _SpaceWriter:
     def _write_waiting(self, *, last: bool = False) -> None:
         lines, self._waiting, self._waiting_bytes = self._waiting, [], 0
         with self._engine.transaction() as transaction:
-            self._check_undisturbed()
+            self._check_no_other_writer()
             if not self._positions:
-                transaction.put_meta(self._mark, self._digest)
+                transaction.put_meta(self._marker_name, self._digest)
             for line in lines:
                 self._append(transaction, line)
             if last:
-                transaction.put_meta(self._mark, "")
+                transaction.put_meta(self._marker_name, "")
 
-    def _check_undisturbed(self) -> None:
+    def _check_no_other_writer(self) -> None:
         written = self._positions[-1] if self._positions else 0
         if self._engine.ledger.position_at(self._space, _END_OF_TIME) != written:
             raise LedgerError(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from remanence.errors import EmbedderError
 from remanence.events import Remembered
 from remanence.language.text import pluralize, text_hash
-from remanence.signals.vectors import embeddable_texts, well_formed
+from remanence.signals.vectors import drop_malformed, embeddable_texts
 
 if TYPE_CHECKING:
     from remanence.events import Event
@@ -78,7 +78,7 @@ class VectorCheck:
             if len(text) <= _MAX_TEXT_LENGTH:
                 key = text_hash(text)
                 self._hashes.append(int.from_bytes(key[:8], "little"))
-                self._offer(key, text)
+                self._sample_text(key, text)
 
     def read_vectors(self, line: VectorLines) -> None:
         """Keep the vectors of sampled texts, to compare them."""
@@ -92,7 +92,7 @@ class VectorCheck:
             return {}
         if self._sorted is None:
             self._sorted = np.unique(np.frombuffer(self._hashes, np.uint64))
-        own = well_formed(line.vectors, self._embedder.dimension)
+        own = drop_malformed(line.vectors, self._embedder.dimension)
         if not own or not len(self._sorted):
             return {}
         numbers = np.array([int.from_bytes(key[:8], "little") for key in own], np.uint64)
@@ -120,7 +120,7 @@ class VectorCheck:
         log.warning("%s of %d that were checked are not those of their texts", wrong, len(texts))
         return f"its vectors are not used: {wrong} of {len(texts)} that were checked are not those of their texts"
 
-    def _offer(self, key: bytes, text: str) -> None:
+    def _sample_text(self, key: bytes, text: str) -> None:
         """Take a text into the sample if its random number is among the lowest ones."""
         if key in self._sampled:
             return

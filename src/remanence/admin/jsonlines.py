@@ -200,7 +200,7 @@ class JsonLinesReader:
         if checksum != b"%d}\n" % zlib.crc32(body):
             raise self.damaged_file_error("it was truncated or changed")
         try:
-            fields = json.loads(body + b"}", parse_constant=_refuse)
+            fields = json.loads(body + b"}", parse_constant=_reject_constant)
             if b"\\ud" in body.lower():  # it may contain a lone surrogate, which no ledger can store
                 json.dumps(fields, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
@@ -220,5 +220,5 @@ def starts_with(path: Path, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a number")

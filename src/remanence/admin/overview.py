@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 MemoryStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
 STATUSES: tuple[MemoryStatus, ...] = get_args(MemoryStatus)
-Listed: TypeAlias = MemoryStatus | Literal["promoted", "all"]
-"""What can be listed: the memories of a status, the current ones that were promoted, or all."""
-LISTED: tuple[Listed, ...] = (*STATUSES, "promoted", "all")
+ListedStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "promoted"]
+"""Which memories `memories` lists: those of a status, or the current ones that were promoted."""
+LISTED_STATUSES: tuple[ListedStatus, ...] = get_args(ListedStatus)
+PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "all"]
+"""Which memories `read_graph` lists."""
+PAGE_STATUSES: tuple[PageStatus, ...] = (*STATUSES, "promoted", "all")
 _DETAIL_COLUMNS = (
     *("text", "status", *USAGE_COLUMNS, "versions", "superseded_by", "promoted_at", "note"),
     *("relations", "links_out", "links_in"),
@@ -96,7 +99,7 @@ class MemorySequence(Sequence[MemoryDetails]):
 
 
 @dataclass(frozen=True)
-class GraphPage(MemorySequence):
+class MemoryPage(MemorySequence):
     """One page of the memories of a status, in the order in which they were learned; there are `total` in all."""
 
     page: int
@@ -125,8 +128,8 @@ class Stats:
         links: How many links there are, including ended ones.
         jobs: How many jobs there are, by status.
         entries: How many ledger entries the space has.
-        oldest: When the first memory was recorded.
-        newest: When the last version of a memory was recorded.
+        first_recorded_at: When the first memory was recorded.
+        last_recorded_at: When the last version of a memory was recorded.
         embedder: The name of the embedder.
         dimension: The dimension of its vectors; None before the first text.
         unembedded: How many texts have no vector yet.
@@ -146,8 +149,8 @@ class Stats:
     links: int
     jobs: Mapping[str, int]
     entries: int
-    oldest: datetime | None
-    newest: datetime | None
+    first_recorded_at: datetime | None
+    last_recorded_at: datetime | None
     embedder: str
     dimension: int | None
     unembedded: int
@@ -167,8 +170,8 @@ class Stats:
         Returns:
             The fields by name, with times as text, and `total`.
         """
-        oldest, newest = (moment and moment.isoformat() for moment in (self.oldest, self.newest))
-        return {**asdict(self), "total": self.total, "oldest": oldest, "newest": newest}
+        first, last = (moment and moment.isoformat() for moment in (self.first_recorded_at, self.last_recorded_at))
+        return {**asdict(self), "total": self.total, "first_recorded_at": first, "last_recorded_at": last}
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<14} {value}" for name, value in self._rows())
@@ -177,7 +180,11 @@ class Stats:
         return html_table("", (), self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
-        learned = "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"
+        learned = (
+            ""
+            if self.first_recorded_at is None
+            else f"{format_moment(self.first_recorded_at)} to {format_moment(self.last_recorded_at)}"
+        )
         disk = f"{format_bytes(sum(self.disk.values()))}{_in_brackets(self.disk, format_bytes)}"
         rows = [
             ("space", self.space),
@@ -204,13 +211,13 @@ class Overview:
         self._index, self._snapshot, self._catalog = index, snapshot, index.catalog
         self._rows = self._catalog.last_rows(snapshot.position)
 
-    def page(self, status: Listed, page: int, page_size: int) -> GraphPage:
+    def page(self, status: PageStatus, page: int, page_size: int) -> MemoryPage:
         """One page of the memories of a status."""
         rows = self.rows(status)
         begin = (page - 1) * page_size
-        return GraphPage(self._details(rows[begin : begin + page_size]), page, page_size, len(rows))
+        return MemoryPage(self._details(rows[begin : begin + page_size]), page, page_size, len(rows))
 
-    def rows(self, status: Listed) -> NDArray[np.int64]:
+    def rows(self, status: PageStatus) -> NDArray[np.int64]:
         """The last version of each memory of a status."""
         if status == "all":
             return self._rows
@@ -252,8 +259,8 @@ class Overview:
             links=index.links.count(snapshot),
             jobs={status: jobs.count(status) for status in dict.fromkeys(jobs)},
             entries=ledger.count(space, up_to=snapshot.position),
-            oldest=catalog.recorded_at(0) if versions else None,
-            newest=catalog.recorded_at(versions - 1) if versions else None,
+            first_recorded_at=catalog.recorded_at(0) if versions else None,
+            last_recorded_at=catalog.recorded_at(versions - 1) if versions else None,
             unembedded=len(index.vectors.missing_vectors),
             broken=dict(index.broken),
             **other,
@@ -267,8 +274,8 @@ class Overview:
         """The status of each row, as its place in STATUSES."""
         catalog, snapshot = self._catalog, self._snapshot
         visible = snapshot.row_mask[rows]
-        expired = ~catalog.current(rows, snapshot.position, snapshot.now)
-        archived = catalog.rows_among(catalog.archived_mask(snapshot.position))[rows]
+        expired = ~catalog.current_mask(rows, snapshot.position, snapshot.now)
+        archived = catalog.rows_of_memories(catalog.archived_mask(snapshot.position))[rows]
         statuses = np.where(visible, np.where(expired, _EXPIRED, _CURRENT), np.where(archived, _ARCHIVED, _FORGOTTEN))
         statuses[catalog.erased_mask(rows)] = _ERASED
         active = np.flatnonzero(statuses == _CURRENT)

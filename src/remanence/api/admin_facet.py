@@ -11,7 +11,7 @@ from remanence.admin.export_file import TransferReport, export
 from remanence.admin.overview import Stats, space_disk_usage
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
-from remanence.api.space_names import part_of_name
+from remanence.api.space_names import escape_level
 from remanence.core import inputs
 from remanence.core.inputs import Moment, progress_bar
 from remanence.language.temporal import parse_moment
@@ -51,15 +51,15 @@ class AdminView(Facet):
         about = {
             "embedder": embedder.name,
             "dimension": embedder.dimension,
-            "children": sum(name != self._space for name in self._tree()),
+            "children": sum(name != self._space for name in self._space_names()),
             "location": self.location,
             "disk": space_disk_usage(engine.folder, self._space),
         }
-        return self._overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
+        return self._read_overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
 
     astats = in_thread(stats)
 
-    def _tree(self) -> list[str]:
+    def _space_names(self) -> list[str]:
         """The names of this space and of those below it."""
         return self._engine.ledger.spaces(self._space)
 
@@ -107,7 +107,7 @@ class Admin(AdminView):
             The bytes on disk before and after, which indexes were rebuilt, and what was skipped.
         """
         with progress_bar(progress, "compacting") as shown:
-            return compact(self._engine, self._tree(), shown)
+            return compact(self._engine, self._space_names(), shown)
 
     acompact = in_thread(compact)
 
@@ -143,8 +143,8 @@ class Admin(AdminView):
             ...     space.admin.export(tempfile.mkdtemp() + "/memory.jsonl").entries
             1
         """
-        spaces = [name for name in self._tree() if children or name == self._space]
-        target = inputs.path(path, "path")
+        spaces = [name for name in self._space_names() if children or name == self._space]
+        target = inputs.check_path(path, "path")
         with progress_bar(progress, "exporting") as shown:
             return export(self._engine, self._space, spaces, target, vectors=vectors, progress=shown)
 
@@ -199,7 +199,7 @@ class Admin(AdminView):
         from remanence.admin.imports.detection import open_source
         from remanence.admin.imports.importing import import_source
 
-        speaker = None if observed_by is None else inputs.storable_text(observed_by, "observed_by")
+        speaker = None if observed_by is None else inputs.check_text(observed_by, "observed_by")
         opened = open_source(source, kind, self._now(), branches=branches, observed_by=speaker)
         with closing(opened), progress_bar(progress, "importing") as shown:
             return import_source(self._engine, opened, self._name_below, user=user, users=users, progress=shown)
@@ -207,7 +207,7 @@ class Admin(AdminView):
     aimport_from = in_thread(import_from)
 
     def _name_below(self, path: tuple[str, ...]) -> str:
-        return "/".join((self._space, *(part_of_name(part) for part in path)))
+        return "/".join((self._space, *(escape_level(part) for part in path)))
 
     def reextract(
         self, id: str | Memory | None = None, *, now: Moment | None = None, progress: bool | Progress = False
@@ -234,7 +234,7 @@ class Admin(AdminView):
             ...     [fact.text for fact in space.admin.reextract()]
             ['The user lives in Porto.']
         """
-        only = None if id is None else inputs.memory_id(id)
+        only = None if id is None else inputs.check_memory_id(id)
         at = self._now() if now is None else parse_moment(now, self._now(), argument="now")
         with progress_bar(progress, "reading") as shown:
             return remember.reextract(self._engine, self._space, only, at, shown)

@@ -61,7 +61,7 @@ class AuditView(Facet):
             )
         if given.own_vector and vector is None:
             raise InvalidInput("this recall was made with a vector of the caller's: give it again as vector=.")
-        request = RecallRequest.from_receipt(given, inputs.vector(vector))
+        request = RecallRequest.from_receipt(given, inputs.check_vector(vector))
         include = [name for name in ("archive", "vault") if getattr(given, name)]
         return self._recall(request, lambda space, index: given.position, include)
 
@@ -89,7 +89,7 @@ class AuditView(Facet):
             ...     [(e.receipt.question, e.superseded_by.text) for e in space.audit.exposures(memory)]
             [('door code', 'The door code is 1234.')]
         """
-        checked = inputs.memory_id(id)
+        checked = inputs.check_memory_id(id)
         with self._engine.open_index(self._space) as index, index.lock:
             snapshot = index.snapshot(self._position(index), self._now())
             return exposures(index, self._engine.ledger, checked, snapshot)
@@ -132,17 +132,17 @@ class AuditView(Facet):
 
     adiff = in_thread(diff)
 
-    def changes(self, *, after: int = 0) -> Iterator[Change]:
+    def changes(self, *, after_position: int = 0) -> Iterator[Change]:
         """What happened to memories since a ledger position, in order. For keeping an index of your own.
 
         Args:
-            after: The last position you have seen.
+            after_position: The last position you have seen.
 
         Returns:
             The changes, read from the ledger while you iterate.
 
         Raises:
-            InvalidInput: `after` is not a ledger position.
+            InvalidInput: `after_position` is not a ledger position.
 
         Example:
             >>> import remanence
@@ -151,10 +151,10 @@ class AuditView(Facet):
             ...     [change.kind for change in space.audit.changes()]
             ['remembered', 'forgotten']
         """
-        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
-            raise InvalidInput(f"after={after!r} is not a ledger position. Give the last one you have seen.")
+        if isinstance(after_position, bool) or not isinstance(after_position, int) or after_position < 0:
+            raise InvalidInput(f"after={after_position!r} is not a ledger position. Give the last one you have seen.")
         with self._engine.open_index(self._space) as index:
-            return self._engine.changes(self._space, after, self._position(index))
+            return self._engine.changes(self._space, after_position, self._position(index))
 
     achanges = iterate_in_thread(changes)
 
@@ -175,7 +175,7 @@ class AuditView(Facet):
             ...     space.audit.pending_erasures()
             []
         """
-        return self._engine.housekeeper.pending(self._space)
+        return self._engine.erasure_cleaner.pending(self._space)
 
     apending_erasures = in_thread(pending_erasures)
 
@@ -184,11 +184,11 @@ class Audit(AuditView):
     """Recording which recalls were used, so that `exposures` can find those that returned memories which changed
     since."""
 
-    def record(self, answer: Recall) -> Receipt:
+    def record(self, recall: Recall) -> Receipt:
         """Write to the ledger that this recall was given to somebody. `exposures` reads these records.
 
         Args:
-            answer: What `space.recall` returned.
+            recall: What `space.recall` returned.
 
         Returns:
             The receipt of the recall, for `replay`.
@@ -196,10 +196,10 @@ class Audit(AuditView):
         Raises:
             InvalidInput: It is not a recall of this space.
         """
-        receipt = answer.receipt if isinstance(answer, Recall) else None
+        receipt = recall.receipt if isinstance(recall, Recall) else None
         if receipt is None or receipt.space != self._space:
-            raise InvalidInput(f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave.")
-        served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))
+            raise InvalidInput(f"{recall!r} is not a recall of space {self._space!r}. Give what recall() gave.")
+        served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in recall))
         self._engine.write(self._space, lambda _: [served])
         return receipt
 
@@ -233,10 +233,10 @@ class Audit(AuditView):
             ...     len(preview.memories), now, space.count()
             (1, 'Alice lives in Porto.', 2)
         """
-        name = inputs.storable_text(source, "source")
+        name = inputs.check_text(source, "source")
         if dry_run:
-            return quarantine.plan(self._engine, self._space, name)
-        return quarantine.quarantine(self._engine, self._space, name, inputs.reason(why))
+            return quarantine.preview_quarantine(self._engine, self._space, name)
+        return quarantine.quarantine(self._engine, self._space, name, inputs.check_reason(why))
 
     aquarantine = in_thread(quarantine)
 
@@ -253,7 +253,7 @@ class Audit(AuditView):
         Raises:
             NotFound: This space has no such quarantine.
         """
-        return quarantine.release(self._engine, self._space, inputs.storable_text(id, "id"), inputs.reason(why))
+        return quarantine.release(self._engine, self._space, inputs.check_text(id, "id"), inputs.check_reason(why))
 
     arelease = in_thread(release)
 

@@ -14,7 +14,7 @@ from remanence.core.engine import Engine
 from remanence.core.inputs import progress_bar
 from remanence.models.readers import OnnxReader, resolve_reader
 from remanence.read.answer import Recall
-from remanence.read.evaluate.evaluation import Ask, Evaluation, check_settings, evaluate, expected_answers
+from remanence.read.evaluate.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
 from remanence.schema import Memory
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def compare_settings(
     limit: int,
     progress: bool | Progress,
 ) -> Evaluation:
-    """Ask all questions under every setting. See `View.evaluate`."""
+    """RecallFunction all questions under every setting. See `View.evaluate`."""
     compared = _default_settings(view._engine) if settings is None else check_settings(settings, _RECALL_OPTIONS)
 
     def find(value: str) -> Memory | None:
@@ -40,7 +40,7 @@ def compare_settings(
     asked = expected_answers(questions, find, view.memories)
     copies = ExitStack()
 
-    def ask_under(options: Mapping[str, Any]) -> Ask:
+    def recall_with(options: Mapping[str, Any]) -> RecallFunction:
         engine, others = view._engine, dict(options)
         if "embedder" in others:
             engine = copies.enter_context(copy_with_embedder(view, others.pop("embedder")))._engine
@@ -58,7 +58,7 @@ def compare_settings(
         return ask
 
     with copies, progress_bar(progress, "asking") as shown:
-        return evaluate(asked, compared, ask_under, limit, shown)
+        return evaluate(asked, compared, recall_with, limit, shown)
 
 
 def _default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:

@@ -62,7 +62,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SimilarEntity:
     """An entity with a similar name: which of its names is similar, how much (0 to 1), and why."""
 
     entity: Entity
@@ -72,7 +72,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Page(Sequence[Entity]):
+class EntityPage(Sequence[Entity]):
     """A page of entities, in the order in which they were learned. `total` counts those of all pages."""
 
     entities: tuple[Entity, ...]
@@ -151,7 +151,7 @@ class EntitiesView(Facet):
 
     aget = in_thread(get)
 
-    def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
+    def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> EntityPage:
         """The entities that are registered, or that a visible memory mentions, a page at a time.
 
         Args:
@@ -173,10 +173,12 @@ class EntitiesView(Facet):
             ['Alice', 'Bob', 'Porto']
         """
         if kind is not None:
-            kind = _name(kind, "kind")
-        first = (inputs.positive_int(page, "page") - 1) * inputs.positive_int(page_size, "page_size", MAX_PAGE_SIZE)
+            kind = _check_name(kind, "kind")
+        first = (inputs.check_positive_int(page, "page") - 1) * inputs.check_positive_int(
+            page_size, "page_size", MAX_PAGE_SIZE
+        )
         entities, total = self._slice(kind, first, first + page_size)
-        return Page(entities, page, page_size, total)
+        return EntityPage(entities, page, page_size, total)
 
     alist = in_thread(list)
 
@@ -188,7 +190,7 @@ class EntitiesView(Facet):
             entities = [entity for id_ in ids if (entity := known.get(id_)) is not None]
         return tuple(entities), len(numbers)
 
-    def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
+    def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
         """Entities with a name like this one, most similar first, for a person to check and `merge`.
 
         Nothing that is only similar is merged automatically. People with the same surname and other first names, other
@@ -205,15 +207,15 @@ class EntitiesView(Facet):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     _ = space.add("Alice Smith and Bob Smith run AlphaOne LLC.")
-            ...     [(c.entity.name, c.reason) for c in space.entities.propose("A. Smith")]
+            ...     [(c.entity.name, c.reason) for c in space.entities.find_similar("A. Smith")]
             [('Alice Smith', "'a' may stand for 'alice'")]
         """
-        name, limit = _name(name, "name"), inputs.positive_int(limit, "limit")
+        name, limit = _check_name(name, "name"), inputs.check_positive_int(limit, "limit")
         with self._known() as known:
             similar = islice(known.similar_entities(name), limit)
-            return tuple(Candidate(entity, spelling, why.score, why.reason) for entity, spelling, why in similar)
+            return tuple(SimilarEntity(entity, spelling, why.score, why.reason) for entity, spelling, why in similar)
 
-    apropose = in_thread(propose)
+    afind_similar = in_thread(find_similar)
 
     @contextmanager
     def _known(self) -> Iterator[KnownEntities]:
@@ -252,9 +254,9 @@ class Entities(EntitiesView):
             ...     one.created, two.created, two.added, two.entity.name
             (True, False, ('Alpha One',), 'AlphaOne LLC')
         """
-        checked, others = _name(name, "name"), _aliases(aliases, self._now())
-        kind = None if kind is None else _name(kind, "kind")
-        by, now = _observer(observed_by), self._now()
+        checked, others = _check_name(name, "name"), _aliases(aliases, self._now())
+        kind = None if kind is None else _check_name(kind, "kind")
+        by, now = _check_observer(observed_by), self._now()
         plan, position = self._write(
             lambda known: entity_revisions.plan_registration(known, checked, others, kind, by, now)
         )
@@ -286,18 +288,20 @@ class Entities(EntitiesView):
             ...     space.entities.rename("Twitter", "X").entity.names
             ('X', 'Twitter')
         """
-        given, checked = _name_or_id(entity), _name(name, "name")
-        by, now = _observer(observed_by), self._now()
+        given, checked = _name_or_id(entity), _check_name(name, "name")
+        by, now = _check_observer(observed_by), self._now()
         return self._revise("renamed", lambda known: entity_revisions.plan_rename(known, given, checked, by, now))
 
     arename = in_thread(rename)
 
-    def merge(self, a: EntityRef, b: EntityRef, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        """Merge entity `a` into entity `b`: from now on, all names of `a` are names of `b`.
+    def merge(
+        self, entity: EntityRef, into: EntityRef, *, why: str | None = None, observed_by: str | None = None
+    ) -> Revision:
+        """Merge entity `entity` into entity `into`: from now on, all names of `entity` are names of `into`.
 
         Args:
-            a: The entity that is merged.
-            b: The entity that it becomes part of.
+            entity: The entity that is merged.
+            into: The entity that it becomes part of.
             why: The reason.
             observed_by: Who states it.
 
@@ -318,8 +322,8 @@ class Entities(EntitiesView):
             ...     before, space.entities.resolve("Bob").name
             ('Robert Jones', 'Bob')
         """
-        source, target = _name_or_id(a), _name_or_id(b)
-        reason, by, now = inputs.reason(why), _observer(observed_by), self._now()
+        source, target = _name_or_id(entity), _name_or_id(into)
+        reason, by, now = inputs.check_reason(why), _check_observer(observed_by), self._now()
         return self._revise("merged", lambda known: entity_revisions.plan_merge(known, source, target, reason, by, now))
 
     amerge = in_thread(merge)
@@ -349,10 +353,10 @@ class Entities(EntitiesView):
             ...     space.entities.split("Ali", ["A. Smythe"]).entity.name
             'A. Smythe'
         """
-        given, moved = _name_or_id(entity), [_name(name, "names") for name in _several(names, "names")]
+        given, moved = _name_or_id(entity), [_check_name(name, "names") for name in _to_list(names, "names")]
         if not moved:
             raise InvalidInput("names is empty. Give at least one name to split off.")
-        reason, by, now = inputs.reason(why), _observer(observed_by), self._now()
+        reason, by, now = inputs.check_reason(why), _check_observer(observed_by), self._now()
         return self._revise("split", lambda known: entity_revisions.plan_split(known, given, moved, reason, by, now))
 
     asplit = in_thread(split)
@@ -377,9 +381,9 @@ class Entities(EntitiesView):
         position = revision.position if isinstance(revision, Revision | Registration) else revision
         if position is None:
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
-        position = inputs.positive_int(position, "revision", OPEN_END)
+        position = inputs.check_positive_int(position, "revision", OPEN_END)
         entry = self._engine.ledger.entries_at([position]).get(position)
-        reason, by = inputs.reason(why), _observer(observed_by)
+        reason, by = inputs.check_reason(why), _check_observer(observed_by)
         return self._revise("undone", lambda known: entity_revisions.plan_undo(known, position, entry, reason, by))
 
     aundo = in_thread(undo)
@@ -402,8 +406,8 @@ class Entities(EntitiesView):
         return plans[0], entries[0].position if entries else None
 
 
-def _name(value: object, what: str) -> str:
-    name = " ".join(inputs.storable_text(value, what).split())
+def _check_name(value: object, what: str) -> str:
+    name = " ".join(inputs.check_text(value, what).split())
     if not normalize_name(name):
         raise InvalidInput(f"{what}={value!r} is blank. Give it at least one letter.")
     if len(name) > MAX_NAME_LENGTH:
@@ -414,17 +418,17 @@ def _name(value: object, what: str) -> str:
 
 
 def _name_or_id(entity: object, what: str = "entity") -> str:
-    return entity.id if isinstance(entity, Entity) else _name(entity, what)
+    return entity.id if isinstance(entity, Entity) else _check_name(entity, what)
 
 
-def _observer(observed_by: object) -> str | None:
-    return None if observed_by is None else _name(observed_by, "observed_by")
+def _check_observer(observed_by: object) -> str | None:
+    return None if observed_by is None else _check_name(observed_by, "observed_by")
 
 
 def _aliases(values: object, now: datetime) -> tuple[Alias, ...]:
     out: list[Alias] = []
-    for item in _several(values, "aliases"):
-        alias = _alias(item, now)
+    for item in _to_list(values, "aliases"):
+        alias = _parse_alias(item, now)
         windows = [other.valid for other in out if normalize_name(other.name) == normalize_name(alias.name)]
         if alias.valid in windows:
             continue
@@ -434,7 +438,7 @@ def _aliases(values: object, now: datetime) -> tuple[Alias, ...]:
     return tuple(out)
 
 
-def _alias(item: object, now: datetime) -> Alias:
+def _parse_alias(item: object, now: datetime) -> Alias:
     hint = "Give a name, or (name, valid_from, valid_until) for a name that was used for a time."
     if isinstance(item, Alias):
         item = (item.name, item.valid.start, item.valid.end)
@@ -446,10 +450,10 @@ def _alias(item: object, now: datetime) -> Alias:
     if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
         raise InvalidInput(f"aliases contains {item!r}. {hint}")
     start, end = (*parts[1:], None, None)[:2]
-    return Alias(_name(parts[0], "aliases"), inputs.window(start, end, now))
+    return Alias(_check_name(parts[0], "aliases"), inputs.check_window(start, end, now))
 
 
-def _several(values: object, what: str) -> list[object]:
+def _to_list(values: object, what: str) -> list[object]:
     """One or several names or aliases as a list, up to `MAX_ALIASES`."""
     if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable | Alias):
         raise InvalidInput(f"{what}={values!r} is not a list of names.")

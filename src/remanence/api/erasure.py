@@ -41,20 +41,20 @@ def _certify(
             notes += removed
             kept += edited
     done = [erasure for erasure in erasures if erasure.position]
-    blanked: Counter[str] = Counter()
+    erased_entries: Counter[str] = Counter()
     for erasure in done:
-        blanked.update(erasure.blanked)
+        erased_entries.update(erasure.erased_entries)
     return ErasureCertificate(
         space=space,
         at=engine.now(),
         memories=tuple(memory for erasure in done for memory in erasure.memories),
-        derived=tuple(memory for erasure in done for memory in erasure.derived),
+        derived_memories=tuple(memory for erasure in done for memory in erasure.derived),
         spaces=tuple(erasure.space for erasure in done),
-        blanked=dict(blanked),
+        erased_entries=dict(erased_entries),
         vectors=sum(erasure.vectors for erasure in done),
         notes=tuple(notes),
-        kept=tuple(kept),
-        pending=tuple(engine.housekeeper.pending(space)),
+        not_erased=tuple(kept),
+        pending=tuple(engine.erasure_cleaner.pending(space)),
         position=max((erasure.position for erasure in done), default=0),
         digest=done[-1].digest if done else "",
     )

@@ -55,12 +55,12 @@ class Facet:
         self, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
     ) -> Recall:
         """A recall of this space; `include` may name "archive" and "vault"."""
-        from remanence.upkeep import listing, runs, vault_import
+        from remanence.upkeep import recency_listing, runs, vault_import
 
         is_listing = not request.text.strip() and request.has_filter
-        answer = listing.list_by_recency if is_listing else recall
+        answer = recency_listing.list_by_recency if is_listing else recall
         space = self._space
-        result = answer(self._engine, space, request, partial(position, space), archive="archive" in include)
+        result = answer(self._engine, space, request, partial(position, space), include_archive="archive" in include)
         if "vault" not in include or not runs.has_vault_notes(self._engine, space):
             return result
         vault = runs.vault_space(space)
@@ -89,7 +89,7 @@ class Facet:
         return replace(found, items=tuple(items))
 
     @retry_if_erased
-    def _overview(self, ask: Callable[[Overview], T]) -> T:
+    def _read_overview(self, read: Callable[[Overview], T]) -> T:
         """What an overview of this view answers."""
         with self._engine.open_index(self._space) as index, index.lock:
-            return ask(Overview(index, index.snapshot(self._position(index), self._now())))
+            return read(Overview(index, index.snapshot(self._position(index), self._now())))

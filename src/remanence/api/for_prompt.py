@@ -18,7 +18,7 @@ from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.recall_need import need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text, tokens
-from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text, referred_person
+from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reader_text, referred_person
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ _SPARE_HITS = 6
 _NO_NEED = 0.06
 """Nothing is recalled for a message that needs memory with a lower probability."""
 _NEED_WITHOUT_READER = 0.2
-_NEED, _ANSWERS, _BOTH = 1.12, 1.38, 2.4
+_NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
 that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _ABOUT_USER = re.compile(r"(?:I|The user)\b(?!['’]s [a-z])")
-_LEAST_HELP, _MOST_NEED, _PART_OF_BEST = 0.15, 0.95, 0.03
+_MIN_HELP, _MAX_NEED, _MIN_SHARE_OF_BEST = 0.15, 0.95, 0.03
 """A hit is left out if it is less likely to help than this, or less likely to answer than this part of the best hit.
 The last number caps the need of memory."""
 
 
-class Recalls(Protocol):
+class SupportsRecall(Protocol):
     """A space, or a view of one."""
 
     @property
@@ -59,18 +59,18 @@ class Recalls(Protocol):
 class PromptMemories:
     """A block for a prompt, the hits that it quotes, the ledger position of the recall, and the signals that failed.
 
-    `skipped` says why nothing was recalled, if so.
+    `skip_reason` says why nothing was recalled, if so.
     """
 
     text: str = ""
     hits: tuple[Hit, ...] = ()
     position: int = 0
     missing: Mapping[str, str] = field(default_factory=dict)
-    skipped: str = ""
+    skip_reason: str = ""
 
 
 def recall_for_prompt(
-    view: Recalls,
+    view: SupportsRecall,
     message: str,
     *,
     turns: Sequence[Mapping[str, str]] = (),
@@ -108,15 +108,15 @@ def recall_for_prompt(
     """
     asked = message.strip()[:MAX_MESSAGE_LENGTH]
     before = [turn for turn in turns if turn.get("content", "").strip()]
-    need, reason = _need(asked, before)
+    need, reason = _memory_need(asked, before)
     if need < _NO_NEED:
-        return PromptMemories(skipped=reason)
+        return PromptMemories(skip_reason=reason)
     in_prompt = [asked, *(turn["content"] for turn in before)]
     recall = view.recall(
         asked,
         limit=limit + _SPARE_HITS,
         context=before[-CONTEXT_TURNS:],
-        telling=True,
+        informative_only=True,
         exclude_texts=in_prompt,
         min_score=min_score,
         kinds=kinds,
@@ -127,8 +127,8 @@ def recall_for_prompt(
     person = referred_person(asked, [turn["content"] for turn in before if turn.get("role", "user") == "user"])
     about_person = [hit for hit in hits if not person.isdisjoint(tokens(hit.memory.text))]
     if min_score is None:
-        best = max((hit.answers or 0.0 for hit in hits), default=0.0)
-        hits = [hit for hit in hits if _helps(hit, need, best) or hit in about_person[:1]]
+        best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
+        hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit in about_person[:1]]
     if about_person:
         hits = _person_first(hits, about_person, asked)
     hits = distinct_hits(hits, asked)[:limit]
@@ -136,7 +136,7 @@ def recall_for_prompt(
     return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
 
 
-def recall_distinct(view: Recalls, query: str, *, limit: int, **options: Any) -> Recall:
+def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
     """Recall with a text and the facts found in it once: the first of them takes the place.
 
     Args:
@@ -219,7 +219,7 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
     return is_kept(keep, role, memory.text)
 
 
-def _need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
+def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
     """How much a message needs memory, and why it needs none."""
     from remanence.write.message_analysis import analyze_for_recall  # here, as it loads the engine
 
@@ -229,17 +229,17 @@ def _need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]
         return max(need, analysis.confidence), ""
     if turns and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
         spoken = [f"{turn.get('role', 'user')}: {turn['content']}" for turn in turns]
-        return max(need, need_of_memory(reading_text(message, spoken))), analysis.reason
+        return max(need, need_of_memory(reader_text(message, spoken))), analysis.reason
     return min(need, 1 - analysis.confidence), analysis.reason
 
 
-def _helps(hit: Hit, need: float, best: float) -> bool:
+def _is_helpful(hit: Hit, need: float, best: float) -> bool:
     """Whether a hit would help to answer a message with this need of memory, given the best probability of any hit."""
-    answers = hit.answers
+    answers = hit.answer_probability
     if answers is None:
         return need >= _NEED_WITHOUT_READER and not best
-    odds = _NEED * _log_odds(min(need, _MOST_NEED)) + _ANSWERS * _log_odds(answers) + _BOTH
-    return odds >= _log_odds(_LEAST_HELP) and answers >= _PART_OF_BEST * best
+    odds = _NEED_WEIGHT * _log_odds(min(need, _MAX_NEED)) + _ANSWER_WEIGHT * _log_odds(answers) + _BIAS
+    return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
 
 
 def _person_first(hits: Sequence[Hit], about_person: Sequence[Hit], asked: str) -> list[Hit]:

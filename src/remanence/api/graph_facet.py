@@ -206,8 +206,8 @@ class GraphView(GraphQueries):
     ) -> Subgraph:
         names, steps, most = (
             edge_names(relations),
-            inputs.positive_int(depth, "depth", MAX_DEPTH),
-            inputs.limit(limit),
+            inputs.check_positive_int(depth, "depth", MAX_DEPTH),
+            inputs.check_limit(limit),
         )
         with self._graph_at(at, any_time=at is None) as graph:
             starts = graph.all_nodes() if start is None else [graph.find(start)]
@@ -273,10 +273,10 @@ class Graph(GraphView):
             ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
             'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
-        name, valid = parse_predicate(predicate), inputs.window(valid_from, valid_until, self._engine.now())
-        certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
+        name, valid = parse_predicate(predicate), inputs.check_window(valid_from, valid_until, self._engine.now())
+        certainty, by = inputs.check_fraction(confidence, "confidence"), assertions.check_observer(observed_by)
         several = [evidence] if isinstance(evidence, MemoryRef) else evidence
-        memory_ids = tuple(dict.fromkeys(inputs.memory_ids(several)))
+        memory_ids = tuple(dict.fromkeys(inputs.check_memory_ids(several)))
         assertions.check_entity_ref(subject, "subject")
         assertions.check_entity_ref(object, "object")
 
@@ -286,15 +286,15 @@ class Graph(GraphView):
             names = assertions.current_name(index, subject), name, assertions.current_name(index, object)
             return Related(new_id(), *names, valid, 1.0 if certainty is None else certainty, by, memory_ids)
 
-        return cast(Relation, assertions.state(self._engine, self._space, make))
+        return cast(Relation, assertions.assert_edge(self._engine, self._space, make))
 
     arelate = in_thread(relate)
 
     def link(
         self,
-        a: MemoryRef,
+        source: MemoryRef,
         kind: str | MemoryRef,
-        b: MemoryRef | None = None,
+        target: MemoryRef | None = None,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
@@ -302,15 +302,17 @@ class Graph(GraphView):
         observed_by: str | None = None,
         why: str | None = None,
     ) -> Link:
-        """Link memory `a` to memory `b`: `link(a, "supersedes", b)`, or `link(a, b)` if they are only related.
+        """Link memory `source` to memory `target`: `link(new, "supersedes", old)`.
+
+        `link(new, old)` says that they are only related.
 
         A repeated statement writes nothing. The same link stated by somebody else corroborates it.
 
         Args:
-            a: The memory that the link goes out of.
+            source: The memory that the link goes out of.
             kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes". With two
                 memories alone, the second one, and the kind is "related_to".
-            b: The memory that the link goes to.
+            target: The memory that the link goes to.
             valid_from: When the link began to hold.
             valid_until: When it ended.
             confidence: How sure it is, from 0 to 1.
@@ -322,7 +324,7 @@ class Graph(GraphView):
 
         Raises:
             NotFound: A memory is unknown, forgotten or erased.
-            InvalidInput: The kind is unknown, or `a` and `b` are one memory.
+            InvalidInput: The kind is unknown, or `source` and `target` are one memory.
 
         Example:
             >>> import remanence
@@ -332,13 +334,13 @@ class Graph(GraphView):
             ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
             True
         """
-        if b is None and isinstance(kind, str) and kind in LINK_KINDS:
-            raise InvalidInput(f"link({a!r}, {kind!r}) names one memory. Give the other one too.")
-        kind, b = ("related_to", kind) if b is None else (kind, b)
-        source, target = inputs.memory_id(a), inputs.memory_id(b)
-        valid = inputs.window(valid_from, valid_until, self._engine.now())
-        certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
-        reason = inputs.reason(why)
+        if target is None and isinstance(kind, str) and kind in LINK_KINDS:
+            raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
+        kind, target = ("related_to", kind) if target is None else (kind, target)
+        source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
+        valid = inputs.check_window(valid_from, valid_until, self._engine.now())
+        certainty, by = inputs.check_fraction(confidence, "confidence"), assertions.check_observer(observed_by)
+        reason = inputs.check_reason(why)
         if kind not in LINK_KINDS:
             raise InvalidInput(f"kind={kind!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")
         if source == target:
@@ -350,7 +352,7 @@ class Graph(GraphView):
             sure = 1.0 if certainty is None else certainty
             return Linked(new_id(), source, kind, target, valid, sure, by, reason)
 
-        return cast(Link, assertions.state(self._engine, self._space, make))
+        return cast(Link, assertions.assert_edge(self._engine, self._space, make))
 
     alink = in_thread(link)
 
@@ -383,7 +385,7 @@ class Graph(GraphView):
         predicate: str | None = None,
         object: EntityRef | MemoryRef | None = None,
         *,
-        until: Moment | None = None,
+        valid_until: Moment | None = None,
         why: str | None = None,
         observed_by: str | None = None,
     ) -> list[Relation | Link]:
@@ -392,9 +394,9 @@ class Graph(GraphView):
         Args:
             edge: A relation, a link, or the id of one; or, with a predicate, the subject of the relations to end, or
                 the memory that the links to end go out of.
-            predicate: The predicate of the relations, or the kind of the links, that hold at `until`.
+            predicate: The predicate of the relations, or the kind of the links, that hold at `valid_until`.
             object: Only relations to this entity, or links to this memory.
-            until: When it ended; None is now.
+            valid_until: When it ended; None is now.
             why: The reason.
             observed_by: Who states it.
 
@@ -402,17 +404,17 @@ class Graph(GraphView):
             The relations or links as they hold from now on.
 
         Raises:
-            NotFound: There is no such relation or link, or none that holds at `until`.
-            InvalidInput: `until` is before the beginning, or `edge` is none of these.
+            NotFound: There is no such relation or link, or none that holds at `valid_until`.
+            InvalidInput: `valid_until` is before the beginning, or `edge` is none of these.
 
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
-            ...     [ended] = space.graph.invalidate("Alice", "lives_in", until="2026-03-01", why="she moved")
+            ...     [ended] = space.graph.invalidate("Alice", "lives_in", valid_until="2026-03-01", why="she moved")
             ...     str(ended.valid)
             '2025-01-01 to 2026-03-01'
         """
-        return assertions.invalidate(self._engine, self._space, edge, predicate, object, until, why, observed_by)
+        return assertions.invalidate(self._engine, self._space, edge, predicate, object, valid_until, why, observed_by)
 
     ainvalidate = in_thread(invalidate)

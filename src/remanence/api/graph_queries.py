@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from remanence.admin.overview import LISTED, MAX_PAGE_SIZE, GraphPage, Listed
+from remanence.admin.overview import MAX_PAGE_SIZE, PAGE_STATUSES, MemoryPage, PageStatus
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
@@ -75,8 +75,8 @@ class GraphQueries(Facet):
         """
         names, steps, most = (
             edge_names(relations),
-            inputs.positive_int(depth, "depth", MAX_DEPTH),
-            inputs.limit(limit),
+            inputs.check_positive_int(depth, "depth", MAX_DEPTH),
+            inputs.check_limit(limit),
         )
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
@@ -87,14 +87,14 @@ class GraphQueries(Facet):
     aquery = in_thread(query)
 
     @retry_if_erased
-    def path(self, a: NodeRef, b: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
+    def path(self, start: NodeRef, end: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
         """How two nodes are connected, in the fewest steps.
 
         Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
         Args:
-            a: The node to start from.
-            b: The node to reach.
+            start: The node to start from.
+            end: The node to reach.
             depth: The most steps, at most 8.
             at: The moment at which the edges hold. None is the moment of the view.
 
@@ -112,9 +112,9 @@ class GraphQueries(Facet):
             ...     print(space.graph.path("Alice", "Bob"))
             Alice —works_at→ Acme ←works_at— Bob
         """
-        most = inputs.positive_int(depth, "depth", MAX_DEPTH)
+        most = inputs.check_positive_int(depth, "depth", MAX_DEPTH)
         with self._graph_at(at) as graph:
-            return traversal.shortest_path(graph, graph.find(a), graph.find(b), most)
+            return traversal.shortest_path(graph, graph.find(start), graph.find(end), most)
 
     apath = in_thread(path)
 
@@ -175,7 +175,7 @@ class GraphQueries(Facet):
             ...     [(memory.text, found.other.text) for memory, found in space.graph.disagreements()]
             [('The bridge is open.', 'The bridge is closed.')]
         """
-        wanted = inputs.names(kinds, "kinds") or ()
+        wanted = inputs.check_names(kinds, "kinds") or ()
         for kind in wanted:
             if kind not in DISAGREEMENT_KINDS:
                 raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
@@ -184,7 +184,7 @@ class GraphQueries(Facet):
 
     adisagreements = in_thread(disagreements)
 
-    def map(self, *, limit: int = 5_000) -> EntityMap:
+    def entity_map(self, *, limit: int = 5_000) -> EntityMap:
         """All entities at once: how often each is mentioned, and which are mentioned together or related.
 
         Args:
@@ -197,17 +197,19 @@ class GraphQueries(Facet):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     _ = space.add_many(["Alice met Bob.", "Alice lives in Porto."])
-            ...     found = space.graph.map()
+            ...     found = space.graph.entity_map()
             ...     [(node.name, node.mentions) for node in found.nodes], len(found.edges)
             ([('Alice', 2), ('Bob', 1), ('Porto', 1)], 2)
         """
-        most = inputs.limit(limit)
+        most = inputs.check_limit(limit)
         with self._graph_at(None, any_time=True) as graph:
             return build_entity_map(graph, most)
 
-    amap = in_thread(map)
+    aentity_map = in_thread(entity_map)
 
-    def join(self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
+    def temporal_join(
+        self, left: Sequence[EntityRef], condition: str, right: Sequence[EntityRef]
+    ) -> list[OverlapPeriod]:
         """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.
 
         Args:
@@ -229,13 +231,14 @@ class GraphQueries(Facet):
             ...     _ = space.add("Alice lives in Porto.", valid_from="2019", valid_until="2022")
             ...     _ = space.add("Alice lives in Lisbon.", valid_from="2022")
             ...     _ = space.add("Alice works at Google.", valid_from="2020", valid_until="2021")
-            ...     together = space.graph.join(("Alice", "lives_in"), "while", ("Alice", "works_at", "Google"))
+            ...     job = ("Alice", "works_at", "Google")
+            ...     together = space.graph.temporal_join(("Alice", "lives_in"), "while", job)
             ...     [(home.object, str(shared)) for home, _, shared in together]
             [('Porto', '2020-01-01 to 2021-01-01')]
         """
         return traversal.join(self.when(*_side(left, "left")), condition, self.when(*_side(right, "right")))
 
-    ajoin = in_thread(join)
+    atemporal_join = in_thread(temporal_join)
 
     def timeline(
         self,
@@ -296,7 +299,7 @@ class GraphQueries(Facet):
                 return reader.memory_history(index.catalog.memory_of(found.number))
             return reader.entity_history(graph, found)
 
-    def read_graph(self, status: Listed = "current", *, page: int = 1, page_size: int = 100) -> GraphPage:
+    def read_graph(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
         """The memories of a status, with their relations, links and use, a page at a time.
 
         They come in the order in which they were learned. Use `space.as_of(...)` for pages that do not change while
@@ -322,10 +325,13 @@ class GraphQueries(Facet):
             ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.read_graph("superseded")]
             [('The bridge is open.', 'supersedes')]
         """
-        if status not in LISTED:
-            raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED)}.")
-        number, count = inputs.positive_int(page, "page"), inputs.positive_int(page_size, "page_size", MAX_PAGE_SIZE)
-        return self._with_usage(self._overview(lambda overview: overview.page(status, number, count)))
+        if status not in PAGE_STATUSES:
+            raise InvalidInput(f"status={status!r} is none of {', '.join(PAGE_STATUSES)}.")
+        number, count = (
+            inputs.check_positive_int(page, "page"),
+            inputs.check_positive_int(page_size, "page_size", MAX_PAGE_SIZE),
+        )
+        return self._with_usage(self._read_overview(lambda overview: overview.page(status, number, count)))
 
     aread_graph = in_thread(read_graph)
 

@@ -62,7 +62,7 @@ class Jobs(Facet):
         Raises:
             NotFound: This space has no such job.
         """
-        wanted = inputs.storable_text(id, "id")
+        wanted = inputs.check_text(id, "id")
         with self._engine.open_index(self._space) as index:
             if wanted not in index.journal.jobs:
                 raise NotFound(f"space {self._space!r} has no job {wanted!r}. space.jobs.list() lists them.")

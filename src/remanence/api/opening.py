@@ -17,14 +17,14 @@ from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space
-from remanence.api.space_names import part_of_name
+from remanence.api.space_names import escape_level
 from remanence.core import inputs
 from remanence.core.cache_folder import cache_folder
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
 from remanence.core.index_file import space_hash
 from remanence.core.inputs import progress_bar
-from remanence.core.signing import Signer, public_keys
-from remanence.core.trust import TrustRules, trust_rules
+from remanence.core.signing import Signer, parse_public_keys
+from remanence.core.trust import TrustRules, parse_trust_rules
 from remanence.errors import InvalidInput
 from remanence.language.redaction import Redactor
 from remanence.language.redaction import redact as redact_secrets
@@ -141,7 +141,7 @@ def open(
         signals=signals,
         day_first=day_first,
         cache=cache,
-        cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.positive_int(cache_size, "cache_size"),
+        cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size"),
         timeout=timeout,
         trust=trust,
         redact=redact,
@@ -155,7 +155,7 @@ def open(
         raise
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
-    return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=thread, root=True)
+    return Space(engine, DEFAULT_SPACE if space is None else escape_level(space), worker=thread, root=True)
 
 
 class OpeningSpace:
@@ -279,7 +279,7 @@ def import_(
         ...     new.get(memory.id) == memory
         True
     """
-    place = inputs.path(path, "path")
+    place = inputs.check_path(path, "path")
     with ExitStack() as opened, progress_bar(progress, "importing") as shown:
         found = Importer(place)  # before a folder is made for it
         if isinstance(into, Space):
@@ -288,7 +288,7 @@ def import_(
             space = into
         else:
             space = opened.enter_context(open(into, **opening))
-        return found.write_to(space._engine, lambda below: _below(space, below), shown)
+        return found.write_to(space._engine, lambda below: _child_space_name(space, below), shown)
 
 
 def copy_with_embedder(view: View, embedder: Any) -> Space:
@@ -328,9 +328,9 @@ def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress
         return copy_ledger(source, target, shown)
 
 
-def _below(space: Space, relative: str) -> str:
+def _child_space_name(space: Space, relative: str) -> str:
     """The name of a space below this one, as `spaces` shows it."""
-    parts = (part if part == "%vault" else part_of_name(unquote(part)) for part in relative.split("/") if relative)
+    parts = (part if part == "%vault" else escape_level(unquote(part)) for part in relative.split("/") if relative)
     return "/".join((space.name, *parts))
 
 
@@ -364,21 +364,21 @@ def _engine(
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    _check_part("vectors", vectors, VectorStores)
-    _check_part("ledger", ledger, Ledger)
+    _check_port("vectors", vectors, VectorStores)
+    _check_port("ledger", ledger, Ledger)
     if vectors is not None and qdrant is not None:
         raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
     shared = _shared_stores(qdrant, api_key, qdrant_settings)
     resolved = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
-    checked, rules = _signals(signals), trust_rules(trust)
+    checked, rules = _signals(signals), parse_trust_rules(trust)
     if not isinstance(redact, bool) and not callable(redact):
         raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
     redactor = None if redact is False else redact_secrets if redact is True else redact
-    signer, known = None if signing_key is None else Signer(signing_key), public_keys(signers)
+    signer, known = None if signing_key is None else Signer(signing_key), parse_public_keys(signers)
     opened = open_ledger(location) if ledger is None else ledger
     try:
         check_complete(opened)
-        where, folder = _places(location, cache, opened)
+        where, folder = _location_and_folder(location, cache, opened)
         return Engine(
             opened,
             resolved[0],
@@ -419,7 +419,9 @@ def _shared_stores(
     return lambda ledger: SharedStores(qdrant, ledger, api_key, settings)
 
 
-def _places(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> tuple[str | None, Path | None]:
+def _location_and_folder(
+    location: str | Path | None, cache: str | Path | None, ledger: Ledger
+) -> tuple[str | None, Path | None]:
     """The location as shown to users, and the folder for index and vector files."""
     if location is not None and is_address(location):
         shown = getattr(ledger, "name", str(location))
@@ -436,12 +438,12 @@ def _locks(ledger: Ledger, folder: Path | None) -> Locks:
     return ThreadLocks() if folder is None else FolderLocks(folder)
 
 
-def _check_part(name: str, part: object, port: type) -> None:
+def _check_port(argument: str, value: object, port: type) -> None:
     """Refuse an object without the members of its port."""
-    if isinstance(part, type):
-        raise InvalidInput(f"{name}={part.__name__} is a class; pass an instance: {part.__name__}(...).")
-    if part is not None and not isinstance(part, port):
-        raise InvalidInput(f"{name}={part!r} does not have the members of remanence.ports.{port.__name__}.")
+    if isinstance(value, type):
+        raise InvalidInput(f"{argument}={value.__name__} is a class; pass an instance: {value.__name__}(...).")
+    if value is not None and not isinstance(value, port):
+        raise InvalidInput(f"{argument}={value!r} does not have the members of remanence.ports.{port.__name__}.")
 
 
 def _signals(signals: Sequence[Signal]) -> tuple[Signal, ...]:

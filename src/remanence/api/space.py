@@ -126,7 +126,7 @@ class Space(View):
             ...     [mention.name for mention in memory.mentions], str(memory.valid)
             (['Alice', 'Lisbon'], '2026-05-03 to 2026-05-04')
         """
-        draft = validate.draft(
+        draft = validate.parse_draft(
             {
                 "text": text,
                 "key": key,
@@ -149,7 +149,7 @@ class Space(View):
             }
         )
         engine = self._engine
-        with engine.reading_dates(self.name, _texts_with_times([draft])):
+        with engine.use_date_order_of(self.name, _texts_with_times([draft])):
             prepared = prepare(draft, engine.extractor, engine.now(), engine.trust, engine.redactor)
         return append(self._engine, self.name, [prepared])[0]
 
@@ -181,10 +181,10 @@ class Space(View):
         given, drafts = _rows(rows, "texts or dicts"), list[validate.Draft]()
         try:
             for row in given:
-                drafts.append(validate.draft({"text": row} if isinstance(row, str) else row))
+                drafts.append(validate.parse_draft({"text": row} if isinstance(row, str) else row))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
-        with engine.reading_dates(self.name, _texts_with_times(drafts)), show as shown:
+        with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as shown:
             return store_drafts(engine, self.name, drafts, now, shown)
 
     aadd_many = in_thread(add_many)
@@ -215,8 +215,8 @@ class Space(View):
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(_rows(turns, "dicts"), 1)
-        checked = [validate.turn_draft(turn, row=number) for number, turn in rows]
-        with self._engine.reading_dates(self.name, [turn.content for turn in checked]), show as shown:
+        checked = [validate.parse_turn(turn, row=number) for number, turn in rows]
+        with self._engine.use_date_order_of(self.name, [turn.content for turn in checked]), show as shown:
             return store_turns(self._engine, self.name, checked, at, shown)
 
     aadd_turns = in_thread(add_turns)
@@ -282,11 +282,11 @@ class Space(View):
             True
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
-        checked = validate.conversation(text_or_turns, source=source, observed_by=observed_by)
+        checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft) and now is not None:
             checked = checked.model_copy(update={"now": at})
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
-        with self._engine.reading_dates(self.name, texts):
+        with self._engine.use_date_order_of(self.name, texts):
             if isinstance(checked, validate.Draft):
                 prepared = [prepare(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)]
             else:
@@ -355,7 +355,7 @@ class Space(View):
             ...     space.count()
             0
         """
-        reason, ids = inputs.reason(why), [inputs.memory_id(id)]
+        reason, ids = inputs.check_reason(why), [inputs.check_memory_id(id)]
         forgetting.forget_many(self._engine, self.name, ids, reason, with_related=with_related)
 
     aforget = in_thread(forget)
@@ -381,7 +381,7 @@ class Space(View):
             ...     space.forget_many(added, why="they asked"), space.count()
             (2, 0)
         """
-        checked, reason = inputs.memory_ids(ids), inputs.reason(why)
+        checked, reason = inputs.check_memory_ids(ids), inputs.check_reason(why)
         return forgetting.forget_many(self._engine, self.name, checked, reason, with_related=with_related)
 
     aforget_many = in_thread(forget_many)
@@ -405,7 +405,7 @@ class Space(View):
             ...     space.count()
             1
         """
-        forgetting.unforget(self._engine, self.name, [inputs.memory_id(id)], with_related=with_related)
+        forgetting.unforget(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
 
     aunforget = in_thread(unforget)
 
@@ -430,10 +430,10 @@ class Space(View):
             >>> with remanence.open(None) as space:
             ...     memory = space.add("The door code is 4711.")
             ...     certificate = space.erase(memory)
-            ...     certificate.memories == (memory.id,), certificate.blanked, space.get(memory)
+            ...     certificate.memories == (memory.id,), certificate.erased_entries, space.get(memory)
             (True, {'remembered': 1}, None)
         """
-        return erase_memories(self._engine, self.name, [inputs.memory_id(id)], with_related=with_related)
+        return erase_memories(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
 
     aerase = in_thread(erase)
 
@@ -457,7 +457,7 @@ class Space(View):
             ...     len(space.erase_many(added)), space.count()
             (2, 0)
         """
-        return erase_memories(self._engine, self.name, inputs.memory_ids(ids), with_related=with_related)
+        return erase_memories(self._engine, self.name, inputs.check_memory_ids(ids), with_related=with_related)
 
     aerase_many = in_thread(erase_many)
 
@@ -478,7 +478,7 @@ class Space(View):
             ...     len(bob.erase_space()), space.spaces()
             (1, [])
         """
-        return erase_spaces(self._engine, self.name, self.admin._tree())
+        return erase_spaces(self._engine, self.name, self.admin._space_names())
 
     aerase_space = in_thread(erase_space)
 
@@ -504,7 +504,7 @@ class Space(View):
         """
         from remanence.upkeep import decay
 
-        ids, settings = [inputs.memory_id(id)], self.upkeep.settings
+        ids, settings = [inputs.check_memory_id(id)], self.upkeep.settings
         return decay.touch(self._engine, self.name, ids, settings, boost=boost)[0]
 
     atouch = in_thread(touch)
@@ -544,7 +544,7 @@ class Space(View):
             ...     space.spaces()
             ['default/users/bob']
         """
-        return self.admin._tree()
+        return self.admin._space_names()
 
     aspaces = in_thread(spaces)
 
@@ -630,5 +630,5 @@ def _texts_with_times(drafts: Iterable[validate.Draft]) -> list[str]:
 
 def _rows(rows: object, of: str) -> Iterable[Any]:
     if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-        raise InvalidInput(f"{inputs.shown(rows)} is {inputs.type_name(rows)}, not a list of {of}. Give a list.")
+        raise InvalidInput(f"{inputs.shorten_repr(rows)} is {inputs.type_name(rows)}, not a list of {of}. Give a list.")
     return rows

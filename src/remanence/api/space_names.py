@@ -14,13 +14,13 @@ _MAX_PART_LENGTH = 255
 
 def child_name(parent: str, path: Iterable[str]) -> str:
     """The full name of the space below `parent` with these names, one for each level."""
-    parts = [part_of_name(part) for part in path]
+    parts = [escape_level(part) for part in path]
     if not parts:
         raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
     return "/".join([parent, *parts])
 
 
-def part_of_name(name: object) -> str:
+def escape_level(name: object) -> str:
     """One part of a space's name. A slash inside it is written as %2F, so that parts cannot run together."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
@@ -29,5 +29,5 @@ def part_of_name(name: object) -> str:
             f"the space name {truncate(name, 40)!r} has {len(name)} characters. Use at most {_MAX_PART_LENGTH}, "
             "for example a hash of it."
         )
-    inputs.storable_text(name, "space")
+    inputs.check_text(name, "space")
     return name.replace("%", quote("%")).replace("/", quote("/", safe=""))

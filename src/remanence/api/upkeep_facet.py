@@ -35,11 +35,11 @@ from remanence.upkeep.decay import ScoredMemories, TouchReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, MissedRecallReport
 from remanence.upkeep.memory_clusters import Cluster
-from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Schedule, Step, UpkeepPlan, parse_interval
+from remanence.upkeep.plans import AnyPlan, Plan
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import AnyPlan, Plan
 from remanence.upkeep.vault_import import VaultImportPlan
 from remanence.write.forget import record_expired, unforget
 
@@ -95,8 +95,8 @@ class Upkeep(UpkeepReports):
         Raises:
             NotFound: A memory does not exist, or is forgotten.
         """
-        memory_ids = inputs.one_or_more_memory_ids(ids)
-        context = inputs.tags(context_tags) or ()
+        memory_ids = inputs.check_one_or_more_ids(ids)
+        context = inputs.check_tags(context_tags) or ()
         return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
 
     aobserve_usage = in_thread(observe_usage)
@@ -145,7 +145,7 @@ class Upkeep(UpkeepReports):
         """
         settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
-            lambda index, memories, _: garbage_collection.plan(index, memories, settings, limit), dry_run, progress
+            lambda index, memories, _: garbage_collection.plan_gc(index, memories, settings, limit), dry_run, progress
         )
 
     agc = in_thread(gc)
@@ -179,7 +179,9 @@ class Upkeep(UpkeepReports):
         if mode not in ("preview", "apply", "link"):
             raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
         step: consolidation.Step = "link" if mode == "link" else "consolidate"
-        plan = partial(consolidation.plan, self._engine, settings=self.settings, step=step, clusters=clusters)
+        plan = partial(
+            consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
+        )
         return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
     aconsolidate = in_thread(consolidate)
@@ -216,9 +218,11 @@ class Upkeep(UpkeepReports):
             ['The door code is 4711.']
         """
         folder, settings = self._vault(vault), self.settings
-        named = None if ids is None else inputs.one_or_more_memory_ids(ids)
+        named = None if ids is None else inputs.check_one_or_more_ids(ids)
         return self._step(
-            lambda index, memories, _: promotion.plan(index, memories, settings, folder, named), dry_run, progress
+            lambda index, memories, _: promotion.plan_promotion(index, memories, settings, folder, named),
+            dry_run,
+            progress,
         )
 
     apromote = in_thread(promote)
@@ -245,9 +249,9 @@ class Upkeep(UpkeepReports):
 
         def plan() -> VaultImportPlan:
             with progress_bar(progress, "reading") as shown:
-                return vault_import.plan(self._engine, self._space, folder, self._engine.now(), shown)
+                return vault_import.plan_vault_import(self._engine, self._space, folder, self._engine.now(), shown)
 
-        return self._settle(plan, dry_run, progress)
+        return self._preview_or_apply(plan, dry_run, progress)
 
     aimport_vault = in_thread(import_vault)
 
@@ -261,7 +265,7 @@ class Upkeep(UpkeepReports):
         Returns:
             The plan, which prints as a table. With `dry_run=False` it is applied already.
         """
-        return self._step(discovery.plan, dry_run, progress)
+        return self._step(discovery.plan_related_links, dry_run, progress)
 
     adiscover = in_thread(discover)
 
@@ -272,7 +276,7 @@ class Upkeep(UpkeepReports):
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
         progress: bool | Progress = False,
-    ) -> Pipeline:
+    ) -> UpkeepPlan:
         """Several steps as one run.
 
         Args:
@@ -312,7 +316,7 @@ class Upkeep(UpkeepReports):
             InvalidInput: This is not a plan, it was applied already, or something has changed since it was made.
         """
         pipeline.check_applicable(plan)
-        if not plan.is_due:
+        if not plan.has_changes:
             return None
         with runs.upkeep_lock(self._engine, self._space):
             run_id = self._apply(plan, progress)
@@ -350,12 +354,12 @@ class Upkeep(UpkeepReports):
         """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
         return await asyncio.to_thread(self.undo, run)
 
-    def restore(self, what: MissedRecallReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
+    def restore(self, memories: MissedRecallReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
         """Bring back forgotten or archived memories.
 
         Args:
-            what: A report of `missed_recalls`, a `gc` plan or run, or memories or their ids. Memories that a `gc` hid
-                and that were erased or forgotten by hand since are omitted.
+            memories: A report of `missed_recalls`, a `gc` plan or run, or memories or their ids. Memories that a `gc`
+                hid and that were erased or forgotten by hand since are omitted.
 
         Returns:
             How many memories were restored.
@@ -363,20 +367,20 @@ class Upkeep(UpkeepReports):
         Raises:
             NotFound: A memory given by its id does not exist, or was erased.
         """
-        if isinstance(what, MissedRecallReport):
-            return runs.restore(self._engine, self._space, [each.memory for each in what.missed_memories])
-        if isinstance(what, GcPlan):
-            return runs.restore(self._engine, self._space, [each.memory for each in what])
-        if isinstance(what, Run):
-            return runs.restore(self._engine, self._space, what.hidden)
-        ids = inputs.one_or_more_memory_ids(what)
+        if isinstance(memories, MissedRecallReport):
+            return runs.restore(self._engine, self._space, [each.memory for each in memories.missed_memories])
+        if isinstance(memories, GcPlan):
+            return runs.restore(self._engine, self._space, [each.memory for each in memories])
+        if isinstance(memories, Run):
+            return runs.restore(self._engine, self._space, memories.hidden)
+        ids = inputs.check_one_or_more_ids(memories)
         return unforget(self._engine, self._space, ids)
 
     arestore = in_thread(restore)
 
     def start(
         self,
-        every: str | float | timedelta = "1h",
+        interval: str | float | timedelta = "1h",
         *,
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
@@ -384,7 +388,7 @@ class Upkeep(UpkeepReports):
         """Call `expire()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
 
         Args:
-            every: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
+            interval: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
             steps: See `run`.
             vault: See `run`.
 
@@ -399,7 +403,7 @@ class Upkeep(UpkeepReports):
             self.expire()
             self.run(dry_run=False, steps=steps, vault=vault)
 
-        return Schedule(work, parse_interval(every))
+        return Schedule(work, parse_interval(interval))
 
     def _step(
         self,
@@ -407,15 +411,15 @@ class Upkeep(UpkeepReports):
         dry_run: bool,
         progress: bool | Progress,
     ) -> AnyPlan:
-        return self._settle(lambda: self._with_memories(plan, progress), dry_run, progress)
+        return self._preview_or_apply(lambda: self._with_memories(plan, progress), dry_run, progress)
 
-    def _settle(self, plan: Callable[[], AnyPlan], dry_run: bool, progress: bool | Progress) -> AnyPlan:
+    def _preview_or_apply(self, plan: Callable[[], AnyPlan], dry_run: bool, progress: bool | Progress) -> AnyPlan:
         """Make a plan; unless dry, apply it too, with no other run in between."""
         if dry_run:
             return plan()
         with runs.upkeep_lock(self._engine, self._space):
             planned = plan()
-            return planned.applied_by(self._apply(planned, progress)) if planned.is_due else planned
+            return planned.with_run(self._apply(planned, progress)) if planned.has_changes else planned
 
     def _apply(self, plan: Plan, progress: bool | Progress) -> str:
         with progress_bar(progress, "writing") as shown:

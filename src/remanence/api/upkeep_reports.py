@@ -101,7 +101,7 @@ class UpkeepReports(Facet):
             title, curves = "How memories fade", decay_picture.curves_of_kinds(now, days, settings)
         else:
             with self._engine.open_index(self._space) as index:
-                found = [decay.visible_memory(index, id_) for id_ in inputs.one_or_more_memory_ids(ids)]
+                found = [decay.visible_memory(index, id_) for id_ in inputs.check_one_or_more_ids(ids)]
                 curves = [
                     decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
                     for memory in found
@@ -144,10 +144,10 @@ class UpkeepReports(Facet):
         """
         if similarity is not None and duplicates:
             raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
-        similarity = inputs.fraction(similarity, "similarity")
+        similarity = inputs.check_fraction(similarity, "similarity")
         if similarity is None:
             similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
-        if inputs.positive_int(max_size, "max_size", MAX_CLUSTER_SIZE) < 2:
+        if inputs.check_positive_int(max_size, "max_size", MAX_CLUSTER_SIZE) < 2:
             raise InvalidInput("max_size=1: a cluster has at least two memories.")
 
         return self._with_memories(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from remanence.admin.overview import LISTED, Listed, MemoryBatch
+from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.admin_facet import AdminView
 from remanence.api.audit_facet import AuditView
 from remanence.api.entity_facet import EntitiesView
@@ -26,12 +26,12 @@ from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
 from remanence.read.evaluate.evaluation import Evaluation
 from remanence.read.follow_up import CONTEXT_TURNS
-from remanence.read.profile import Profile, profile
+from remanence.read.profile import Profile, build_profile
 from remanence.read.receipts import RecallRequest
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window
 from remanence.upkeep.decay import with_usage
-from remanence.upkeep.listing import with_reviews
+from remanence.upkeep.recency_listing import with_reviews
 from remanence.upkeep.settings import UpkeepSettings
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ Include = Literal["archive", "vault", "review"]
 _INCLUDES: tuple[Include, ...] = get_args(Include)
 _REVIEW_DEPTH = 50
 """How many hits are searched for memories that are about to fade."""
-_LISTED = tuple(status for status in LISTED if status not in ("erased", "all"))
 
 
 class View(Facet):
@@ -78,7 +77,7 @@ class View(Facet):
         speaker: str | Sequence[str] | None = None,
         conversation: str | Sequence[str] | None = None,
         meta: Mapping[str, Any] | None = None,
-        telling: bool = False,
+        informative_only: bool = False,
         exclude_texts: Sequence[str] | None = None,
         since: Moment | None = None,
         min_score: float | None = None,
@@ -107,8 +106,8 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
-            telling: Omit chat turns that only ask, greet, thank or agree, and rank other turns by what they state,
-                not by what they ask.
+            informative_only: Omit chat turns that only ask, greet, thank or agree, and rank other turns by what they
+                state, not by what they ask.
             exclude_texts: Texts that you have already, such as the messages of a prompt. They are not returned, and
                 the facts found in them are not either.
             since: Only memories stated at this moment or later: "7 days ago". `during` is about when they were true.
@@ -146,12 +145,12 @@ class View(Facet):
         if history not in (True, False, "auto"):
             raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
         known = self._engine.signal_names
-        names, counted = inputs.names_among(signals, known, "signals"), inputs.weights(weights, known)
+        names, counted = inputs.check_names_among(signals, known, "signals"), inputs.check_weights(weights, known)
         names = None if names is None or set(names) == set(known) else names
         if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
-        included = inputs.names_among(include, _INCLUDES, "include") or ()
-        most = inputs.limit(limit)
+        included = inputs.check_names_among(include, _INCLUDES, "include") or ()
+        most = inputs.check_limit(limit)
         filters = row_filter(
             kinds=kinds,
             tags=tags,
@@ -159,7 +158,7 @@ class View(Facet):
             speaker=speaker,
             conversation=conversation,
             meta=meta,
-            telling=telling,
+            informative_only=informative_only,
             exclude_texts=exclude_texts,
             since=since,
             now=at,
@@ -167,17 +166,17 @@ class View(Facet):
             without=without,
         )
         request = RecallRequest(
-            text=inputs.query_text(query),
+            text=inputs.check_query(query),
             now=at,
             position=0,
             limit=max(most, _REVIEW_DEPTH) if "review" in included else most,
             during=None if during is None else self._window(during, at),
             history=None if history == "auto" else bool(history),
-            min_score=inputs.fraction(min_score, "min_score"),
+            min_score=inputs.check_fraction(min_score, "min_score"),
             signals=names,
             weights=counted,
-            vector=inputs.vector(vector),
-            context=inputs.turns(context, "context")[-CONTEXT_TURNS:],
+            vector=inputs.check_vector(vector),
+            context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
             **filters.to_options(),
         )
         found = self._recall(request, self._position_of, included)
@@ -205,7 +204,7 @@ class View(Facet):
         Returns:
             None if this view knows of none, or it is forgotten.
         """
-        return self._engine.get(self.name, inputs.memory_id(id), self._fixed_position())
+        return self._engine.get(self.name, inputs.check_memory_id(id), self._fixed_position())
 
     aget = in_thread(get)
 
@@ -227,8 +226,8 @@ class View(Facet):
             ...     [each.memory.text for each in found], found.missing
             (['Alice drinks tea.'], {'m7': 'unknown'})
         """
-        wanted = inputs.one_or_more_memory_ids(ids)
-        return self._with_usage(self._overview(lambda overview: overview.get_many(wanted)))
+        wanted = inputs.check_one_or_more_ids(ids)
+        return self._with_usage(self._read_overview(lambda overview: overview.get_many(wanted)))
 
     aget_many = in_thread(get_many)
 
@@ -248,9 +247,9 @@ class View(Facet):
             ...     space.find("door").text
             'The door code is 4711.'
         """
-        identity = key_identity(inputs.storable_text(key, "key"))
+        identity = key_identity(inputs.check_text(key, "key"))
         with self._engine.open_index(self.name) as index:
-            number = index.catalog.with_identity(identity)
+            number = index.catalog.find_by_identity(identity)
             memory_id = None if number is None else index.catalog.ids[number]
         return None if memory_id is None else self._engine.get(self.name, memory_id, self._fixed_position())
 
@@ -258,7 +257,7 @@ class View(Facet):
 
     def memories(
         self,
-        status: Listed | None = None,
+        status: ListedStatus | None = None,
         *,
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -294,8 +293,8 @@ class View(Facet):
             ...     [memory.text for memory in space.memories(meta={"page": {"$lt": 5}})]
             ['Alice drinks tea.']
         """
-        if status is not None and status not in _LISTED:
-            raise InvalidInput(f"status={status!r} is none of {', '.join(_LISTED)}.")
+        if status is not None and status not in LISTED_STATUSES:
+            raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED_STATUSES)}.")
         filters = row_filter(
             kinds=kinds,
             tags=tags,
@@ -341,8 +340,8 @@ class View(Facet):
             ...     str(space.profile())
             'The user lives in Porto.'
         """
-        inputs.positive_int(max_tokens, "max_tokens")
-        return profile(self._engine, self.name, self._position, self._moment, max_tokens)
+        inputs.check_positive_int(max_tokens, "max_tokens")
+        return build_profile(self._engine, self.name, self._position, self._moment, max_tokens)
 
     aprofile = in_thread(profile)
 
@@ -383,7 +382,7 @@ class View(Facet):
         """
         from remanence.api.comparison import compare_settings  # which imports this module
 
-        return compare_settings(self, questions, settings, inputs.limit(limit), progress)
+        return compare_settings(self, questions, settings, inputs.check_limit(limit), progress)
 
     aevaluate = in_thread(evaluate)
 
@@ -457,14 +456,14 @@ class View(Facet):
         """This space in numbers."""
         return self._facet(AdminView)
 
-    def _iterate(self, status: Listed | None, filters: RowFilter) -> Iterator[Memory]:
+    def _iterate(self, status: ListedStatus | None, filters: RowFilter) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:
             rows = self._listed_rows(index, status, filters)
             for begin in range(0, len(rows), 500):
                 yield from index.readable_memories(rows[begin : begin + 500])
 
     def _page_of_memories(
-        self, status: Listed | None, after: int, limit: int, **filters: Any
+        self, status: ListedStatus | None, after: int, limit: int, **filters: Any
     ) -> list[tuple[int, Memory]]:
         """Some of what `memories` lists: those with the rows after this one, each with its row."""
         wanted = row_filter(**filters, now=self._now())
@@ -480,12 +479,12 @@ class View(Facet):
                 found += zip(batch, memories, strict=False)
             return found
 
-    def _listed_rows(self, index: Index, status: Listed | None, filters: RowFilter) -> Sequence[int]:
+    def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[int]:
         if status is None:
             rows: Sequence[int] = index.current_rows(self._position(index))
         else:
-            rows = self._overview(lambda overview: overview.rows(status).tolist())
-        return filters.among(index, rows, self._position(index))
+            rows = self._read_overview(lambda overview: overview.rows(status).tolist())
+        return filters.filter_rows(index, rows, self._position(index))
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""
@@ -497,7 +496,7 @@ class View(Facet):
 
     def _window(self, during: Window | Moment | tuple[Any, Any], now: datetime) -> Window:
         parts = during if isinstance(during, tuple) else (during,)
-        with self._engine.reading_dates(self.name, [part for part in parts if isinstance(part, str)]):
+        with self._engine.use_date_order_of(self.name, [part for part in parts if isinstance(part, str)]):
             return parse_window(during, now)
 
     def _moment_or_now(self) -> datetime:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import remanence
 from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_location, open_space, reader_option
-from remanence.cli.parser import command, given, group, space_command, view_command
+from remanence.cli.parser import command, group, provided_options, space_command, view_command
 from remanence.errors import InvalidInput, RemanenceError
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def import_(args: Namespace) -> int:
     with open_space(args, create=True) as space:
         try:
             report = space.admin.import_from(
-                path, progress=progress, **given(args, "kind user users branches observed_by")
+                path, progress=progress, **provided_options(args, "kind user users branches observed_by")
             )
         except KeyboardInterrupt:
             print("\nInterrupted. What was imported so far stays; the same command continues.", file=sys.stderr)

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from remanence.cli.parser import VALIDITY, given, group, space_command, view_command
+from remanence.cli.parser import VALIDITY, group, provided_options, space_command, view_command
 from remanence.errors import NotFound
 
 if TYPE_CHECKING:
@@ -18,13 +18,17 @@ _VALIDITY_FIELDS = "valid_from valid_until confidence observed_by"
 @space_command("relate", "relate Alice lives_in Porto", f"subject predicate object {VALIDITY} --evidence", create=True)
 def relate(space: Space, args: Namespace) -> None:
     """State that two entities are related."""
-    print(space.graph.relate(args.subject, args.predicate, args.object, **given(args, f"{_VALIDITY_FIELDS} evidence")))
+    print(
+        space.graph.relate(
+            args.subject, args.predicate, args.object, **provided_options(args, f"{_VALIDITY_FIELDS} evidence")
+        )
+    )
 
 
 @space_command("link", "link ID supersedes ID", f"a kind b {VALIDITY} --why")
 def link(space: Space, args: Namespace) -> None:
     """Link two memories."""
-    print(space.graph.link(args.a, args.kind, args.b, **given(args, f"{_VALIDITY_FIELDS} why")))
+    print(space.graph.link(args.a, args.kind, args.b, **provided_options(args, f"{_VALIDITY_FIELDS} why")))
 
 
 @space_command("declare", "declare leads --single-valued", "predicate --single-valued --inverse", create=True)
@@ -109,7 +113,7 @@ def undo(space: Space, args: Namespace) -> None:
 @space_command("entities propose", "entities propose 'A. Smith'", "name")
 def propose(space: Space, args: Namespace) -> None:
     """List names that may mean the same."""
-    for candidate in space.entities.propose(args.name):
+    for candidate in space.entities.find_similar(args.name):
         print(f"{candidate.score:.2f}\t{candidate.entity.name}\t{candidate.reason}")
 
 
@@ -157,7 +161,7 @@ def save(view: View, args: Namespace) -> None:
 @space_command("graph invalidate", "graph invalidate Alice lives_in", "subject predicate object --until --why")
 def invalidate(space: Space, args: Namespace) -> None:
     """State that a relation or a link is no longer true."""
-    for edge in space.graph.invalidate(args.subject, args.predicate, args.object, until=args.until, why=args.why):
+    for edge in space.graph.invalidate(args.subject, args.predicate, args.object, valid_until=args.until, why=args.why):
         print(edge)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.cli import output
 from remanence.cli.locations import open_space
-from remanence.cli.parser import VALIDITY, command, given, space_command, view_command
+from remanence.cli.parser import VALIDITY, command, provided_options, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add(args: Namespace) -> None:
     """Add a text and print its id."""
     text = _text(args.text)
     with open_space(args, create=True) as space:
-        output.print_added(space.add(text, **given(args, _ADD_FIELDS)), as_json=args.json)
+        output.print_added(space.add(text, **provided_options(args, _ADD_FIELDS)), as_json=args.json)
 
 
 @command("add-many", "add-many facts.jsonl", "file --json")
@@ -61,7 +61,7 @@ def remember(args: Namespace) -> None:
     if (args.text is None) == (args.turns is None):
         raise InvalidInput("give either a text or --turns FILE.")
     text_or_turns = _read_rows(args.turns) if args.turns else _text(args.text)
-    details = given(args, "now source observed_by")
+    details = provided_options(args, "now source observed_by")
     with open_space(args, create=True) as space:
         if args.no_wait:
             print(space.remember(text_or_turns, wait=False, **details).id)
@@ -79,7 +79,7 @@ def remember(args: Namespace) -> None:
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
-    found = view.recall(args.query, **given(args, _RECALL_FIELDS))
+    found = view.recall(args.query, **provided_options(args, _RECALL_FIELDS))
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
@@ -153,7 +153,7 @@ def touch(space: Space, args: Namespace) -> None:
 @view_command("memories", "memories", f"folder --status {_FILTERS} --json")
 def memories(view: View, args: Namespace) -> None:
     """List every memory of a space."""
-    output.print_memories(view.memories(args.status, **given(args, _FILTER_FIELDS)), as_json=args.json)
+    output.print_memories(view.memories(args.status, **provided_options(args, _FILTER_FIELDS)), as_json=args.json)
 
 
 @view_command("count", "count ./memory", "folder")

@@ -27,8 +27,8 @@ from typing import Any
 from remanence.cli.locations import open_space, open_view
 from remanence.schema.version import __version__
 
-Run = Callable[[Namespace], "int | None"]
-RunOpened = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view
+CommandFunction = Callable[[Namespace], "int | None"]
+OpenedCommandFunction = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view
 
 VALIDITY = "--valid-from --valid-until --confidence --observed-by"
 DEFAULT_FOLDER = "./memory"
@@ -39,7 +39,7 @@ class Command:
     """A command. "graph query" is the command `query` of the group `graph`; a group has no function."""
 
     name: str
-    run: Run | None
+    run: CommandFunction | None
     help: str
     example: str
     options: str = ""
@@ -81,27 +81,31 @@ def group(name: str, help: str, example: str) -> None:
     COMMANDS.append(Command(name, None, help, example))
 
 
-def command(name: str, example: str, options: str = "") -> Callable[[Run], Run]:
+def command(name: str, example: str, options: str = "") -> Callable[[CommandFunction], CommandFunction]:
     """Register a function that opens what it needs."""
 
-    def register(run: Run) -> Run:
+    def register(run: CommandFunction) -> CommandFunction:
         COMMANDS.append(Command(name, run, run.__doc__ or "", example, options))
         return run
 
     return register
 
 
-def space_command(name: str, example: str, options: str = "", *, create: bool = False) -> Callable[[RunOpened], Run]:
+def space_command(
+    name: str, example: str, options: str = "", *, create: bool = False
+) -> Callable[[OpenedCommandFunction], CommandFunction]:
     """Register a function that is given the opened space. With `create`, a missing folder is created."""
-    return lambda run: command(name, example, options)(_opening(partial(open_space, create=create), run))
+    return lambda run: command(name, example, options)(_open_first(partial(open_space, create=create), run))
 
 
-def view_command(name: str, example: str, options: str) -> Callable[[RunOpened], Run]:
+def view_command(name: str, example: str, options: str) -> Callable[[OpenedCommandFunction], CommandFunction]:
     """Register a function that is given the space as of the moment that `--as-of` names."""
-    return lambda run: command(name, example, f"{options} --as-of")(_opening(open_view, run))
+    return lambda run: command(name, example, f"{options} --as-of")(_open_first(open_view, run))
 
 
-def _opening(opener: Callable[[Namespace], AbstractContextManager[Any]], run: RunOpened) -> Run:
+def _open_first(
+    opener: Callable[[Namespace], AbstractContextManager[Any]], run: OpenedCommandFunction
+) -> CommandFunction:
     @wraps(run)
     def run_opened(args: Namespace) -> int | None:
         with opener(args) as opened:
@@ -110,7 +114,7 @@ def _opening(opener: Callable[[Namespace], AbstractContextManager[Any]], run: Ru
     return run_opened
 
 
-def given(args: Namespace, names: str) -> dict[str, Any]:
+def provided_options(args: Namespace, names: str) -> dict[str, Any]:
     """The values of these options that were given."""
     return {name: getattr(args, name) for name in names.split() if getattr(args, name) is not None}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import remanence
 from remanence.cli.locations import load_extractor, memory_location, reader_option
-from remanence.cli.parser import command, given, group
+from remanence.cli.parser import command, group, provided_options
 from remanence.errors import MissingExtra
 from remanence.ledger import open_ledger
 
@@ -30,7 +30,7 @@ def serve(args: Namespace) -> None:
     """Answer requests over HTTP until interrupted: REST, and the inspector in a browser."""
     server: Any = import_module("remanence_server")
     try:
-        settings = server.ServerSettings(**given(args, _SETTINGS), require_token=args.require_token)
+        settings = server.ServerSettings(**provided_options(args, _SETTINGS), require_token=args.require_token)
         run = server.serve
     except ModuleNotFoundError as error:
         raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error

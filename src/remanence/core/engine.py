@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from remanence.core.housekeeping import Housekeeper
+from remanence.core.erasure_cleanup import ErasureCleaner
 from remanence.core.index import Index
 from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
 from remanence.core.open_indexes import OpenIndexes
 from remanence.core.projection import FORMAT, OpenStore
-from remanence.core.signing import Signer, signer_of
+from remanence.core.signing import Signer, verify_signature
 from remanence.core.trust import TrustRules
 from remanence.errors import (
-    EmbedderDown,
+    EmbedderUnavailable,
     InvalidInput,
     LedgerTampered,
     LedgerUnavailable,
@@ -33,7 +33,7 @@ from remanence.errors import (
     ProjectionStale,
 )
 from remanence.events import Event, Remembered
-from remanence.language.temporal import has_numeric_date, reading_dates
+from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
 from remanence.ports import Clock, Extractor, Ledger, Locks, Progress, Reader, Signal, Transaction, VectorStores
@@ -42,7 +42,7 @@ from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
 from remanence.signals.stores.exact import ExactStore
-from remanence.signals.vectors import embeddable_texts, well_formed
+from remanence.signals.vectors import drop_malformed, embeddable_texts
 
 if TYPE_CHECKING:
     from remanence.language.redaction import Redactor
@@ -108,10 +108,10 @@ class Engine:
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
         """Called with the name of a space that is opened with unfinished jobs."""
-        self._signed = False  # whether the ledger records which embedder it was built with
+        self._has_recorded_embedder = False  # whether the ledger records which embedder it was built with
         self._has_former_default = False
         self._replace_embedder = replace_embedder  # everything is about to be embedded again
-        self.housekeeper = Housekeeper(self)
+        self.erasure_cleaner = ErasureCleaner(self)
         self._match_embedder()
         if folder is not None:
             remove_files_of_older_releases(folder)
@@ -134,13 +134,13 @@ class Engine:
         return as_utc(self._clock(), "the clock")
 
     @contextmanager
-    def reading_dates(self, space: str, texts: Iterable[str]) -> Iterator[None]:
+    def use_date_order_of(self, space: str, texts: Iterable[str]) -> Iterator[None]:
         """Read dates such as 03/04/2025 in the order of the setting, or else of these texts and those of the space."""
         day_first = self.day_first
         if day_first is None and (ambiguous := [text for text in texts if has_numeric_date(text)]):
             with self.open_index(space) as index:
                 day_first = index.date_order(index.catalog.position, ambiguous)
-        with reading_dates(day_first):
+        with use_date_order(day_first):
             yield
 
     @contextmanager
@@ -200,14 +200,14 @@ class Engine:
         if at - now > _CLOCK_TOLERANCE:
             told, clock = format_moment(at), format_moment(now)
             log.warning("now=%s is after the clock: what is added is recorded at %s, and told at %s", told, clock, told)
-        return transaction.append(space, self.signed(space, events), at=min(at, now))
+        return transaction.append(space, self.sign_events(space, events), at=min(at, now))
 
-    def signed(self, space: str, events: Sequence[Event]) -> Sequence[Event]:
+    def sign_events(self, space: str, events: Sequence[Event]) -> Sequence[Event]:
         """The events, each with the signature of this writer if there is a key."""
         if self._signer is None:
             return events
         number_of = cache(lambda position: self.ledger.count(space, up_to=position))
-        return [self._signer.signed(event, number_of) for event in events]
+        return [self._signer.sign(event, number_of) for event in events]
 
     def check_signatures(self, space: str) -> dict[str, int]:
         """How many entries of a space each writer has signed; LedgerTampered if a signature is not valid."""
@@ -217,7 +217,7 @@ class Engine:
             positions.append(entry.position)
             if entry.event is None or entry.event.signature is None:
                 continue
-            key = signer_of(entry.event, lambda position: bisect_right(positions, position))
+            key = verify_signature(entry.event, lambda position: bisect_right(positions, position))
             if key is None:
                 raise LedgerTampered(
                     f"entry {entry.position} has a signature that is not valid: what it says of {entry.subject!r} was "
@@ -283,11 +283,11 @@ class Engine:
         in between, the ledger still opens with the one before."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # if it is down, this raises before anything is changed
-        before = self._recorded_signature()
+        before = self._recorded_embedder()
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
         with self.transaction() as transaction:
-            transaction.put_meta("embedder", json.dumps(self._signature()))
+            transaction.put_meta("embedder", json.dumps(self._embedder_record()))
         if before is None or before["fingerprint"] == self.embedder.fingerprint:
             return
         if isinstance(self._stores, SharedStores):
@@ -321,13 +321,13 @@ class Engine:
             if index.needs_refresh:
                 index.refresh()
             fresh = self._index(space, lambda _: ExactStore(self.embedder.dimension or 1), None)
-            return index.broken | index.differences(fresh)
+            return index.broken | index.compare(fresh)
 
     def close(self) -> None:
         if self.was_forked:  # locks, files and threads belong to the process that forked this one
             self.ledger.close()
             return
-        self.housekeeper.stop()
+        self.erasure_cleaner.stop()
         with self._stores_lock:
             if self._closed:
                 return
@@ -359,18 +359,18 @@ class Engine:
             self.on_unfinished_jobs(index.space)
 
     def store_vectors(
-        self, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]
+        self, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector], new_vectors: Mapping[bytes, Vector]
     ) -> None:
-        """Store the vectors of texts of a space, of which the ledger does not have those that were `made`."""
+        """Store the vectors of texts of a space, of which the ledger does not have those that were `new_vectors`."""
         if vectors:
             self._sign(transaction)
-            transaction.put_vectors(space, self.embedder.fingerprint, made)
+            transaction.put_vectors(space, self.embedder.fingerprint, new_vectors)
 
     def _sign(self, transaction: Transaction) -> None:
-        if not self._signed:
+        if not self._has_recorded_embedder:
             if self.ledger.get_meta("embedder") is None:
-                transaction.put_meta("embedder", json.dumps(self._signature()))
-            self._signed = True
+                transaction.put_meta("embedder", json.dumps(self._embedder_record()))
+            self._has_recorded_embedder = True
 
     def embed(self, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
@@ -379,13 +379,13 @@ class Engine:
         if not wanted or self._dimension() is None:
             return {}, {}
         known = {} if self.embedder.is_fast else self.ledger.vectors(space, self.embedder.fingerprint, list(wanted))
-        found = well_formed(known, self.embedder.dimension)
+        found = drop_malformed(known, self.embedder.dimension)
         missing = [(key, text) for key, text in wanted.items() if key not in found]
         if not missing:
             return found, {}
         try:
             embedded = self.embedder.embed([text for _, text in missing])
-        except EmbedderDown as error:
+        except EmbedderUnavailable as error:
             log.warning("%d texts are stored without a vector for now: %s", len(missing), error)
             return found, {}
         made = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
@@ -399,23 +399,23 @@ class Engine:
                 chunk = rows[begin : begin + _CHUNK]
                 entries = self.ledger.entries_at(index.catalog.positions_of_rows(chunk)).values()
                 versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
-                self._make_vectors(space, [text for version in versions for text in embeddable_texts(version)])
+                self._embed_and_store(space, [text for version in versions for text in embeddable_texts(version)])
                 if progress is not None:
                     progress(begin + len(chunk), len(rows))
             with index.lock:
                 described = [*index.registry.descriptions(index.catalog.position), *index.missing_descriptions]
             for begin in range(0, len(described), _CHUNK):
-                self._make_vectors(space, described[begin : begin + _CHUNK])
+                self._embed_and_store(space, described[begin : begin + _CHUNK])
             index.fill_missing_vectors()
 
     def embed_descriptions(self, space: str) -> None:
         """Embed the descriptions of entities that have no vector yet."""
         with self.open_index(space) as index:
             if index.missing_descriptions:
-                self._make_vectors(space, list(index.missing_descriptions))
+                self._embed_and_store(space, list(index.missing_descriptions))
                 index.fill_missing_vectors()  # also with those that another process has stored
 
-    def _make_vectors(self, space: str, texts: Sequence[str]) -> None:
+    def _embed_and_store(self, space: str, texts: Sequence[str]) -> None:
         """Embed those of these texts that the space has no vector for, and store the vectors."""
         _, made = self.embed(space, texts)
         if made:
@@ -427,7 +427,7 @@ class Engine:
         return index.dimension_unknown and self.embedder.dimension is not None
 
     def _open(self, space: str) -> Index:
-        self.housekeeper.watch()  # first, so that an erasure during the reading is noticed
+        self.erasure_cleaner.watch()  # first, so that an erasure during the reading is noticed
         dimension = self._dimension()
         if dimension is None:
             index = Index(
@@ -464,17 +464,17 @@ class Engine:
         if self.embedder.dimension is None:
             try:
                 self.embedder.embed(["memory"])
-            except EmbedderDown as error:
+            except EmbedderUnavailable as error:
                 log.warning("the signal 'vectors' is missing for now: %s", error)
                 return None
             self._match_embedder()
         return self.embedder.dimension
 
-    def _signature(self) -> dict[str, Any]:
+    def _embedder_record(self) -> dict[str, Any]:
         embedder = self.embedder
         return {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
 
-    def _recorded_signature(self) -> dict[str, Any] | None:
+    def _recorded_embedder(self) -> dict[str, Any] | None:
         """The embedder that the ledger was built with; None if none is recorded, or the record cannot be read."""
         try:
             recorded = json.loads(self.ledger.get_meta("embedder") or "null")
@@ -487,18 +487,18 @@ class Engine:
         written = self.ledger.get_meta("embedder")
         if self._replace_embedder or self._has_former_default or written is None:
             return
-        recorded = self._recorded_signature()
+        recorded = self._recorded_embedder()
         if recorded is None:
-            raise self._stale({"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint)
+            raise self._embedder_mismatch({"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint)
         if self.embedder.dimension is None and recorded["name"] == self.embedder.name:
             # It is not called: that may cost money, or it may be down, and all vectors are stored.
-            self.embedder.expect_dimension(recorded["dimension"], lambda made: self._stale(recorded, made))
+            self.embedder.expect_dimension(recorded["dimension"], lambda made: self._embedder_mismatch(recorded, made))
         if recorded["name"] == FORMER_DEFAULT and self.embedder.name == StaticEmbedder.name:
             self._has_former_default = True
         elif self.embedder.dimension is not None and recorded["fingerprint"] != self.embedder.fingerprint:
-            raise self._stale(recorded, self.embedder.fingerprint)
+            raise self._embedder_mismatch(recorded, self.embedder.fingerprint)
 
-    def _stale(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
+    def _embedder_mismatch(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
         where = self.location or "the space"
         return ProjectionStale(
             f"the vectors of {where} were made with {recorded['name']!r} ({recorded['fingerprint']}), but it is "

@@ -14,7 +14,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=F
 
 
 def key_identity(key: str) -> str:
-    return digest("key", key)
+    return content_digest("key", key)
 
 
 def turn_identity(turn_digest: str, count: int) -> str:
@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_random.seed)
 
 
-def digest(*values: Any) -> str:
+def content_digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as well,
     the second changes nothing. Neither includes what an extractor found, so that another extractor changes neither."""
     return _hash(_ENCODER.encode(values))

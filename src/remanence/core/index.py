@@ -109,10 +109,10 @@ class Index(Projection):
 
     def snapshot(self, position: int, now: datetime) -> Snapshot:
         with self.lock:
-            visible = self.catalog.visible(position)
+            visible = self.catalog.visible_mask(position)
             if self._snapshot_masks is None or self._snapshot_masks[0] is not visible:
-                rows = self.catalog.active_among(visible, position)
-                self._snapshot_masks = visible, rows, self.catalog.memories_among(rows)
+                rows = self.catalog.restrict_to_active(visible, position)
+                self._snapshot_masks = visible, rows, self.catalog.memories_of_rows(rows)
             return Snapshot(position, now, *self._snapshot_masks[1:])
 
     def with_archive(self) -> Index:
@@ -122,14 +122,14 @@ class Index(Projection):
             out.catalog, out._snapshot_masks = self.catalog.with_archive(), None
             return out
 
-    def rows_from(self, names: Collection[str], position: int) -> NDArray[np.bool_]:
+    def rows_from_sources(self, names: Collection[str], position: int) -> NDArray[np.bool_]:
         """The versions that come from these sources, observers or conversations alone, and those of memories that were
         derived from them."""
         with self.lock:
-            rows = self.fields.only_from(names)
-            others = self.catalog.memories_among(~rows)
-            derived = self.links.derived_only_from(self.catalog.memories_among(rows) & ~others, position)
-            return rows | self.catalog.rows_among(derived)
+            rows = self.fields.only_source_mask(names)
+            others = self.catalog.memories_of_rows(~rows)
+            derived = self.links.derived_only_from(self.catalog.memories_of_rows(rows) & ~others, position)
+            return rows | self.catalog.rows_of_memories(derived)
 
     def without_rows(self, excluded: NDArray[np.bool_]) -> Index:
         """A read-only copy of this index as if these versions had never been written."""
@@ -142,25 +142,25 @@ class Index(Projection):
         out: dict[str, None] = dict.fromkeys(names)
         for name in names:
             number = self.names.number(name)
-            same = () if number is None else self.registry.same_entity(number, position)
+            same = () if number is None else self.registry.names_of_same_entity(number, position)
             out |= dict.fromkeys(self.names.spellings[other] for other in same)
         return tuple(out)
 
     def current_rows(self, position: int) -> list[int]:
         """The active rows at this position, in the order they were written; expired ones included."""
         with self.lock:
-            active = self.catalog.active_among(self.catalog.visible(position), position)
+            active = self.catalog.restrict_to_active(self.catalog.visible_mask(position), position)
             return [*np.flatnonzero(active).tolist()]
 
     def expired_rows(self, position: int, now: datetime) -> list[int]:
         """The active rows that have expired and that `upkeep.expire` has not recorded yet."""
         with self.lock:
             rows = np.array(self.current_rows(position), np.int64)
-            ended = rows[~self.catalog.current(rows, position, now)].tolist()
+            ended = rows[~self.catalog.current_mask(rows, position, now)].tolist()
             ids, memory_of = self.catalog.ids, self.catalog.memory_of
             return [row for row in ended if ids[memory_of(row)] not in self.journal.expiry_positions]
 
-    def note_recalled(self, memories: Iterable[Memory]) -> None:
+    def record_recalled(self, memories: Iterable[Memory]) -> None:
         with self.lock:
             for memory in memories:
                 text = normalize_text(memory.text)
@@ -175,7 +175,9 @@ class Index(Projection):
         texts = [text for text in texts if has_numeric_date(text)]
         if self._day_first is not None or not texts:
             return self._day_first
-        told = self.times.date_order_evidence(self.catalog.visible(position)) + sum(map(date_order_evidence, texts))
+        told = self.times.date_order_evidence(self.catalog.visible_mask(position)) + sum(
+            map(date_order_evidence, texts)
+        )
         return None if told == 0 else told > 0
 
     def _read(self, positions: Sequence[int]) -> None:

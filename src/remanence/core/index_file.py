@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.columns import MAX_UNCOPIED, pack, unpack
+from remanence.state.columns import MAX_UNRESERVED_VALUES, pack, unpack
 
 log = logging.getLogger(__name__)
 
@@ -221,4 +221,4 @@ def _decode(content: bytearray) -> Arrays:
     if len(content) <= _SMALL_FILE:
         return arrays
     # What is used as it is would keep the content of a large file in memory.
-    return {name: array.copy() if len(array) <= MAX_UNCOPIED else array for name, array in arrays.items()}
+    return {name: array.copy() if len(array) <= MAX_UNRESERVED_VALUES else array for name, array in arrays.items()}

@@ -33,7 +33,7 @@ MAX_LIMIT = 10_000
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
-def storable(value: object) -> object:
+def check_storable(value: object) -> object:
     """Refuse text that cannot be stored and read back."""
     if not isinstance(value, str) or (value.isascii() and "\0" not in value):
         return value
@@ -46,17 +46,17 @@ def storable(value: object) -> object:
     return value
 
 
-def readable(value: object) -> object:
+def check_not_blank(value: object) -> object:
     """Refuse text that is blank, or that cannot be stored and read back."""
     if isinstance(value, str):
         if not value or value.isspace():
             raise ValueError("is blank. Give it at least one visible character")
         if value.isascii() and "\0" not in value:  # most text: it needs no other check
             return value
-    return storable(value)
+    return check_storable(value)
 
 
-def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
+def check_window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
     if start is None and end is None:
         return ANY_TIME
     found = Window(
@@ -70,7 +70,7 @@ def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
     return found
 
 
-def query_text(text: object) -> str:
+def check_query(text: object) -> str:
     """The text of a question. Characters that cannot be stored are replaced by spaces."""
     if not isinstance(text, str):
         raise InvalidInput(f"query={text!r} is {type_name(text)}, not text. Ask with a string.")
@@ -79,20 +79,20 @@ def query_text(text: object) -> str:
     return _NOT_TEXT.sub(" ", text)
 
 
-def limit(value: object) -> int:
+def check_limit(value: object) -> int:
     """The number of hits to return: from 1 on, at most `MAX_LIMIT`."""
-    return min(positive_int(value, "limit"), MAX_LIMIT)
+    return min(check_positive_int(value, "limit"), MAX_LIMIT)
 
 
-def kinds(value: object) -> tuple[str, ...] | None:
-    return names_among(value, MEMORY_KINDS, "kinds")
+def check_kinds(value: object) -> tuple[str, ...] | None:
+    return check_names_among(value, MEMORY_KINDS, "kinds")
 
 
-def tags(value: object) -> tuple[str, ...] | None:
-    return names(value, "tags")
+def check_tags(value: object) -> tuple[str, ...] | None:
+    return check_names(value, "tags")
 
 
-def fraction(value: object, what: str) -> float | None:
+def check_fraction(value: object, what: str) -> float | None:
     if value is None:
         return None
     number = _real(value)
@@ -101,20 +101,20 @@ def fraction(value: object, what: str) -> float | None:
     return number
 
 
-def weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
+def check_weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
     """The weight of each signal: numbers from 0 on, at least one above 0."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not set(value) <= set(signals):
-        raise InvalidInput(f"weights={shown(value)} does not map signals to numbers: {', '.join(signals)}.")
+        raise InvalidInput(f"weights={shorten_repr(value)} does not map signals to numbers: {', '.join(signals)}.")
     given = {name: _real(number) for name, number in value.items()}
     valid = {name: number for name, number in given.items() if number is not None and 0 <= number < 1e9}
     if valid.keys() != given.keys() or not any(valid.values()):
-        raise InvalidInput(f"weights={shown(value)} are not numbers from 0 on with one above 0.")
+        raise InvalidInput(f"weights={shorten_repr(value)} are not numbers from 0 on with one above 0.")
     return valid
 
 
-def vector(value: object) -> NDArray[np.float32] | None:
+def check_vector(value: object) -> NDArray[np.float32] | None:
     """The embedding of a question, scaled to unit length."""
     if value is None:
         return None
@@ -123,7 +123,7 @@ def vector(value: object) -> NDArray[np.float32] | None:
     try:
         array = np.asarray(value, np.float64)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidInput(f"vector={shown(value)} is not a list of numbers: {error}.") from None
+        raise InvalidInput(f"vector={shorten_repr(value)} is not a list of numbers: {error}.") from None
     if array.ndim != 1 or not np.isfinite(array).all():
         raise InvalidInput(f"vector has the shape {array.shape} or holds no finite numbers. Give one flat list.")
     # By the largest number first: the squares of large numbers are infinite, and so are they themselves as float32.
@@ -134,7 +134,7 @@ def vector(value: object) -> NDArray[np.float32] | None:
     return array.astype(np.float32)
 
 
-def positive_int(value: object, what: str, most: int | None = None) -> int:
+def check_positive_int(value: object, what: str, most: int | None = None) -> int:
     number = 0 if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     if number < 1 or (most and number > most):
         upto = f" to {most:,}" if most else " on"
@@ -142,42 +142,44 @@ def positive_int(value: object, what: str, most: int | None = None) -> int:
     return number
 
 
-def path(value: object, what: str) -> Path:
+def check_path(value: object, what: str) -> Path:
     if not isinstance(value, str | os.PathLike) or not str(value).strip() or "\0" in str(value):
         raise InvalidInput(f"{what}={value!r} is not a file name. Give one such as 'memory.jsonl.gz'.")
     return Path(value).expanduser()
 
 
-def memory_id(value: object) -> str:
+def check_memory_id(value: object) -> str:
     """The id of a memory, given as such or as the memory. Whether it exists is not checked here."""
     given = value.id if isinstance(value, Memory) else value
     if not isinstance(given, str):
-        raise InvalidInput(f"{shown(given)} is {type_name(given)}, not an id. Give a memory, or what memory.id holds.")
+        raise InvalidInput(
+            f"{shorten_repr(given)} is {type_name(given)}, not an id. Give a memory, or what memory.id holds."
+        )
     return given
 
 
-def memory_ids(values: object) -> list[str]:
+def check_memory_ids(values: object) -> list[str]:
     if isinstance(values, str | bytes | Memory) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids.")
-    return [memory_id(value) for value in values]
+        raise InvalidInput(f"{shorten_repr(values)} is {type_name(values)}. Give a list of memories or of their ids.")
+    return [check_memory_id(value) for value in values]
 
 
-def one_or_more_memory_ids(values: object) -> list[str]:
+def check_one_or_more_ids(values: object) -> list[str]:
     """The ids of one memory or of several."""
-    return memory_ids([values] if isinstance(values, str | Memory) else values)
+    return check_memory_ids([values] if isinstance(values, str | Memory) else values)
 
 
-def reason(why: object) -> str | None:
-    return None if why is None else storable_text(why, "why")
+def check_reason(why: object) -> str | None:
+    return None if why is None else check_text(why, "why")
 
 
-def storable_text(value: object, what: str) -> str:
+def check_text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{what}={value!r} is {type_name(value)}, not text.")
     try:
-        storable(value)
+        check_storable(value)
     except ValueError as error:
-        raise InvalidInput(f"{what}={shown(value)} {error}.") from None
+        raise InvalidInput(f"{what}={shorten_repr(value)} {error}.") from None
     return value
 
 
@@ -210,7 +212,7 @@ def _real(value: object) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
-def names(value: object, what: str) -> tuple[str, ...] | None:
+def check_names(value: object, what: str) -> tuple[str, ...] | None:
     if value is None:
         return None
     given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
@@ -219,25 +221,27 @@ def names(value: object, what: str) -> tuple[str, ...] | None:
     return given
 
 
-def names_among(value: object, known: Sequence[str], what: str) -> tuple[str, ...] | None:
+def check_names_among(value: object, known: Sequence[str], what: str) -> tuple[str, ...] | None:
     """One of the known names, or several."""
-    given = names(value, what)
+    given = check_names(value, what)
     for name in given or ():
         if name not in known:
             raise InvalidInput(f"{what}={value!r} contains {name!r}. Choose from {', '.join(known)}.")
     return given
 
 
-def flag(value: object, what: str) -> bool:
+def check_flag(value: object, what: str) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)
-    raise InvalidInput(f"{what}={shown(value)} is neither True nor False.")
+    raise InvalidInput(f"{what}={shorten_repr(value)} is neither True nor False.")
 
 
-def turns(value: object, what: str) -> tuple[str, ...]:
+def check_turns(value: object, what: str) -> tuple[str, ...]:
     """Turns of a conversation, each as one line with its speaker if it has one."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{what}={shown(value)} is not a list of turns. Give [{{'role': 'user', 'content': '…'}}].")
+        raise InvalidInput(
+            f"{what}={shorten_repr(value)} is not a list of turns. Give [{{'role': 'user', 'content': '…'}}]."
+        )
     out = []
     for turn in value:
         if isinstance(turn, Mapping):
@@ -246,13 +250,14 @@ def turns(value: object, what: str) -> tuple[str, ...]:
             speaker, text = None, turn
         if not isinstance(text, str) or not isinstance(speaker, str | None):
             raise InvalidInput(
-                f"{what} has the turn {shown(turn)}. Give texts, or dicts such as {{'role': 'user', 'content': '…'}}."
+                f"{what} has the turn {shorten_repr(turn)}. "
+                "Give texts, or dicts such as {'role': 'user', 'content': '…'}."
             )
         out.append(f"{speaker}: {text}" if speaker else text)
     return tuple(out)
 
 
-def shown(value: object) -> str:
+def shorten_repr(value: object) -> str:
     try:
         shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
     except RecursionError:

@@ -134,7 +134,7 @@ class OpenIndexes:
 
     def _evict(self) -> None:
         """Close the least recently used indexes until the others take less than the limit."""
-        while (taken := self._take_idle()) is not None:
+        while (taken := self._pop_idle()) is not None:
             space, slot = taken
             try:
                 self._close_index(space, slot)
@@ -143,7 +143,7 @@ class OpenIndexes:
                 with self._lock:
                     self._forget_if_empty(space, slot)
 
-    def _take_idle(self) -> tuple[str, _Slot] | None:
+    def _pop_idle(self) -> tuple[str, _Slot] | None:
         """The least recently used index that nobody uses, with its lock taken; None if none has to be closed."""
         with self._lock:
             surplus = len(self._slots) - _MIN_OPEN

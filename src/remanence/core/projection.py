@@ -23,7 +23,7 @@ from remanence.core.index_file import Arrays, IndexFile, IndexPart
 from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ledger.event_types import WRONG_TYPES, damage_in
+from remanence.ledger.event_validation import WRONG_TYPES, find_damage
 from remanence.schema import Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
@@ -31,11 +31,11 @@ from remanence.signals.mention_index import subject_names
 from remanence.signals.stores.folder import FolderStore
 from remanence.signals.times import Times
 from remanence.signals.vector_points import passage_texts
-from remanence.signals.vectors import Vectors, well_formed
+from remanence.signals.vectors import Vectors, drop_malformed
 from remanence.signals.words import Words
 from remanence.state.catalog import MEMORY_ENTRY_KINDS, Catalog
-from remanence.state.entity_registry import Registry
-from remanence.state.fields import Fields
+from remanence.state.entity_registry import EntityRegistry
+from remanence.state.fields import RowFields
 from remanence.state.journal import Journal, Usage
 from remanence.state.links import Links
 from remanence.state.names import Names
@@ -122,7 +122,7 @@ class Projection:
         """Texts that were just recalled, with their memory ids. Added again, they are not new memories."""
         self._new_vectors: dict[bytes, Vector] = {}
         self._memories: OrderedDict[int, Memory] = OrderedDict()
-        self._fault: Exception | None = None  # why the entries cannot be used
+        self._load_error: Exception | None = None  # why the entries cannot be used
         self._head = -1  # of the whole ledger, when this index was last brought up to date
         self._applied = self._saved = 0  # entries applied, and how many of them the index file has
         self._snapshot_masks: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
@@ -157,8 +157,8 @@ class Projection:
     def catch_up(self, head: int | None = None) -> None:
         """Apply what any process has written since. `head` is the last position of the ledger, if known."""
         with self.lock:
-            if self._fault is not None:
-                raise self._fault
+            if self._load_error is not None:
+                raise self._load_error
             head = self._ledger.head() if head is None else head
             if head != self._head:
                 self.apply_entries(self._ledger.read(self.space, after=self.catalog.position))
@@ -183,35 +183,35 @@ class Projection:
             blank: set[int] = set()  # versions without text that no entry has explained yet
             last = ""
             # In ledger order, so that a rebuild gives names the same numbers.
-            for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
+            for kind, run in groupby(self._unapplied(entries), key=attrgetter("kind")):
                 last = kind
                 size = _BATCH if kind == "remembered" else 1
                 while batch := list(islice(run, size)):
                     try:
                         self._apply_batch(kind, batch, erased, blank)
                     except WRONG_TYPES as error:
-                        self._fault = damage_in(batch)
-                        if self._fault is None:
+                        self._load_error = find_damage(batch)
+                        if self._load_error is None:
                             raise
-                        raise self._fault from error
+                        raise self._load_error from error
             self._new_vectors = {}
             self._is_emptied = last == "emptied" if last else self._is_emptied
             if blank:
-                self._fault = self._missing_text(min(blank))
-                raise self._fault
+                self._load_error = self._missing_text(min(blank))
+                raise self._load_error
             if erased:
                 self._remove_erased(erased)
             elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
                 self._save_in_background()
             if not self._is_copy and self.vectors.name not in self.broken:
-                self._prepare_vectors(self.vectors.settle)
+                self._prepare_vectors(self.vectors.write_missing)
 
-    def differences(self, other: Projection) -> dict[str, str]:
+    def compare(self, rebuilt: Projection) -> dict[str, str]:
         out: dict[str, str] = {}
         self.words.pack()
-        other.words.pack()
+        rebuilt.words.pack()
         for name, part in self._parts.items():
-            mine, theirs = part.save(), other._parts[name].save()
+            mine, theirs = part.save(), rebuilt._parts[name].save()
             none = np.empty(0)
             keys = dict.fromkeys((*theirs, *mine))
             differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
@@ -323,8 +323,8 @@ class Projection:
         missing = [key for key in hashes if key not in found]
         if not missing:
             return found
-        stored = self._ledger.vectors(self.space, self._model, missing, inherited=True)
-        return found | well_formed(stored, self._dimension)
+        stored = self._ledger.vectors(self.space, self._model, missing, include_shared=True)
+        return found | drop_malformed(stored, self._dimension)
 
     def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
         try:
@@ -339,13 +339,13 @@ class Projection:
     def _reset(self, vectors: Vectors | None = None) -> None:
         """Make everything empty, except the vectors if they are given: they skip the rows that they have."""
         self.catalog = Catalog()
-        self.fields = Fields(self.catalog)
+        self.fields = RowFields(self.catalog)
         if vectors is None:
             vectors = Vectors(self._store, self._vector_loader, lambda: self.catalog)
         self.vectors = vectors
         self.words = Words()
         self.names = Names()
-        self.registry = Registry(self.names)
+        self.registry = EntityRegistry(self.names)
         self.relations = RelationIndex(self.names, self.registry, self.catalog)
         self.links = Links(self.catalog)
         self.journal = Journal()
@@ -357,7 +357,7 @@ class Projection:
         signals.sort(key=lambda signal: signal.stage)
         self.signals: dict[str, Signal] = {signal.name: signal for signal in signals}
         self.signal_weights = {signal.name: signal.weight for signal in signals}
-        self._state: dict[str, Registry | RelationIndex | Links | Journal | Usage] = {
+        self._state: dict[str, EntityRegistry | RelationIndex | Links | Journal | Usage] = {
             "registry": self.registry,
             "relations": self.relations,
             "links": self.links,
@@ -370,7 +370,7 @@ class Projection:
         """Descriptions of entities that have no vector yet, as after an import."""
         self.broken.clear()
 
-    def _new(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+    def _unapplied(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         position = self.catalog.position
         for entry in entries:
             if entry.position > position:

@@ -32,7 +32,7 @@ class RowFilter:
     speaker: tuple[str, ...] | None = None
     conversation: tuple[str, ...] | None = None
     meta: Mapping[str, Any] | None = None
-    telling: bool | None = None
+    informative_only: bool | None = None
     """True excludes chat turns that only ask, greet, thank or agree."""
     exclude_texts: tuple[str, ...] | None = None
     """Rows with these texts are excluded, and the facts found in them."""
@@ -42,7 +42,7 @@ class RowFilter:
     """Sources, observers or conversations that are left out, with what was derived from them."""
 
     @property
-    def narrows_origin(self) -> bool:
+    def has_origin_filter(self) -> bool:
         """Whether only some sources, speakers, conversations or metadata are asked for."""
         narrowing = (self.source, self.speaker, self.conversation, self.meta, self.min_trust)
         return any(each is not None for each in narrowing)
@@ -55,7 +55,7 @@ class RowFilter:
         """
         return {name: getattr(self, name) for name in _CONDITIONS}
 
-    def among(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
+    def filter_rows(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
         """The rows that match, in the same order, without erased ones.
 
         Args:
@@ -69,10 +69,10 @@ class RowFilter:
         if self == RowFilter():
             return list(rows)
         with index.lock:
-            passing = self.restrict(index, index.catalog.readable_among(rows), position)
+            passing = self.mask(index, index.catalog.unerased_mask(rows), position)
             return [row for row in rows if passing[row]]
 
-    def restrict(self, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def mask(self, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """Which rows match. Facts that `remember` found in a turn match together with it.
 
         Args:
@@ -86,28 +86,28 @@ class RowFilter:
         fields_, catalog = index.fields, index.catalog
         mask: NDArray[np.bool_] = rows
         if self.kinds is not None or self.tags is not None:
-            mask = mask & catalog.having(self.kinds, self.tags)
-        if self.telling:
-            mask = mask & fields_.telling
+            mask = mask & catalog.mask_with_kinds_and_tags(self.kinds, self.tags)
+        if self.informative_only:
+            mask = mask & fields_.informative_mask
         if self.exclude_texts:
-            mask = mask & ~_with_facts(index, catalog.with_texts(self.exclude_texts))
+            mask = mask & ~_with_facts(index, catalog.mask_with_texts(self.exclude_texts))
         if self.since is not None:
-            mask = mask & catalog.told_since(self.since)
+            mask = mask & catalog.mask_stated_since(self.since)
         for names, find in (
-            (self.source, fields_.with_source),
-            (self.speaker, fields_.with_speaker),
-            (self.conversation, fields_.with_conversation),
+            (self.source, fields_.source_mask),
+            (self.speaker, fields_.speaker_mask),
+            (self.conversation, fields_.conversation_mask),
         ):
             if names is not None:
                 found = find(names)
-                facts = index.links.facts_from(catalog.memories_among(found), position)
-                mask = mask & (found | catalog.rows_among(facts))
+                facts = index.links.facts_derived_from(catalog.memories_of_rows(found), position)
+                mask = mask & (found | catalog.rows_of_memories(facts))
         if self.min_trust is not None:
-            mask = mask & catalog.trusted_among(self.min_trust)
+            mask = mask & catalog.mask_with_min_trust(self.min_trust)
         if self.without is not None:
-            mask = mask & ~index.rows_from(self.without, position)
+            mask = mask & ~index.rows_from_sources(self.without, position)
         if self.meta is not None and mask.any():
-            mask = mask & fields_.with_metadata(self.meta, mask, lambda some: [m.meta for m in index.memories(some)])
+            mask = mask & fields_.metadata_mask(self.meta, mask, lambda some: [m.meta for m in index.memories(some)])
         return mask
 
 
@@ -118,9 +118,9 @@ def _with_facts(index: Index, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """These rows, and the facts that `remember` found in them."""
     catalog = index.catalog
     facts = np.zeros(len(catalog.ids), np.bool_)
-    for source in np.flatnonzero(catalog.memories_among(rows)).tolist():
+    for source in np.flatnonzero(catalog.memories_of_rows(rows)).tolist():
         facts[[index.require_number(fact) for fact in index.journal.facts_found_in(catalog.ids[source])]] = True
-    return rows | catalog.rows_among(facts)
+    return rows | catalog.rows_of_memories(facts)
 
 
 def row_filter(
@@ -133,24 +133,24 @@ def row_filter(
     meta: object,
     since: Moment | None,
     now: datetime,
-    telling: object = None,
+    informative_only: object = None,
     exclude_texts: object = None,
     min_trust: float | None = None,
     without: object = None,
 ) -> RowFilter:
     """The filter that a caller describes, checked."""
-    speakers = inputs.names(speaker, "speaker")
+    speakers = inputs.check_names(speaker, "speaker")
     return RowFilter(
-        kinds=inputs.kinds(kinds),
-        tags=inputs.tags(tags),
-        source=inputs.names(source, "source"),
+        kinds=inputs.check_kinds(kinds),
+        tags=inputs.check_tags(tags),
+        source=inputs.check_names(source, "source"),
         # "user" is the name of a role: turns with it have the speaker "me".
         speaker=None if speakers is None else tuple(speaker_name(each) or each for each in speakers),
-        conversation=inputs.names(conversation, "conversation"),
+        conversation=inputs.check_names(conversation, "conversation"),
         meta=None if meta is None or meta == {} else check_filter(meta),
-        telling=inputs.flag(telling, "telling") or None,
-        exclude_texts=inputs.names(exclude_texts, "exclude_texts"),
+        informative_only=inputs.check_flag(informative_only, "informative_only") or None,
+        exclude_texts=inputs.check_names(exclude_texts, "exclude_texts"),
         since=None if since is None else parse_moment(since, now, argument="since"),
         min_trust=min_trust,
-        without=inputs.names(without, "without"),
+        without=inputs.check_names(without, "without"),
     )

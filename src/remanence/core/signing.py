@@ -32,13 +32,13 @@ class Signer:
         self.public_key: bytes = self._key.public_key().public_bytes_raw()
         self._public_text = b64encode(self.public_key).decode()
 
-    def signed(self, event: Event, number_of: NumberOf) -> Event:
+    def sign(self, event: Event, number_of: NumberOf) -> Event:
         """The event with its signature."""
         signature = self._key.sign(_message(event, number_of))
         return replace(event, signature=f"{_SCHEME}:{self._public_text}:{b64encode(signature).decode()}")
 
 
-def signer_of(event: Event, number_of: NumberOf) -> bytes | None:
+def verify_signature(event: Event, number_of: NumberOf) -> bytes | None:
     """The public key that an event is signed with; None if the signature is not valid.
 
     Raises:
@@ -58,13 +58,13 @@ def signer_of(event: Event, number_of: NumberOf) -> bytes | None:
     return key
 
 
-def public_keys(given: object) -> dict[bytes, str]:
+def parse_public_keys(value: object) -> dict[bytes, str]:
     """The names of known writers by their public keys."""
-    if given is None:
+    if value is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         raise InvalidInput("signers is not a dict of names and public keys: {'alice': key}.")
-    return {_public_bytes(key, name): str(name) for name, key in given.items()}
+    return {_public_bytes(key, name): str(name) for name, key in value.items()}
 
 
 def _message(event: Event, number_of: NumberOf) -> bytes:

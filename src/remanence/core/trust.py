@@ -68,22 +68,22 @@ class TrustRules:
         known = ", ".join({**LEVELS, **self.levels})
         raise InvalidInput(f"{what}={value!r} is neither a number from 0 to 1 nor one of {known}.")
 
-    def trust_of(self, source: str | None, observed_by: str | None, given: object = None) -> float:
+    def trust_of(self, source: str | None, observed_by: str | None, override: object = None) -> float:
         """The trust of a memory.
 
         Args:
             source: Where it comes from.
             observed_by: Who said or saw it.
-            given: The trust given with the memory itself, which counts more than the rules.
+            override: The trust given with the memory itself, which counts more than the rules.
 
         Returns:
             The trust, from 0 to 1.
 
         Raises:
-            InvalidInput: `given` is not valid.
+            InvalidInput: `override` is not valid.
         """
-        if given is not None:
-            return self.level(given, "trust")
+        if override is not None:
+            return self.level(override, "trust")
         if not self.sources:
             return 1.0 if self.default == "trusted" else self.level(self.default, "trust")
         found = [
@@ -99,15 +99,15 @@ class TrustRules:
 NO_RULES = TrustRules()
 
 
-def trust_rules(given: object) -> TrustRules:
+def parse_trust_rules(value: object) -> TrustRules:
     """The rules that a caller gives: `TrustRules`, the dict of its sources, or None."""
-    if given is None:
+    if value is None:
         return NO_RULES
-    if isinstance(given, TrustRules):
-        return given
-    if isinstance(given, Mapping):
-        return TrustRules(given)
-    raise InvalidInput(f"trust={given!r} is neither TrustRules nor a dict such as {{'crawler*': 'web'}}.")
+    if isinstance(value, TrustRules):
+        return value
+    if isinstance(value, Mapping):
+        return TrustRules(value)
+    raise InvalidInput(f"trust={value!r} is neither TrustRules nor a dict such as {{'crawler*': 'web'}}.")
 
 
 def _number(value: object) -> float | None:

@@ -30,11 +30,11 @@ from remanence.schema import (
     window_to_micros,
 )
 from remanence.state.entity_registry import is_entity_id
-from remanence.state.intervals import Claim
+from remanence.state.intervals import TimedClaim
 from remanence.state.predicates import parse_predicate
 
 
-def state(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:
+def assert_edge(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:
     """Write the relation or link that `make` returns under the write lock, unless it was stated before.
 
     Returns it as it holds now.
@@ -87,7 +87,7 @@ def invalidate(
     """See `Graph.invalidate`. Every claim of the same relation, of whichever memory, is ended with it."""
     now = engine.now()
     end = now if until is None else parse_moment(until, now, argument="until")
-    reason, by = inputs.reason(why), observer(observed_by)
+    reason, by = inputs.check_reason(why), check_observer(observed_by)
     name = None if predicate is None else parse_predicate(predicate)
     if name is None and not isinstance(edge, str | Relation | Link):
         raise InvalidInput(
@@ -101,7 +101,7 @@ def invalidate(
     def decide(index: Index) -> list[Event]:
         snapshot = _snapshot(index, now)
         if name is not None and _is_memory(index, edge):
-            edge_ids[:] = _links_at(index, snapshot, inputs.memory_id(edge), name, object, end)
+            edge_ids[:] = _links_at(index, snapshot, inputs.check_memory_id(edge), name, object, end)
         elif name is not None and not isinstance(edge, Relation | Link | Memory):
             if isinstance(object, Memory):
                 raise InvalidInput(f"object={object.id!r} is a memory, and {edge!r} is none. Give two of a kind.")
@@ -138,7 +138,7 @@ def backdated_invalidation_events(
     """The events that end a claim at a moment before it was told, in the memories that give no date for it."""
     moment = micros(until)
 
-    def is_undated(each: Claim) -> bool:
+    def is_undated(each: TimedClaim) -> bool:
         rows = index.relations.evidence_rows(each.number, snapshot)
         return each.start == OPEN_START or any(map(index.graph.is_turn, rows))  # a turn is dated by when it was said
 
@@ -188,7 +188,7 @@ def _links_at(
     index: Index, snapshot: Snapshot, source: str, kind: str, target: EntityRef | MemoryRef | None, end: datetime
 ) -> list[str]:
     """The ids of the links of a kind out of a memory that hold at `end`."""
-    wanted = None if target is None else inputs.memory_id(target)
+    wanted = None if target is None else inputs.check_memory_id(target)
     links = index.links.links_of(index.require_number(source), snapshot, kinds=(kind,), direction="out")
     links = [link for link in links if wanted in (None, link.target)]
     # One that was stated later is ended too, if no other: the check of its beginning says so.
@@ -205,7 +205,7 @@ def _timeline(index: Index, snapshot: Snapshot, subject: str, predicate: str, ob
     if object is None:
         return found
     wanted = names.number(object)
-    same = set() if wanted is None else set(index.registry.same_entity(wanted, snapshot.position))
+    same = set() if wanted is None else set(index.registry.names_of_same_entity(wanted, snapshot.position))
     return [r for r in found if {names.number(r.object), names.number(r.subject)} & same]
 
 
@@ -252,7 +252,7 @@ def current_name(index: Index, entity: EntityRef) -> str:
 
 def check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
     """The same entity, if its name can be written."""
-    name = inputs.storable_text(entity.name if isinstance(entity, Entity) else entity, what)
+    name = inputs.check_text(entity.name if isinstance(entity, Entity) else entity, what)
     if not name.strip():
         raise InvalidInput(f"{what}={name!r} is blank. Give a name, an entity or its id.")
     if len(name) > inputs.MAX_NAME_LENGTH:
@@ -260,5 +260,5 @@ def check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
     return entity
 
 
-def observer(value: str | None) -> str | None:
-    return None if value is None else inputs.storable_text(value, "observed_by")
+def check_observer(value: str | None) -> str | None:
+    return None if value is None else inputs.check_text(value, "observed_by")

@@ -150,5 +150,5 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
 
 def _is_current(index: Index, row: int, snapshot: Snapshot) -> bool:
     """Whether a row is visible and not expired, and nothing has replaced it."""
-    unexpired = index.catalog.current(np.array([row]), snapshot.position, snapshot.now)[0]
+    unexpired = index.catalog.current_mask(np.array([row]), snapshot.position, snapshot.now)[0]
     return bool(snapshot.row_mask[row] and unexpired) and is_current_row(index, row, snapshot)

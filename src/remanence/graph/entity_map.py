@@ -36,13 +36,13 @@ class MapEdge:
 
 @dataclass(frozen=True, slots=True)
 class EntityMap:
-    """Entities, the most important first, and the strongest edges between them. `total` counts all entities. `places`
-    is where to draw each node, x and y, if there are too many for whoever draws them to find out."""
+    """Entities, the most important first, and the strongest edges between them. `total` counts all entities.
+    `coordinates` is where to draw each node, x and y, if there are too many for whoever draws them to find out."""
 
     nodes: tuple[MapNode, ...]
     edges: tuple[MapEdge, ...]
     total: int
-    places: tuple[tuple[float, float], ...] = ()
+    coordinates: tuple[tuple[float, float], ...] = ()
 
 
 def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:

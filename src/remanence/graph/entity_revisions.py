@@ -25,14 +25,14 @@ class RevisionPlan:
 
 
 def plan_registration(
-    known: KnownEntities, name: str, aliases: Sequence[Alias], kind: str | None, by: str | None, now: datetime
+    known: KnownEntities, name: str, aliases: Sequence[Alias], kind: str | None, observed_by: str | None, now: datetime
 ) -> RevisionPlan:
     """Give an entity a name, aliases and a kind."""
     registry, position = known.registry, known.position
     id_ = known.find_id(name, now) or entity_id(normalize_name(name))
     entity = registry.get(id_, position) or Entity(id_, name)
     registered = registry.has_display_name(id_, position)
-    if not registered and _same(entity.name, name):
+    if not registered and _is_same_name(entity.name, name):
         entity = replace(entity, name=name)
     added = tuple(alias for alias in aliases if _is_new(known, entity, alias))
     for alias in added:
@@ -42,33 +42,38 @@ def plan_registration(
         return RevisionPlan(None, id_)
     names = tuple(alias.name for alias in added)
     created = known.get(id_) is None
-    return RevisionPlan(Registered(id_, entity.name, added, kind, by), id_, created, names)
+    return RevisionPlan(Registered(id_, entity.name, added, kind, observed_by), id_, created, names)
 
 
-def plan_rename(known: KnownEntities, given: str, name: str, by: str | None, now: datetime) -> RevisionPlan:
+def plan_rename(
+    known: KnownEntities, name_or_id: str, name: str, observed_by: str | None, now: datetime
+) -> RevisionPlan:
     """Change the display name of an entity."""
-    entity = known.require(given, now)
+    entity = known.require(name_or_id, now)
     if entity.name == name and known.registry.has_display_name(entity.id, known.position):
         return RevisionPlan(None, entity.id)
     _check_available(known, entity.id, Alias(name))
-    return RevisionPlan(Renamed(entity.id, name, by), entity.id)
+    return RevisionPlan(Renamed(entity.id, name, observed_by), entity.id)
 
 
-def plan_merge(known: KnownEntities, a: str, b: str, why: str | None, by: str | None, now: datetime) -> RevisionPlan:
+def plan_merge(
+    known: KnownEntities, entity: str, into: str, why: str | None, observed_by: str | None, now: datetime
+) -> RevisionPlan:
     """Merge one entity into another."""
-    source, target = known.require(a, now), known.require(b, now)
+    source, target = known.require(entity, now), known.require(into, now)
     if source.id == target.id:
         raise InvalidInput(
-            f"{a!r} and {b!r} are one entity already, {target.name!r} ({target.id}). Give two different entities."
+            f"{entity!r} and {into!r} are one entity already, {target.name!r} ({target.id}). "
+            "Give two different entities."
         )
-    return RevisionPlan(Merged(source.id, target.id, why, by), target.id)
+    return RevisionPlan(Merged(source.id, target.id, why, observed_by), target.id)
 
 
 def plan_split(
-    known: KnownEntities, given: str, names: Sequence[str], why: str | None, by: str | None, now: datetime
+    known: KnownEntities, name_or_id: str, names: Sequence[str], why: str | None, observed_by: str | None, now: datetime
 ) -> RevisionPlan:
     """Move some names of an entity to a new entity."""
-    entity = known.require(given, now)
+    entity = known.require(name_or_id, now)
     spellings = {normalize_name(name): name for name in reversed(entity.names)}
     moved = dict.fromkeys(normalize_name(name) for name in names)
     for name in names:
@@ -76,18 +81,18 @@ def plan_split(
             raise NotFound(
                 f"{entity.name!r} ({entity.id}) is not called {name!r}. Its names are {', '.join(entity.names)}."
             )
-        if _same(name, entity.name):
+        if _is_same_name(name, entity.name):
             raise InvalidInput(
                 f"{name!r} is the display name of {entity.id}, and it must keep a name. Split off other names, "
                 f"or first rename it: space.entities.rename({entity.id!r}, ...)."
             )
     new_names = [spellings[form] for form in moved]
-    new_id = known.registry.fresh_id(new_names[0])
-    return RevisionPlan(Split(entity.id, new_id, tuple(new_names), why, by), new_id)
+    new_id = known.registry.new_entity_id(new_names[0])
+    return RevisionPlan(Split(entity.id, new_id, tuple(new_names), why, observed_by), new_id)
 
 
 def plan_undo(
-    known: KnownEntities, position: int, entry: Entry | None, why: str | None, by: str | None
+    known: KnownEntities, position: int, entry: Entry | None, why: str | None, observed_by: str | None
 ) -> RevisionPlan:
     """Undo an earlier entry about an entity. What that entry had closed holds again."""
     kinds = ("registered", "renamed", "merged", "split", "undone")
@@ -110,12 +115,12 @@ def plan_undo(
             f"{problem} it would restore the name {name!r}, which now belongs to {_label(known, owner)}. "
             "Split it off there, or merge the two."
         )
-    return RevisionPlan(Undone(entry.subject, position, why, by), entry.subject)
+    return RevisionPlan(Undone(entry.subject, position, why, observed_by), entry.subject)
 
 
 def _is_new(known: KnownEntities, entity: Entity, alias: Alias) -> bool:
     """Whether an alias adds something to an entity. An alias without a time adds nothing to one with a time."""
-    if _same(alias.name, entity.name):
+    if _is_same_name(alias.name, entity.name):
         if alias.valid.has_bound:
             raise InvalidInput(
                 f"{alias.name!r} is the display name of {entity.id} now, so it cannot begin or end "
@@ -142,5 +147,5 @@ def _label(known: KnownEntities, entity: str) -> str:
     return entity if found is None else f"{found.name!r} ({entity})"
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same_name(one: str, other: str) -> bool:
     return normalize_name(one) == normalize_name(other)

@@ -80,7 +80,7 @@ class GraphAtTime:
         if self.at is not None:
             window = Window.from_moment(self.at)
             self._rows = self._rows_valid(window) | self._rows_valid(replace(window, start=None), "episode")
-            self._rows &= index.catalog.begun_by(self.at)
+            self._rows &= index.catalog.mask_started_by(self.at)
 
     def find(self, node: object) -> GraphNode:
         """The node of a memory or an entity; NotFound if this snapshot has none."""
@@ -98,7 +98,7 @@ class GraphAtTime:
         return self._entity_node(number)
 
     def name_numbers(self, node: GraphNode) -> list[int]:
-        same = self.index.registry.same_entity(node.number, self.snapshot.position)
+        same = self.index.registry.names_of_same_entity(node.number, self.snapshot.position)
         return [number for number in same if self._entity_number(number) == node.number]
 
     def all_nodes(self) -> Iterator[GraphNode]:
@@ -202,7 +202,7 @@ class GraphAtTime:
 
     def rows_naming(self, node: GraphNode) -> NDArray[np.int64]:
         """The rows that name an entity, oldest first, visible or not."""
-        names = self.index.registry.same_entity(node.number, self.snapshot.position)
+        names = self.index.registry.names_of_same_entity(node.number, self.snapshot.position)
         rows = [self._rows_with_name(name, node) for name in names]
         return rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows))
 
@@ -225,8 +225,8 @@ class GraphAtTime:
 
     def _rows_valid(self, window: Window, kind: str | None = None) -> NDArray[np.bool_]:
         snapshot, catalog = self.snapshot, self.index.catalog
-        rows = catalog.allowed(snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, during=window)
-        return rows if kind is None else rows & catalog.having((kind,), None)
+        rows = catalog.valid_mask(snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, during=window)
+        return rows if kind is None else rows & catalog.mask_with_kinds_and_tags((kind,), None)
 
     def _memory_node(self, memory_id: str) -> GraphNode:
         catalog = self.index.catalog

@@ -24,7 +24,7 @@ from remanence.read.show.recall_tables import TIMES
 from remanence.read.supersession import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table
-from remanence.state.predicates import normalize_predicate, resulting_states
+from remanence.state.predicates import normalize_predicate, states_after_event
 
 if TYPE_CHECKING:
     import pandas
@@ -106,9 +106,12 @@ class HistoryReader:
 
     def __init__(self, index: Index, snapshot: Snapshot, after: int = 0, upto: int | None = None) -> None:
         self._index, self._snapshot = index, snapshot
-        self._after, self._upto = after, snapshot.position if upto is None else min(upto, snapshot.position)
+        self._after_position, self._until_position = (
+            after,
+            snapshot.position if upto is None else min(upto, snapshot.position),
+        )
         rows = np.arange(len(index.catalog)) < index.catalog.row_count(snapshot.position)
-        self.full_snapshot = Snapshot(snapshot.position, snapshot.now, rows, index.catalog.memories_among(rows))
+        self.full_snapshot = Snapshot(snapshot.position, snapshot.now, rows, index.catalog.memories_of_rows(rows))
         """Every version learned by then, since forgotten and revised ones have a history too."""
 
     def memory_history(self, number: int) -> Timeline:
@@ -116,7 +119,7 @@ class HistoryReader:
         own = f"{self._index.catalog.ids[number]}:"
         ever = self.evidenced_relations(number, self.full_snapshot)
         edge_ids = [*self._index.links.edge_ids(number), *self._index.relations.edge_ids(number)]
-        return _in_order(
+        return _to_timeline(
             [
                 *self._memory_events([number]),
                 *self._edge_events(edge_ids),
@@ -134,12 +137,12 @@ class HistoryReader:
         position = self._snapshot.position
         entries = self._entries(registry.positions_of_entity(registry.entity_of(node.number, position), position))
         ever = relations.relations_of(node.number, self.full_snapshot)
-        return _in_order(
+        return _to_timeline(
             [
                 *self._memory_events(memories),
                 *map(self.entity_event, entries.values()),
                 *self._claims(ever),
-                *self._edge_events([*self._stated(graph, node), *(relation.id for relation in ever)]),
+                *self._edge_events([*self._stated_relation_ids(graph, node), *(relation.id for relation in ever)]),
                 *self._supersessions(memories),
                 *self._replacements(relations.relations_of(node.number, self._snapshot)),
             ]
@@ -154,7 +157,7 @@ class HistoryReader:
             for version in versions
             for triple in version.triples
             if (subject := names.number(triple.subject)) is not None
-            for predicate in (triple.predicate, *resulting_states(normalize_predicate(triple.predicate)))
+            for predicate in (triple.predicate, *states_after_event(normalize_predicate(triple.predicate)))
         }
         return [
             relation
@@ -203,7 +206,7 @@ class HistoryReader:
             observer = None if memory is None else memory.observed_by
             return make("memory added" if first else "memory revised", actor=observer, value=memory)
         if isinstance(event, Linked) and self._supersedes(event, number):
-            return _superseded(memory, self._latest_version(event.source), event.observed_by, event.why, entry)
+            return _supersession_event(memory, self._latest_version(event.source), event.observed_by, event.why, entry)
         if isinstance(event, Extracted):
             return make("extracted", actor=event.by, why=event.problem, value=event)
         if isinstance(event, Served):
@@ -225,7 +228,7 @@ class HistoryReader:
             if replacement is not None:
                 old, new = self._index.memories([latest, replacement])
                 entries = self._entries([max(catalog.positions_of_rows([latest, replacement]))])
-                yield from (_superseded(old, new, new.observed_by, None, entry) for entry in entries.values())
+                yield from (_supersession_event(old, new, new.observed_by, None, entry) for entry in entries.values())
 
     def _supersedes(self, event: Linked, number: int) -> bool:
         return event.kind == "supersedes" and self._index.catalog.number(event.target) == number
@@ -273,10 +276,10 @@ class HistoryReader:
         tables = (self._index.links, self._index.relations)
         return sorted({each for edge in edge_ids for table in tables for each in table.positions_of_edge(edge)})
 
-    def _stated(self, graph: GraphAtTime, node: GraphNode) -> list[str]:
+    def _stated_relation_ids(self, graph: GraphAtTime, node: GraphNode) -> list[str]:
         """The ids of the relations that a caller stated about an entity, whether they ever held or not."""
         own, number = set(graph.name_numbers(node)), self._index.names.number
-        same = self._index.registry.same_entity(node.number, self._snapshot.position)
+        same = self._index.registry.names_of_same_entity(node.number, self._snapshot.position)
         edges = {edge_id: self._edge(edge_id) for edge_id in self._index.relations.asserted_ids(same)}
         # A name with several owners may have meant another entity in some of them.
         return [
@@ -319,7 +322,7 @@ class HistoryReader:
 
     def _entries(self, positions: Iterable[int]) -> dict[int, Entry]:
         """The entries at those of these positions that are wanted."""
-        wanted = sorted({position for position in positions if self._after < position <= self._upto})
+        wanted = sorted({position for position in positions if self._after_position < position <= self._until_position})
         return self._index.entries_at(wanted)
 
 
@@ -334,13 +337,13 @@ def _quote(memory: Memory | None) -> str:
     return "an erased memory" if memory is None else repr(truncate(memory.text, _MAX_QUOTE_LENGTH))
 
 
-def _in_order(events: Iterable[HistoryEvent | None]) -> Timeline:
+def _to_timeline(events: Iterable[HistoryEvent | None]) -> Timeline:
     """These events by position, each once: one entry may be found twice, as from both ends of a relation."""
     made = sorted((event for event in events if event is not None), key=lambda event: event.position)
     return Timeline({(e.position, e.kind, e.description): e for e in made}.values())
 
 
-def _superseded(
+def _supersession_event(
     old: Memory | None, new: Memory | None, actor: str | None, why: str | None, entry: Entry
 ) -> HistoryEvent:
     reason = why or f"replaced by {_quote(new)}"

@@ -15,7 +15,7 @@ from remanence.core.index import Index
 from remanence.errors import NotFound
 from remanence.language.text import normalize_name
 from remanence.schema import EPOCH, Entity, Snapshot
-from remanence.state.entity_registry import Registry, is_entity_id
+from remanence.state.entity_registry import EntityRegistry, is_entity_id
 
 if TYPE_CHECKING:
     from remanence.state.name_similarity import NameSimilarity
@@ -29,7 +29,7 @@ class KnownEntities:
     position: int
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> EntityRegistry:
         return self.index.registry
 
     def get(self, entity_id: str) -> Entity | None:
@@ -85,7 +85,7 @@ class KnownEntities:
 
     @cached_property
     def _visible(self) -> NDArray[np.bool_]:
-        return self.index.catalog.visible(self.position)
+        return self.index.catalog.visible_mask(self.position)
 
     @cached_property
     def _snapshot(self) -> Snapshot:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, NEXT_TURN, GraphAtTime, GraphEdge, GraphNode
-from remanence.graph.moment_graph import MomentGraph
+from remanence.graph.traversal_graph import TraversalGraph
 from remanence.language.text import truncate
 from remanence.read.show.recall_tables import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
@@ -150,13 +150,13 @@ def walk(
     limit: int,
 ) -> Subgraph:
     """Everything within `depth` steps of some nodes, nearest first, up to `limit` nodes."""
-    around = MomentGraph(graph, edge_names, direction)
+    around = TraversalGraph(graph, edge_names, direction)
     first = around.add(islice(starts, limit + 1))
     truncated, first = len(first) > limit, first[:limit]
     ring: Iterable[int] = first
     for step in range(1, depth + 1):
         fan_out, until = (max(FAN_OUT, limit), None) if step == 1 else (FAN_OUT, limit)
-        ring = [number for number in around.read(ring, fan_out, until=until) if number < limit]
+        ring = [number for number in around.load_edges(ring, fan_out, until=until) if number < limit]
     steps = {number: step for number, step in around.depths(first).items() if number < limit}
     inside = around.edges_among(steps)
     depths = {around.nodes[number]: step for number, step in steps.items()}
@@ -172,7 +172,7 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
     it returns one with the fewest mentions and next turns. Of a node with many edges the newest are read, and the
     others from their other ends; between two such nodes, all.
     """
-    around = MomentGraph(graph)
+    around = TraversalGraph(graph)
     ends = around.add((start, goal))
     rings: list[Sequence[int]] = [[end] for end in ends]
     for step in range(max_depth + 1):
@@ -181,7 +181,7 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
         if around.connects(*ends) or not left or is_complete:
             break
         near = min(left, key=lambda side: len(rings[side]))
-        rings[near] = around.read(rings[near], _PATH_FAN_OUT)
+        rings[near] = around.load_edges(rings[near], _PATH_FAN_OUT)
     if not around.connects(*ends):
         around.read_between_truncated()
     if not around.connects(*ends):

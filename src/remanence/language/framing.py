@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from remanence.errors import InvalidInput
-from remanence.language.hidden_characters import INVISIBLE, strip_hidden, unless_written
+from remanence.language.hidden_characters import INVISIBLE, keep_if_visible, strip_hidden
 from remanence.language.repetition import drop_repeated
 from remanence.schema import SELF, Hit, Window
 
@@ -109,7 +109,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False) -> str:
 
 def escape_structure(line: str) -> str:
     """A line of JSON with everything escaped that a model might read as the structure of its prompt."""
-    return _STRUCTURE.sub(unless_written(_json_escape), line)
+    return _STRUCTURE.sub(keep_if_visible(_json_escape), line)
 
 
 def plain_line(text: str) -> str:

@@ -37,7 +37,7 @@ def strip_hidden(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _HIDDEN.sub(unless_written(lambda _: ""), text)
+    return _HIDDEN.sub(keep_if_visible(lambda _: ""), text)
 
 
 def escape_terminal(text: str) -> str:
@@ -50,7 +50,7 @@ def escape_terminal(text: str) -> str:
     return text if text.isprintable() else _TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def unless_written(replace: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+def keep_if_visible(replace: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
     """A replacement for `re.sub` that leaves a hidden character where it is part of a word or an emoji."""
     return lambda match: match[0] if _is_written(match[0], match.string, match.start()) else replace(match)
 

@@ -178,7 +178,7 @@ def verify(
     unexplained: dict[int, object] = {}
     unreadable: LedgerTooNew | None = None
     for entry in entries:
-        fault = fault or _entry_fault(entry, head)
+        fault = fault or _entry_error(entry, head)
         head = ChainHead(entry.position, entry.digest)
         if space is None or entry.space == space:
             counted = ChainHead(counted.position + 1, entry.digest)
@@ -191,7 +191,7 @@ def verify(
             except LedgerTooNew as error:
                 unexplained.clear()  # only a later release knows which of them this entry erased
                 unreadable = unreadable or error
-    fault = fault or _head_fault(head, recorded_head)
+    fault = fault or _head_error(head, recorded_head)
     if unexplained and (fault is None or min(unexplained) < fault[0]):
         also = f"; and entry {fault[0]}: {fault[1]}" if fault is not None else ""
         fault = min(unexplained), f"its text is missing, and no valid entry records that it was erased{also}"
@@ -209,7 +209,7 @@ def verify(
     return counted
 
 
-def _entry_fault(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | None:
+def _entry_error(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | None:
     expected = before.position + 1
     if entry.position != expected:
         return expected, f"it is missing (the next entry is {entry.position!r})"
@@ -237,7 +237,7 @@ def _erased_positions(entry: StoredEntry, blank: Mapping[int, object]) -> Sequen
     return event.positions if isinstance(event, Erased) else ()
 
 
-def _head_fault(head: ChainHead, recorded: ChainHead | None) -> tuple[int, str] | None:
+def _head_error(head: ChainHead, recorded: ChainHead | None) -> tuple[int, str] | None:
     if (recorded or EMPTY_HEAD) == head:
         return None
     if recorded is None:

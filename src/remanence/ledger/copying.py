@@ -109,7 +109,7 @@ def _shared_vectors(source: SqlLedger, entries: Sequence[StoredEntry], hashes_of
     for entry in entries:
         hashes = hashes_of(decode(entry.kind, entry.body)) if entry.body is not None else ()
         if hashes:
-            rows = source._rows_among(_SHARED, (), list(hashes))
+            rows = source._rows_in(_SHARED, (), list(hashes))
             out += [(entry.space, text_hash, model, vector) for text_hash, model, vector in rows]
     return out
 

@@ -79,18 +79,18 @@ class InMemoryLedger:
         with self._check_open():
             return len(self._entries)
 
-    def spaces(self, below: str | None = None) -> list[str]:
+    def spaces(self, prefix: str | None = None) -> list[str]:
         with self._check_open():
             last_kinds = {entry.space: entry.kind for entry in self._entries}
         names = [space for space, kind in last_kinds.items() if kind != "emptied"]
-        return sorted(name for name in names if below is None or name == below or name.startswith(f"{below}/"))
+        return sorted(name for name in names if prefix is None or name == prefix or name.startswith(f"{prefix}/"))
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():
             return sum(each.space == space and (up_to is None or each.position <= up_to) for each in self._entries)
 
     def vectors(
-        self, space: str, model: str, hashes: Sequence[bytes], *, inherited: bool = False
+        self, space: str, model: str, hashes: Sequence[bytes], *, include_shared: bool = False
     ) -> dict[bytes, Vector]:
         with self._check_open():
             return {h: self._vectors[space, h][model] for h in hashes if model in self._vectors.get((space, h), ())}

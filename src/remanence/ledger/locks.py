@@ -22,7 +22,7 @@ class ThreadLocks:
         self._locks: dict[str, threading.Lock] = {}
 
     @contextmanager
-    def hold(self, name: str) -> Iterator[bool]:
+    def acquire(self, name: str) -> Iterator[bool]:
         lock = self._locks.setdefault(name, threading.Lock())
         if not lock.acquire(blocking=False):
             yield False
@@ -32,17 +32,17 @@ class ThreadLocks:
         finally:
             lock.release()
 
-    def is_held(self, name: str) -> bool:
+    def is_locked(self, name: str) -> bool:
         lock = self._locks.get(name)
         return lock is not None and lock.locked()
 
-    def discard(self, name: str) -> None:
+    def delete(self, name: str) -> None:
         """Nothing is stored."""
 
-    def announce(self, position: int) -> None:
+    def publish_position(self, position: int) -> None:
         """Does nothing: there are no other processes."""
 
-    def others(self) -> list[tuple[str, int]]:
+    def other_processes(self) -> list[tuple[str, int]]:
         return []
 
     def close(self) -> None:
@@ -58,21 +58,21 @@ class FolderLocks:
         self._folder = folder / "jobs"
         self._processes = self._folder / "processes"
         self._threads = ThreadLocks()
-        self._own: IO[str] | None = None
+        self._announcement_file: IO[str] | None = None
         self._made_folders: list[Path] = []
         self._closed = False
 
     @contextmanager
-    def hold(self, name: str) -> Iterator[bool]:
-        with self._threads.hold(name) as free:
+    def acquire(self, name: str) -> Iterator[bool]:
+        with self._threads.acquire(name) as free:
             if not free:
                 yield False
                 return
             with _locked(self._path(name)) as acquired:
                 yield acquired
 
-    def is_held(self, name: str) -> bool:
-        if self._threads.is_held(name):
+    def is_locked(self, name: str) -> bool:
+        if self._threads.is_locked(name):
             return True
         path = self._path(name)
         if not path.exists():
@@ -80,27 +80,27 @@ class FolderLocks:
         with _locked(path) as free:
             return not free
 
-    def discard(self, name: str) -> None:
+    def delete(self, name: str) -> None:
         self._path(name).unlink(missing_ok=True)
 
-    def announce(self, position: int) -> None:
+    def publish_position(self, position: int) -> None:
         """The position is written into a file that this process keeps locked."""
         import fcntl
 
         if self._closed:  # a thread that was not waited for
             return
-        if self._own is None:
+        if self._announcement_file is None:
             self._made_folders = [each for each in (self._folder, self._processes) if not each.exists()]
-            self._own = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
-            fcntl.flock(self._own, fcntl.LOCK_EX)
+            self._announcement_file = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
+            fcntl.flock(self._announcement_file, fcntl.LOCK_EX)
         # Without a buffer: on a full disk nothing is left to be written when the file is closed.
-        os.pwrite(self._own.fileno(), f"{position:020}".encode(), 0)
+        os.pwrite(self._announcement_file.fileno(), f"{position:020}".encode(), 0)
 
-    def others(self) -> list[tuple[str, int]]:
+    def other_processes(self) -> list[tuple[str, int]]:
         import fcntl
 
         out: list[tuple[str, int]] = []
-        own = None if self._own is None else Path(self._own.name)
+        own = None if self._announcement_file is None else Path(self._announcement_file.name)
         for path in self._processes.glob("*.lock"):
             if path == own:
                 continue
@@ -116,7 +116,7 @@ class FolderLocks:
 
     def close(self) -> None:
         self._closed = True
-        own, self._own = self._own, None
+        own, self._announcement_file = self._announcement_file, None
         if own is not None:
             with suppress(OSError):  # the folder is read-only now; others see that nobody holds it
                 Path(own.name).unlink(missing_ok=True)

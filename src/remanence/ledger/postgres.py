@@ -136,7 +136,7 @@ def is_idle(connection: Connection) -> bool:
 
 
 @cache
-def numbered(sql: str) -> str:
+def to_numbered_placeholders(sql: str) -> str:
     """A statement with the parameters of PostgreSQL.
 
     >>> numbered("SELECT value FROM meta WHERE name = ? OR name = ?")

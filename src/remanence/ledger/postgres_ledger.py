@@ -21,7 +21,7 @@ import psycopg
 from remanence.errors import LedgerError, LedgerUnavailable
 from remanence.ledger import postgres, postgres_tables, tables
 from remanence.ledger.chain import ChainHead
-from remanence.ledger.postgres import Address, Connection, is_idle, is_lost, numbered
+from remanence.ledger.postgres import Address, Connection, is_idle, is_lost, to_numbered_placeholders
 from remanence.ledger.postgres_locks import PostgresLocks, lock_key
 from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction
 
@@ -112,7 +112,7 @@ class PostgresLedger(SqlLedger):
                 name = postgres_tables.ERASING_TRANSACTION
                 self._unsent.append((postgres_tables.PUT_ERASING_TRANSACTION, [(name,)]))
             try:
-                status = self._send_all(commit=True)
+                status = self._flush_writes(commit=True)
             except psycopg.OperationalError as error:
                 if not is_lost(self._writer):
                     raise
@@ -123,7 +123,7 @@ class PostgresLedger(SqlLedger):
         self._last_times.update(transaction.last_times)
         self._last_times_at = transaction.chain_head.position
 
-    def _send_all(self, *, commit: bool = False) -> str | None:
+    def _flush_writes(self, *, commit: bool = False) -> str | None:
         """Send what was to be written, in one exchange with the server. Returns what it says of the last statement."""
         unsent, self._unsent = self._unsent, []
         if not unsent and not commit:
@@ -182,17 +182,17 @@ class PostgresLedger(SqlLedger):
 
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         with self._errors, self._writer.cursor() as cursor:
-            self._send_all()
-            cursor.executemany(numbered(sql), list(rows))
+            self._flush_writes()
+            cursor.executemany(to_numbered_placeholders(sql), list(rows))
             return cursor.rowcount
 
-    def _write_later(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self._unsent.append((numbered(sql), list(rows)))
+    def _queue_write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._unsent.append((to_numbered_placeholders(sql), list(rows)))
 
-    def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
+    def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:
-            self._send_all()
-            return self._writer.execute(numbered(sql), values).fetchall()
+            self._flush_writes()
+            return self._writer.execute(to_numbered_placeholders(sql), values).fetchall()
 
     # Cleaning up
 
@@ -209,7 +209,7 @@ class PostgresLedger(SqlLedger):
                 time.sleep(_POLL_SECONDS)
             with self._errors:
                 self._vacuum("")
-                self._writer.execute(numbered(tables.PUT_META), (tables.CLEANED_KEY, str(erased)))
+                self._writer.execute(to_numbered_placeholders(tables.PUT_META), (tables.CLEANED_KEY, str(erased)))
         return True
 
     def compact(self) -> None:
@@ -226,7 +226,7 @@ class PostgresLedger(SqlLedger):
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
-        statement = numbered(sql)
+        statement = to_numbered_placeholders(sql)
         with self._errors, self._free_readers:
             while self._readers:
                 try:
@@ -239,7 +239,7 @@ class PostgresLedger(SqlLedger):
             with self._reader() as reader:
                 return reader.execute(statement, values).fetchall()
 
-    def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+    def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         return self._rows(f"{sql} = ANY(?)", (*values, list(choices)))
 
     @contextmanager
@@ -247,7 +247,7 @@ class PostgresLedger(SqlLedger):
         self._rows("SELECT 1")  # so that a lost connection is replaced
         with self._errors, self._free_readers, self._reader() as reader:
             reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield lambda sql, values: reader.execute(numbered(sql), values).fetchall()
+            yield lambda sql, values: reader.execute(to_numbered_placeholders(sql), values).fetchall()
             reader.execute("ROLLBACK")
 
     @contextmanager

@@ -47,9 +47,9 @@ class PostgresLocks:
         self._prefix = f"remanence {blake2b(address.schema.encode(), digest_size=4).hexdigest()} "
 
     @contextmanager
-    def hold(self, name: str) -> Iterator[bool]:
+    def acquire(self, name: str) -> Iterator[bool]:
         key = lock_key(self._address.schema, f"lock {name}")
-        with self._threads.hold(name) as free:
+        with self._threads.acquire(name) as free:
             if not free or not self._value("SELECT pg_try_advisory_lock($1)", (key,)):
                 yield False
                 return
@@ -59,20 +59,20 @@ class PostgresLocks:
                 if not self._value("SELECT pg_advisory_unlock($1)", (key,)):
                     log.warning("the lock %r was lost with its connection to %s", name, self._address.shown)
 
-    def is_held(self, name: str) -> bool:
-        return self._threads.is_held(name) or bool(
+    def is_locked(self, name: str) -> bool:
+        return self._threads.is_locked(name) or bool(
             self._value(_IS_HELD, (lock_key(self._address.schema, f"lock {name}"),))
         )
 
-    def discard(self, name: str) -> None:
+    def delete(self, name: str) -> None:
         """Nothing is stored."""
 
-    def announce(self, position: int) -> None:
+    def publish_position(self, position: int) -> None:
         host = socket.gethostname().encode("ascii", "replace").decode()[:16]
         self._announced = f"{self._prefix}{position} {host}:{os.getpid()}"
         self._rows("SELECT set_config('application_name', $1, false)", (self._announced,))
 
-    def others(self) -> list[tuple[str, int]]:
+    def other_processes(self) -> list[tuple[str, int]]:
         names = [name.removeprefix(self._prefix) for (name,) in self._rows(_OTHERS, (self._prefix,))]
         return [(process, int(position)) for position, _, process in (name.partition(" ") for name in names)]
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from remanence.errors import LedgerCorrupt, LedgerTooNew, LedgerUnavailable
 from remanence.ledger import tables
 from remanence.ledger.chain import StoredEntry
-from remanence.ledger.postgres import Address, Connection, numbered
+from remanence.ledger.postgres import Address, Connection, to_numbered_placeholders
 from remanence.ledger.tables import GET_META, PUT_META
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ digest BYTEA NOT NULL)""",
     "CREATE INDEX entry_by_space ON entry (space, position)",
     "CREATE INDEX entry_by_time ON entry (space, at)",
     """CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN RAISE EXCEPTION 'ledger lines are never deleted or changed, only blanked'; END $$""",
+$$ BEGIN RAISE EXCEPTION 'ledger lines are never deleted or changed, only erased_entries'; END $$""",
     "CREATE TRIGGER entry_stays BEFORE DELETE ON entry FOR EACH ROW EXECUTE FUNCTION refuse_change()",
     "CREATE TRIGGER entries_stay BEFORE TRUNCATE ON entry EXECUTE FUNCTION refuse_change()",
     f"""CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry FOR EACH ROW
@@ -61,8 +61,8 @@ def create_or_check(connection: Connection, address: Address, lock: int) -> None
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {address.schema}")
             for statement in _STATEMENTS:
                 connection.execute(statement)
-            connection.execute(numbered(PUT_META), ("id", uuid4().hex))
-            connection.execute(numbered(PUT_META), (_VERSION_KEY, str(SCHEMA_VERSION)))
+            connection.execute(to_numbered_placeholders(PUT_META), ("id", uuid4().hex))
+            connection.execute(to_numbered_placeholders(PUT_META), (_VERSION_KEY, str(SCHEMA_VERSION)))
     _check_version(connection, address)
 
 
@@ -81,7 +81,7 @@ def exists(connection: Connection, address: Address) -> bool:
 
 
 def _check_version(connection: Connection, address: Address) -> None:
-    rows = connection.execute(numbered(GET_META), (_VERSION_KEY,)).fetchall()
+    rows = connection.execute(to_numbered_placeholders(GET_META), (_VERSION_KEY,)).fetchall()
     version = int(rows[0][0]) if rows else 0
     if version > SCHEMA_VERSION:
         raise LedgerTooNew(

@@ -79,7 +79,7 @@ class SqlLedger(ABC):
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         """Run a statement in the transaction, once with each of these rows. Returns how many rows it changed."""
 
-    def _write_later(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def _queue_write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same, at the latest with the commit."""
         self._write(sql, rows)
 
@@ -88,11 +88,11 @@ class SqlLedger(ABC):
         known = self._last_times.get(space)
         if known is not None:
             return known
-        rows = self._read_own(tables.LAST_TIME, (space,))
+        rows = self._read_in_transaction(tables.LAST_TIME, (space,))
         return int(rows[0][0]) if rows else None
 
     @abstractmethod
-    def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
+    def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         """Read in the transaction."""
 
     def _read_head(self, read: Read) -> ChainHead:
@@ -126,7 +126,7 @@ class SqlLedger(ABC):
         self._check_open()
         found: dict[int, Entry] = {}
         for batch in _batches([p for p in positions if 0 < p <= OPEN_END]):
-            for row in self._rows_among(tables.ENTRIES_AT, (), batch):
+            for row in self._rows_in(tables.ENTRIES_AT, (), batch):
                 found[row[0]] = chain.decode_entry(*row)
         return found
 
@@ -136,13 +136,13 @@ class SqlLedger(ABC):
     def head(self) -> int:
         return self._value(tables.LAST_ENTRY) or 0
 
-    def spaces(self, below: str | None = None) -> list[str]:
-        if below is None:
+    def spaces(self, prefix: str | None = None) -> list[str]:
+        if prefix is None:
             return self._without_emptied(self._rows(tables.SPACES), "", "\U0010ffff")
         # In the order of code points, "/" is followed by "0".
-        first, end = f"{below}/", f"{below}0"
-        kind = self._value(tables.LAST_KIND, (below,))
-        own = [] if kind in (None, "emptied") else [below]
+        first, end = f"{prefix}/", f"{prefix}0"
+        kind = self._value(tables.LAST_KIND, (prefix,))
+        own = [] if kind in (None, "emptied") else [prefix]
         return own + self._without_emptied(self._rows(tables.SPACES_BELOW, (first, end)), first, end)
 
     def _without_emptied(self, rows: Sequence[tuple[str]], first: str, end: str) -> list[str]:
@@ -154,16 +154,16 @@ class SqlLedger(ABC):
         return int(self._value(tables.COUNT, (space, OPEN_END if up_to is None else up_to)))
 
     def vectors(
-        self, space: str, model: str, hashes: Sequence[bytes], *, inherited: bool = False
+        self, space: str, model: str, hashes: Sequence[bytes], *, include_shared: bool = False
     ) -> dict[bytes, Vector]:
         self._check_open()
         found: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
-            rows = self._rows_among(tables.VECTORS, (space, model), batch)
-            if inherited and self.shared_vectors and len(rows) < len(batch):
+            rows = self._rows_in(tables.VECTORS, (space, model), batch)
+            if include_shared and self.shared_vectors and len(rows) < len(batch):
                 known = {text_hash for text_hash, _ in rows}
                 older = [text_hash for text_hash in batch if text_hash not in known]
-                rows += self._rows_among(tables.SHARED_VECTORS, (model,), older)
+                rows += self._rows_in(tables.SHARED_VECTORS, (model,), older)
             found |= _vectors(rows)
         return found
 
@@ -185,7 +185,7 @@ class SqlLedger(ABC):
         """Read what is committed."""
 
     @abstractmethod
-    def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+    def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         """The same with a statement whose last word is a column, which has to be one of these values."""
 
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -252,7 +252,7 @@ class SqlTransaction(ChainedTransaction):
 
     def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
         rows = ((space, bytearray(h), model, bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
-        self._write_later(tables.INSERT_VECTOR, rows)
+        self._queue_write(tables.INSERT_VECTOR, rows)
 
     def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
         self._check_open()
@@ -271,12 +271,12 @@ class SqlTransaction(ChainedTransaction):
         """Record the end of the chain, so that `verify` finds it if the last entries are removed later."""
         if self.has_entries:
             value = f"{self.chain_head.position} {self.chain_head.digest.hex()}"
-            self._write_later(tables.PUT_META, [(tables.HEAD_KEY, value)])
+            self._queue_write(tables.PUT_META, [(tables.HEAD_KEY, value)])
         if self.erased:
-            self._write_later(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
+            self._queue_write(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._write_later(tables.INSERT_ENTRY, map(_bound_values, entries))
+        self._queue_write(tables.INSERT_ENTRY, map(_bound_values, entries))
         self.last_times.update((entry.space, entry.at) for entry in entries)
 
     def _blank_space(self, space: str) -> None:
@@ -284,15 +284,15 @@ class SqlTransaction(ChainedTransaction):
         self._write(tables.ERASE_SPACE, [(space,)])
 
     def _mark_emptied(self, entry: Entry) -> None:
-        self._write_later(tables.PUT_META, [(tables.EMPTIED_KEY + entry.space, str(entry.position))])
+        self._queue_write(tables.PUT_META, [(tables.EMPTIED_KEY + entry.space, str(entry.position))])
 
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         self._check_open()
         return self._ledger._write(sql, rows)
 
-    def _write_later(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def _queue_write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._check_open()
-        self._ledger._write_later(sql, rows)
+        self._ledger._queue_write(sql, rows)
 
     def _last_time(self, space: str) -> int | None:
         own = self.last_times.get(space)

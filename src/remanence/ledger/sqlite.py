@@ -44,7 +44,7 @@ def ensure_ledger_file(folder: Path) -> Path:
             f"{path} is read-only. A ledger needs to write in its folder, even to read: "
             "change the permissions, or copy the folder to a writable place."
         )
-    if not header and (remains := _remains(path.parent)):
+    if not header and (remains := _leftover_files(path.parent)):
         if created:
             path.unlink()
         raise LedgerCorrupt(
@@ -63,7 +63,7 @@ def ensure_ledger_file(folder: Path) -> Path:
     return path
 
 
-def _remains(folder: Path) -> list[str]:
+def _leftover_files(folder: Path) -> list[str]:
     """What there is in a folder that only a ledger with entries leaves behind."""
     patterns = {NAME: (NAME,), "index": ("index/*.npz", "index/*/*.idx"), "vectors": ("vectors/*/",)}
     return [name for name, those in patterns.items() if any(any(folder.glob(pattern)) for pattern in those)]

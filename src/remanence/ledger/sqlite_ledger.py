@@ -104,7 +104,7 @@ class SqliteLedger(SqlLedger):
         with self._errors:
             return self._writer.executemany(sql, rows).rowcount
 
-    def _read_own(self, sql: str, values: Sequence[Any]) -> list[Any]:
+    def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:
             return self._writer.execute(sql, values).fetchall()
 
@@ -113,7 +113,7 @@ class SqliteLedger(SqlLedger):
         version = self._writer.execute("PRAGMA data_version").fetchone()[0]
         if version != self._head_version:
             self._last_times.clear()
-            self._head, self._head_version = self._read_head(self._read_own), version
+            self._head, self._head_version = self._read_head(self._read_in_transaction), version
         return self._head
 
     def _check_head_record(self, connection: sqlite3.Connection) -> None:
@@ -183,7 +183,7 @@ class SqliteLedger(SqlLedger):
         with self._errors, self._reader() as reader:
             return reader.execute(sql, values).fetchall()
 
-    def _rows_among(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+    def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         if not choices:
             return []
         # Of a few lengths only, so that sqlite3 finds the statement among those that it has compiled before.

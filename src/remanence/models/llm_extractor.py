@@ -17,11 +17,11 @@ from remanence.errors import InvalidInput
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text, pluralize, tokens
 from remanence.models import llm_replies, prompts
-from remanence.models.grounding import match_spelling, resulting_states, verified_fact
+from remanence.models.grounding import facts_after_events, match_spelling, verified_fact
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
-from remanence.models.llm_replies import CandidatePair, Row, Rows, parse_index, parse_rows
+from remanence.models.llm_replies import CandidatePair, ParsedRows, Row, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
-from remanence.ports import JudgingExtractor
+from remanence.ports import ComparingExtractor
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class LLMExtractor:
             unique.setdefault(normalize_text(fact.text), fact)
         return ExtractionResult(tuple(unique.values()), by, model, version, problem, replied == len(chunks))
 
-    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """How each new memory affects the old ones at the same index of `old`.
 
         These are the verdicts of which the rules are certain, and those of the model on the other pairs.
@@ -160,8 +160,8 @@ class LLMExtractor:
         Returns:
             The verdicts; a pair without one is unrelated.
         """
-        rules = self._rules if isinstance(self._rules, JudgingExtractor) else RuleExtractor()
-        certain = rules.judge(new, old)
+        rules = self._rules if isinstance(self._rules, ComparingExtractor) else RuleExtractor()
+        certain = rules.compare(new, old)
         settled = {(verdict.new_index, verdict.old_id) for verdict in certain}
         pairs = [
             (index, memory)
@@ -179,7 +179,7 @@ class LLMExtractor:
             judged += llm_replies.parse_verdicts(answer.rows, new, batch)
         return judged
 
-    def summarise(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
+    def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
         """A profile in the third person, each sentence with the numbers of its lines.
 
         Args:
@@ -239,7 +239,7 @@ class LLMExtractor:
             problems.append(f"gave {len(facts)} facts at once: the {MAX_FACTS} most important are kept")
             facts = sorted(facts, key=lambda fact: -fact.importance)[:MAX_FACTS]
         answered = bool(facts) or not answer.rows
-        facts += list(resulting_states(facts))
+        facts += list(facts_after_events(facts))
         missing = _not_covered(self._by_rules(chunk.pieces, now), facts, sure=not unverified and answer.complete)
         facts += [replace(fact, by=self._rules.name) for fact in missing] if answered else missing
         facts.sort(key=lambda fact: fact.source_turns)
@@ -257,7 +257,7 @@ class LLMExtractor:
             yield pairs[:count]
             pairs = pairs[count:]
 
-    def _ask(self, prompt: str, key: str) -> tuple[Rows | None, Reply]:
+    def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, Reply]:
         """The rows of the answer, or of a second one if the first cannot be parsed; and the reply with its problem."""
         structured = self._structured
         reply = self._model.ask(prompt, prompts.response_schema(key) if structured else None)

@@ -27,18 +27,18 @@ CandidatePair: TypeAlias = tuple[int, Memory]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ParsedRows:
     """The rows of an answer, and whether it was complete: neither cut off nor damaged."""
 
     rows: tuple[Row, ...] = ()
     complete: bool = True
 
 
-def parse_rows(reply: Reply, key: str) -> Rows | None:
+def parse_rows(reply: Reply, key: str) -> ParsedRows | None:
     """What a reply lists under `key`; None if no list can be read.
 
     >>> parse_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
-    Rows(rows=({'text': 'Tea.'},), complete=False)
+    ParsedRows(rows=({'text': 'Tea.'},), complete=False)
     >>> parse_rows(Reply(text="I have no facts for you."), "facts")
     """
     if reply.fields is None:
@@ -51,21 +51,21 @@ def parse_rows(reply: Reply, key: str) -> Rows | None:
     if not isinstance(listed, list | tuple):
         return None
     rows = tuple(row for row in map(_row, listed) if row is not None)
-    return Rows(rows, len(rows) == len(listed)) if rows or not listed else None
+    return ParsedRows(rows, len(rows) == len(listed)) if rows or not listed else None
 
 
-def _parse_text(text: str, key: str) -> Rows | None:
+def _parse_text(text: str, key: str) -> ParsedRows | None:
     text = _THINKING.sub("", text[:MAX_TEXT])
     named = re.compile(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", re.IGNORECASE)
-    empty: Rows | None = None
+    empty: ParsedRows | None = None
     position, lists = 0, 0
     while (opening := named.search(text, position) or (None if lists else _LIST.search(text))) is not None:
         lists += 1
         rows, position, ending = _parse_list(text, opening.end())
         if rows:
-            return Rows(rows, ending == _CLOSED)
+            return ParsedRows(rows, ending == _CLOSED)
         if ending == _CLOSED:
-            empty = Rows()
+            empty = ParsedRows()
         if ending == _CUT:  # the rest of the text is inside the row that was cut off
             return empty
     return empty if lists else _parse_objects(text)
@@ -102,7 +102,7 @@ def _parse_list(text: str, position: int) -> tuple[tuple[Row, ...], int, str]:
             ending = _DAMAGED
 
 
-def _parse_objects(text: str) -> Rows | None:
+def _parse_objects(text: str) -> ParsedRows | None:
     """The objects of a text without a list: a single one, or one a line."""
     rows: list[Row] = []
     position: int | None = text.find("{")
@@ -112,7 +112,7 @@ def _parse_objects(text: str) -> Rows | None:
             rows.append(row)
         if position is not None:
             position = text.find("{", position)
-    return Rows(tuple(rows), complete=position is not None) if rows else None
+    return ParsedRows(tuple(rows), complete=position is not None) if rows else None
 
 
 def _parse_value(text: str, position: int) -> tuple[object, int | None]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remanence.errors import EmbedderBroken, InvalidInput, MissingExtra
+from remanence.errors import InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue
-from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelSpec, ModelUse
+from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelPurpose, ModelSpec
 from remanence.models.reader_input import SpecialTokens, join_timeline
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ class OnnxSession:
         encoded = self._tokenizer.encode(self._prefix(text), None if second_text is None else self._prefix(second_text))
         return self._run(encoded.ids, encoded.type_ids, [0], output)
 
-    def choose(self, question: str, statements: Sequence[str], told: int) -> Vector:
+    def choose(self, question: str, statements: Sequence[str], known_count: int) -> Vector:
         """The output `choice` of a reader: a number for "none of them", and one for each statement of a timeline."""
         tokenizer, prefix = self._tokenizer, self._prefix
         asked, *lines = (tokenizer.encode(prefix(t), add_special_tokens=False).ids for t in (question, *statements))
         special = SpecialTokens(*(tokenizer.token_to_id(name) or 0 for name in ("[CLS]", "[SEP]", "[MASK]")))
-        joined = join_timeline(asked, lines, told, special)
+        joined = join_timeline(asked, lines, known_count, special)
         return self._run(joined.ids, joined.kinds, joined.marks, "choice")
 
     def _run(self, ids: Sequence[int], kinds: Sequence[int], marks: Sequence[int], output: str | None) -> Vector:
@@ -74,7 +74,7 @@ class OnnxSession:
         required = {required.name for required in self._session.get_inputs()}
         if not required <= inputs.keys():
             names = ", ".join(sorted(required))
-            raise EmbedderBroken(f"{self._place / 'model.onnx'} needs the inputs {names}: it is not a text model.")
+            raise InvalidEmbedding(f"{self._place / 'model.onnx'} needs the inputs {names}: it is not a text model.")
         named = None if output is None else [output]
         answer: Vector = self._session.run(named, {name: inputs[name] for name in required})[0][0]
         return answer
@@ -131,12 +131,12 @@ class OnnxEmbedder:
         return row
 
 
-def open_session(name: str, use: ModelUse) -> OnnxSession:
+def open_session(name: str, use: ModelPurpose) -> OnnxSession:
     """A model of the catalogue, or the model of any other folder. Nothing is downloaded."""
     return OnnxSession(*find_files(name, use))
 
 
-def find_files(name: str, use: ModelUse) -> tuple[ModelSpec, Path]:
+def find_files(name: str, use: ModelPurpose) -> tuple[ModelSpec, Path]:
     """How a model is used, and the folder with its files: in the package, in the cache folder, or as named."""
     folder = Path(name).expanduser()
     if name in catalogue.model_names(use) or not folder.is_dir():
@@ -155,7 +155,7 @@ def find_files(name: str, use: ModelUse) -> tuple[ModelSpec, Path]:
     return _folder_settings(folder, use), folder
 
 
-def _folder_settings(place: Path, use: ModelUse) -> ModelSpec:
+def _folder_settings(place: Path, use: ModelPurpose) -> ModelSpec:
     """How the model of a folder is used: from the catalogue if its name is there, else from its settings files."""
     name = place.resolve().name
     if use == "reader":

@@ -58,7 +58,7 @@ def as_passage(
     speaker: str | None = None,
     title: str = "",
     before: str = "",
-    most: int = PASSAGE_WORDS,
+    max_words: int = PASSAGE_WORDS,
 ) -> str:
     """The text as it is read for a question.
 
@@ -68,9 +68,9 @@ def as_passage(
         speaker: Who says it.
         title: The title of the document it comes from.
         before: The turn before with its speaker ("assistant: Any allergies?"), see `needs_turn_before`.
-        most: How many words of a long text are kept.
+        max_words: How many words of a long text are kept.
     """
-    read = excerpt(question, text, most)
+    read = excerpt(question, text, max_words)
     if speaker:
         read = f"{speaker}: {read}"
     elif title and not text.startswith(title):
@@ -121,20 +121,20 @@ def join_timeline(
     return TimelineTokens(ids, [0] * first + [1] * (len(ids) - first), marks)
 
 
-def excerpt(question: str, text: str, most: int = PASSAGE_WORDS) -> str:
+def excerpt(question: str, text: str, max_words: int = PASSAGE_WORDS) -> str:
     """At most this many words of a text: the first of the passages that share most words with the question."""
     words = text.split()
-    if len(words) <= most:
+    if len(words) <= max_words:
         return text
     wanted = _stems(question)
     shared = [_stems(word) & wanted for word in words]
     best, best_start = -1.0, 0
-    for start in [*range(0, len(words) - most, _STEP), len(words) - most]:
-        part = shared[start : start + most]
+    for start in [*range(0, len(words) - max_words, _STEP), len(words) - max_words]:
+        part = shared[start : start + max_words]
         score = len(set().union(*part)) + 0.05 * sum(map(bool, part))
         if score > best:
             best, best_start = score, start
-    kept = " ".join(words[best_start : best_start + most])
+    kept = " ".join(words[best_start : best_start + max_words])
     return kept if best_start == 0 else f"... {kept}"
 
 

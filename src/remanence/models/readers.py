@@ -70,12 +70,12 @@ class OnnxReader:
             out.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
         return out
 
-    def choose(self, question: str, statements: Sequence[str], told: int) -> list[float]:
+    def choose(self, question: str, statements: Sequence[str], known_count: int) -> list[float]:
         """The probability of each statement of a timeline that it answers the question at the time asked about; an
         empty list if the model cannot tell."""
         if "choice" not in self.session.outputs:
             return []
-        key = shorten_question(question), tuple(statements), told
+        key = shorten_question(question), tuple(statements), known_count
         with self._lock:
             known = self._choices.get(key)
         if known is None:

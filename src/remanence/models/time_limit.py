@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from remanence.errors import ExtractorError, InvalidInput
-from remanence.language.temporal.date_order import given_date_order, reading_dates
+from remanence.language.temporal.date_order import given_date_order, use_date_order
 from remanence.ports import Extractor
 
 DEFAULT_TIMEOUT = 60.0
 MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread
-_EXTRACTOR_METHODS = ("extract", "facts", "judge", "summarise", "merge")
+_EXTRACTOR_METHODS = ("extract", "facts", "compare", "summarize", "merge")
 _EXTRACTOR_ATTRIBUTES = ("model", "prompt")
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class TimeLimit:
             raise InvalidInput(f"timeout={seconds!r} is not a number of seconds above 0. None waits without a limit.")
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._stuck: list[threading.Thread] = []
+        self._blocked_calls: list[threading.Thread] = []
 
     def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
         """What the function returns or raises; TimedOut if it does neither in time, RuntimeError if no thread can be
@@ -43,8 +43,8 @@ class TimeLimit:
         if self._seconds is None:
             return function(*args, **options)
         with self._lock:
-            self._stuck = [thread for thread in self._stuck if thread.is_alive()]
-            if len(self._stuck) >= MAX_STUCK_THREADS:
+            self._blocked_calls = [thread for thread in self._blocked_calls if thread.is_alive()]
+            if len(self._blocked_calls) >= MAX_STUCK_THREADS:
                 raise TimedOut(f"has {MAX_STUCK_THREADS} earlier questions unanswered")
         returned: list[T] = []
         raised: list[BaseException] = []
@@ -64,7 +64,7 @@ class TimeLimit:
         if returned:
             return returned[0]
         with self._lock:
-            self._stuck.append(thread)
+            self._blocked_calls.append(thread)
         raise TimedOut(f"gave no answer in {self._seconds:g} seconds")
 
 
@@ -90,7 +90,7 @@ class LimitedExtractor:
             order = given_date_order()  # the thread of the call has a context of its own
 
             def in_thread() -> Any:
-                with reading_dates(order):
+                with use_date_order(order):
                     return getattr(self.inner, method)(*args, **options)
 
             try:

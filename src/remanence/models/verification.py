@@ -54,7 +54,7 @@ class _Clause:
         return speaker_name(self.piece.utterance.speaker) in (None, SELF)
 
 
-def objection(text: str, triples: Sequence[Triple], chunk: Chunk, at: datetime) -> str | None:
+def unsupported_reason(text: str, triples: Sequence[Triple], chunk: Chunk, at: datetime) -> str | None:
     """Why the conversation does not bear out a fact with this text, in which the rules read these claims; None if it
     does."""
     words = frozenset(tokens(text)) - {USER_LABEL}

@@ -80,7 +80,7 @@ class Recall(Sequence[Hit]):
         """
         if self.confidence is None:
             return self
-        answering = (hit for hit in self.hits if (hit.answers or 0.0) >= _MIN_RELEVANCE)
+        answering = (hit for hit in self.hits if (hit.answer_probability or 0.0) >= _MIN_RELEVANCE)
         return replace(self, hits=tuple(answering) if self.confident else ())
 
     def __len__(self) -> int:
@@ -157,7 +157,13 @@ class Recall(Sequence[Hit]):
                 "found_in": list(hit.found_in),
                 "memory": memory_dict(hit.memory),
                 "evidence": [
-                    {"signal": e.signal, "rank": e.rank, "share": round(e.share, 6), "raw": e.raw, "note": e.note}
+                    {
+                        "signal": e.signal,
+                        "rank": e.rank,
+                        "share": round(e.share, 6),
+                        "raw_score": e.raw_score,
+                        "reason": e.reason,
+                    }
                     for e in hit.evidence
                 ],
             }
@@ -238,11 +244,11 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "space": memory.space,
         "text": memory.text,
         "kind": memory.kind,
-        "valid_from": iso(memory.valid.start),
-        "valid_until": iso(memory.valid.end),
-        "recorded_at": iso(memory.recorded_at),
-        "revised_at": iso(memory.revised_at),
-        "told_at": iso(memory.told_at),
+        "valid_from": to_iso(memory.valid.start),
+        "valid_until": to_iso(memory.valid.end),
+        "recorded_at": to_iso(memory.recorded_at),
+        "revised_at": to_iso(memory.revised_at),
+        "told_at": to_iso(memory.told_at),
         "importance": memory.importance,
         "confidence": memory.confidence,
         "strength": memory.strength,
@@ -250,13 +256,15 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "source": memory.source,
         "observed_by": memory.observed_by,
         "trust": memory.trust,
-        "expires_at": iso(memory.expires_at),
+        "expires_at": to_iso(memory.expires_at),
         "entities": [m.name for m in memory.mentions],
         "mentions": [{"name": m.name, "kind": m.kind} for m in memory.mentions],
         "triples": [[t.subject, t.predicate, t.object] for t in memory.triples],
         "conversation": turn.conversation if turn else None,
         "speaker": turn.speaker if turn else None,
-        "turn": None if turn is None else {**{name: getattr(turn, name) for name in _TURN_FIELDS}, "at": iso(turn.at)},
+        "turn": None
+        if turn is None
+        else {**{name: getattr(turn, name) for name in _TURN_FIELDS}, "at": to_iso(turn.at)},
         "meta": dict(memory.meta),
     }
 
@@ -264,7 +272,7 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
 _TURN_FIELDS = ("conversation", "number", "speaker")
 
 
-def iso(moment: datetime | None) -> str | None:
+def to_iso(moment: datetime | None) -> str | None:
     """A moment as ISO text."""
     if moment is None:
         return None
@@ -289,12 +297,12 @@ def _label(hit: Hit) -> str:
 def usage_dict(usage: HitUsage) -> dict[str, Any]:
     """The usage of a memory as a dict of JSON types."""
     return {
-        "decay": round(usage.decay, 3),
+        "decay_score": round(usage.decay_score, 3),
         "uses": usage.uses,
-        "last_used": iso(usage.last_used),
+        "last_used": to_iso(usage.last_used),
         "age_days": round(usage.age_days, 1),
         "strength": round(usage.strength, 3),
-        "review": round(usage.review, 3),
+        "review_priority": round(usage.review_priority, 3),
     }
 
 
@@ -305,4 +313,4 @@ def _table_row(hit: Hit) -> tuple[str, str, str, str]:
 
 def _reasons(hit: Hit) -> list[str]:
     ordered = sorted(hit.evidence, key=lambda e: (-e.share, e.signal))
-    return [f"{e.share:+.2f} {e.signal} #{e.rank}: {e.note}" for e in ordered]
+    return [f"{e.share:+.2f} {e.signal} #{e.rank}: {e.reason}" for e in ordered]

@@ -23,5 +23,5 @@ class RecallContext:
     """The state of the space at the position and the moment of the request."""
     query: Query
     """The query that the signals are asked."""
-    searches_past: bool
+    include_superseded: bool
     """Whether superseded rows are searched, because the question may be about the past."""

@@ -62,16 +62,16 @@ def search_text(question: str, turns: Sequence[str]) -> str:
     return f"{_SPEAKER.sub('', own[-1])} {question}" if own else question
 
 
-def reading_text(question: str, turns: Sequence[str]) -> str:
+def reader_text(question: str, turns: Sequence[str]) -> str:
     """The text for the reader: the last turns, each shortened, and the question. Readers are trained on this form.
 
-    >>> reading_text("What should she avoid?", ["user: Ana comes to dinner.", "assistant: How nice!"])
+    >>> reader_text("What should she avoid?", ["user: Ana comes to dinner.", "assistant: How nice!"])
     'user: Ana comes to dinner. assistant: How nice! user: What should she avoid?'
     """
-    return " ".join([*map(_shortened, turns[-CONTEXT_TURNS:]), f"user: {question}"])
+    return " ".join([*map(_shorten_turn, turns[-CONTEXT_TURNS:]), f"user: {question}"])
 
 
-def _shortened(turn: str) -> str:
+def _shorten_turn(turn: str) -> str:
     words = turn.split()
     if len(words) <= _MAX_TURN_WORDS:
         return turn

@@ -33,7 +33,7 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     index, snapshot = context.index, context.snapshot
     rows = ranked.rows.tolist()
     connected = ~isolated_mask(index, ranked.rows)
-    current = index.catalog.current(ranked.rows, snapshot.position, snapshot.now)
+    current = index.catalog.current_mask(ranked.rows, snapshot.position, snapshot.now)
     current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
     successors = [
         replacement_row(index, row, snapshot) if is_connected else index.catalog.successor(row, snapshot.position)
@@ -65,7 +65,7 @@ def _found_in(context: RecallContext, row: int) -> tuple[str, ...]:
     """The texts in which `remember` found a row. Other links to what a memory was derived from do not count."""
     index = context.index
     memory, ids = index.catalog.memory_of(row), index.catalog.ids
-    sources = (ids[number] for number in index.links.ever_linked(memory, "derived_from", "out"))
+    sources = (ids[number] for number in index.links.all_linked(memory, "derived_from", "out"))
     return tuple(source for source in sources if ids[memory] in index.journal.facts_found_in(source))
 
 

@@ -45,7 +45,9 @@ def includes_history(context: RecallContext, ranked: FusedRanking) -> bool:
     time that they name."""
     if context.request.history is not None:
         return context.request.history
-    return _asks_about_past(context.request, context.parsed) or (context.searches_past and bool(ranked.pinned_rows))
+    return _asks_about_past(context.request, context.parsed) or (
+        context.include_superseded and bool(ranked.pinned_rows)
+    )
 
 
 def _asks_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
@@ -66,7 +68,7 @@ def rank_by_validity(context: RecallContext, fused: FusedRanking) -> FusedRankin
     if not statements:
         return fused
     topic = _topic(context)
-    answers = _answers(statements, topic)
+    answers = _statements_on_topic(statements, topic)
     windows = times or _anchor_windows(statements, relation, topic.names)
     matches = _best_matches(answers, topic, windows, relation, context.snapshot)
     if not matches:
@@ -120,7 +122,7 @@ def _topic(context: RecallContext) -> _Topic:
 # Statements about the topic
 
 
-def _answers(statements: Sequence[DatedStatement], topic: _Topic) -> list[DatedStatement]:
+def _statements_on_topic(statements: Sequence[DatedStatement], topic: _Topic) -> list[DatedStatement]:
     """The statements about the topic. A text may have several: if the question has the words of a predicate, only the
     statements with that predicate."""
     answers = [

@@ -18,7 +18,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.lexicon.verb_forms import conjugate
-from remanence.ports import Extractor, ProfileWriter
+from remanence.ports import Extractor, SummarizingExtractor
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Link, Memory, Snapshot
 from remanence.schema.display import html_table
@@ -39,7 +39,7 @@ _CERTAIN_VERBS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ProfileStatement:
     """One sentence of a profile, and the ids of the memories behind it."""
 
     text: str
@@ -58,7 +58,7 @@ class Profile:
         until: Until when it is valid, unless new memories are added; None for no known end.
     """
 
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[ProfileStatement, ...] = ()
     position: int = 0
     by: str = "template"
     since: datetime | None = None
@@ -95,7 +95,7 @@ _CACHE: WeakKeyDictionary[Index, dict[tuple[int, int], Profile]] = WeakKeyDictio
 """The profiles of each index, by position and `max_tokens`."""
 
 
-def profile(
+def build_profile(
     engine: Engine, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
 ) -> Profile:
     """The profile of a space at a position; made once for each position."""
@@ -119,22 +119,22 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     until = min((moment for moment in changes if moment > now), default=None)
     memories = [memory for memory in facts if now in memory.valid or memory.kind == "episode"][:_MAX_MEMORIES]
     lines, by = [_sentence(memory) for memory in memories], "template"
-    statements = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
+    statements = [ProfileStatement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
     sentences = None
-    if lines and isinstance(extractor, ProfileWriter):
-        sentences = extractor.summarise(lines, max_tokens=max_tokens)
+    if lines and isinstance(extractor, SummarizingExtractor):
+        sentences = extractor.summarize(lines, max_tokens=max_tokens)
     if sentences:
         # The model may have followed instructions in a memory.
-        statements = [Statement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
+        statements = [ProfileStatement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
         by = extractor.name
-    return Profile(tuple(_fitting(statements, max_tokens)), position, by, now, until)
+    return Profile(tuple(_within_budget(statements, max_tokens)), position, by, now, until)
 
 
 def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
     """Current facts and preferences, the most important first; if equal, the latest first."""
     with index.lock:
         rows = np.array(index.current_rows(position), np.int64)
-        rows = rows[index.catalog.current(rows, position, now)]
+        rows = rows[index.catalog.current_mask(rows, position, now)]
         importance = index.catalog.importance(rows)
         rows, importance = rows[importance >= _MIN_IMPORTANCE], importance[importance >= _MIN_IMPORTANCE]
         order = np.lexsort((-index.catalog.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
@@ -193,7 +193,7 @@ def _third_person(text: str, speaker: str) -> str:
     return f'{speaker}: "{text}"'
 
 
-def _fitting(statements: Sequence[Statement], max_tokens: int) -> Iterator[Statement]:
+def _within_budget(statements: Sequence[ProfileStatement], max_tokens: int) -> Iterator[ProfileStatement]:
     left = max_tokens
     for statement in statements:
         left -= estimate_tokens(statement.text)

@@ -40,7 +40,7 @@ class QuestionEmbedding(NamedTuple):
 
 def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) -> dict[str, str]:
     """The names in the question that belong to speakers, each with the speaker's full name."""
-    visible = index.catalog.visible(request.position)
+    visible = index.catalog.visible_mask(request.position)
     names = (*parsed.names, *parsed.uncommon_words)
     full_names = {name: index.graph.full_speaker_name(name, visible) for name in names}
     return {name: full_name for name, full_name in full_names.items() if full_name is not None}
@@ -69,12 +69,12 @@ def build_context(
     speakers: Mapping[str, str],
     embedding: QuestionEmbedding,
     *,
-    searches_past: bool,
+    include_superseded: bool,
 ) -> RecallContext:
     """The context of a recall, with the query for the signals."""
     snapshot = index.snapshot(request.position, request.now)
-    searchable = searchable_rows(index, request, snapshot, history=searches_past)
-    visible = index.catalog.visible(request.position)
+    searchable = searchable_rows(index, request, snapshot, history=include_superseded)
+    visible = index.catalog.visible_mask(request.position)
     relation_times = _times_of_relations(request, parsed)
     language = language_of(request.text)
     # Names of speakers are matched by the graph signal only: speakers rarely use their own names.
@@ -97,25 +97,25 @@ def build_context(
         vector=embedding.vector,
         similarity_floor=embedding.similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
-        same_entity=lambda name: index.registry.same_entity(name, request.position),
+        names_of_same_entity=lambda name: index.registry.names_of_same_entity(name, request.position),
         related_names=lambda name: index.relations.related_names(name, snapshot, relation_times, _FOLLOWED_CLAIMS),
         next_turns=index.graph.next_turns,
     )
-    return RecallContext(index, request, parsed, snapshot, query, searches_past)
+    return RecallContext(index, request, parsed, snapshot, query, include_superseded)
 
 
 def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:
     """The rows that may be returned; with `history`, superseded rows too."""
-    rows = index.catalog.allowed(
-        index.catalog.visible(request.position),
+    rows = index.catalog.valid_mask(
+        index.catalog.visible_mask(request.position),
         request.position,
         now=request.now,
         history=history,
         during=request.during,
     )
     if not history and (superseded := index.links.superseded_mask(snapshot)).any():
-        rows &= index.fields.documents | ~index.catalog.rows_among(superseded)
-    return request.restrict(index, rows, request.position)
+        rows &= index.fields.document_mask | ~index.catalog.rows_of_memories(superseded)
+    return request.mask(index, rows, request.position)
 
 
 def _names(

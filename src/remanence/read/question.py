@@ -13,7 +13,7 @@ from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.models.extractors import find_question_names
-from remanence.read.follow_up import is_follow_up, reading_text, search_text
+from remanence.read.follow_up import is_follow_up, reader_text, search_text
 from remanence.schema import SELF, Window
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
@@ -134,7 +134,7 @@ class ParsedQuestion:
     """Which of several statements about the same thing is the answer."""
     text: str
     """The text to embed: the question, with the turns before it if it refers to them."""
-    reading_text: str
+    reader_text: str
     """The text for the reader."""
 
 
@@ -151,7 +151,7 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
         uncommon_words=wider.uncommon_words,
         search_text=wider.search_text,
         text=wider.text,
-        reading_text=reading_text(text, turns),
+        reader_text=reader_text(text, turns),
     )
 
 
@@ -173,7 +173,7 @@ def _parse(text: str, now: datetime) -> ParsedQuestion:
         time_relation=(relation := _time_relation(text, phrases)),
         focus=_focus(text, times, relation, now),
         text=question,
-        reading_text=question,
+        reader_text=question,
     )
 
 

@@ -39,7 +39,7 @@ def rank_by_signals(context: RecallContext, embedding_error: str | None) -> list
         if signal.stage is not stage:
             stage = signal.stage
             query = _with_candidates(query, stage, rankings, weights, limit)
-        rankings.append(_ask(index, signal, query, limit, embedding_error))
+        rankings.append(_rank_with(index, signal, query, limit, embedding_error))
     return rankings
 
 
@@ -61,14 +61,14 @@ def _rows_to_score(ranking: Ranking, query: Query) -> Sequence[int]:
     return [row for rank, row in enumerate(ranking.rows) if rank < _SCORED_ROWS or query.time_mask[row]]
 
 
-def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error: str | None) -> Ranking:
+def _rank_with(index: Index, signal: Signal, query: Query, limit: int, embedding_error: str | None) -> Ranking:
     """The ranking of one signal. If a signal fails, it is named in the answer, and the other signals continue."""
     if signal.name in index.broken:
         return Ranking.unavailable(signal.name, f"{index.broken[signal.name]} (`rebuild` repairs it)")
     if signal.needs_embedding and embedding_error is not None:
         return Ranking.unavailable(signal.name, embedding_error)
     try:
-        return _checked(signal, signal.rank(query, limit), query)
+        return _check_ranking(signal, signal.rank(query, limit), query)
     except InvalidInput:
         raise  # the caller gave a vector of another dimension
     except Exception as error:  # a server may be down, and a plug-in may raise anything
@@ -76,7 +76,7 @@ def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error
         return Ranking.unavailable(signal.name, f"{type(error).__name__}: {error}")
 
 
-def _checked(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
+def _check_ranking(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
     """The ranking, if fusion can use it; a plug-in may return anything."""
     if not isinstance(ranking, Ranking) or ranking.signal != signal.name:
         raise TypeError(f"it returned {type(ranking).__name__}, not a Ranking with the name {signal.name!r}")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.projection import retry_if_erased
-from remanence.language.temporal import reading_dates
+from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking, adjust_scores, fuse
@@ -34,7 +34,7 @@ from remanence.read.query import build_context, embed_question, find_speakers, s
 from remanence.read.question import ParsedQuestion, parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.receipts import RecallRequest
-from remanence.read.rerank import READ_HITS, RerankResult, collect_candidates, rerank
+from remanence.read.rerank import MAX_READ_HITS, RerankResult, collect_candidates, rerank
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ if TYPE_CHECKING:
 
 
 def recall(
-    engine: Engine, space: str, request: RecallRequest, position_of: Callable[[Index], int], *, archive: bool = False
+    engine: Engine,
+    space: str,
+    request: RecallRequest,
+    find_position: Callable[[Index], int],
+    *,
+    include_archive: bool = False,
 ) -> Recall:
     """Answer a question about a space.
 
@@ -51,14 +56,14 @@ def recall(
         engine: The engine of the ledger.
         space: The name of the space.
         request: The question and its options. Its position is replaced.
-        position_of: Gives the ledger position to read at.
-        archive: Whether archived memories are searched too.
+        find_position: Gives the ledger position to read at.
+        include_archive: Whether archived memories are searched too.
     """
 
     def answer(index: Index, request: RecallRequest) -> Recall:
         return recall_from_index(index, request, engine.embedder, engine.reader)
 
-    return answer_request(engine, space, request, position_of, answer, archive=archive)
+    return answer_request(engine, space, request, find_position, answer, include_archive=include_archive)
 
 
 @retry_if_erased
@@ -66,24 +71,24 @@ def answer_request(
     engine: Engine,
     space: str,
     request: RecallRequest,
-    position_of: Callable[[Index], int],
+    find_position: Callable[[Index], int],
     answer: Callable[[Index, RecallRequest], Recall],
     *,
-    archive: bool,
+    include_archive: bool,
 ) -> Recall:
     """The result of `answer` with its receipt. `answer` is given the index without the rows that the request excludes,
     and the request at its position. The other arguments are the same as for `recall`."""
     with engine.open_index(space) as index:
-        request = replace(request, position=position_of(index))
-        searched = index.with_archive() if archive else index
+        request = replace(request, position=find_position(index))
+        searched = index.with_archive() if include_archive else index
         if request.without is not None:
             # The rows are removed before the search, so that the rows which they superseded are current.
-            searched = searched.without_rows(index.rows_from(request.without, request.position))
+            searched = searched.without_rows(index.rows_from_sources(request.without, request.position))
         result = answer(searched, request)
-        if archive:
+        if include_archive:
             result = _mark_archived_hits(index, result, request.position)
-        index.note_recalled(hit.memory for hit in result)
-        return replace(result, receipt=request.to_receipt(space, engine.settings_hash, archive=archive))
+        index.record_recalled(hit.memory for hit in result)
+        return replace(result, receipt=request.to_receipt(space, engine.settings_hash, include_archive=include_archive))
 
 
 def _mark_archived_hits(index: Index, result: Recall, position: int) -> Recall:
@@ -101,11 +106,11 @@ def recall_from_index(
     with index.lock:
         speakers = find_speakers(index, request, parsed)
     embedding = embed_question(index, request, parsed, speakers, embedder)
-    searches_past = may_ask_about_past(request, parsed)
-    read_count = 0 if reader is None else READ_HITS
+    include_superseded = may_ask_about_past(request, parsed)
+    read_count = 0 if reader is None else MAX_READ_HITS
     count = max(request.limit, read_count)
     with index.lock:
-        context = build_context(index, request, parsed, speakers, embedding, searches_past=searches_past)
+        context = build_context(index, request, parsed, speakers, embedding, include_superseded=include_superseded)
         rankings = rank_by_signals(context, embedding.error)
         fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
         ranked, history = _rank_by_time(context, fused, count)
@@ -131,7 +136,7 @@ def recall_from_index(
 def _parse(index: Index, request: RecallRequest) -> ParsedQuestion:
     with index.lock:
         day_first = index.date_order(request.position, [request.text])
-    with reading_dates(day_first):
+    with use_date_order(day_first):
         return parse_question(request.text, request.now, request.context)
 
 
@@ -141,13 +146,13 @@ def _rank_by_time(context: RecallContext, fused: FusedRanking, count: int) -> tu
     Superseded rows are searched if the question may be about the past. They are returned only if a row was valid at
     that time, or if the question is certainly about the past.
     """
-    if context.searches_past:
+    if context.include_superseded:
         fused = drop_repeated_versions(context.index, fused, count)
     ranked = rank_by_validity(context, fused)
     if includes_history(context, ranked):
         return ranked, True
     allowed = context.query.allowed
-    if context.searches_past:
+    if context.include_superseded:
         allowed = searchable_rows(context.index, context.request, context.snapshot, history=False)
         ranked = ranked.restrict_to(allowed)
     if context.parsed.focus == "now":

@@ -62,10 +62,10 @@ class RecallRequest(RecallOptions):
     position: int
     vector: Vector | None = None
 
-    def to_receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
+    def to_receipt(self, space: str, settings: str, *, include_archive: bool) -> Receipt:
         own_vector = self.vector is not None
         request = (space, self.position, settings, self.text, self.now)
-        return Receipt(*request, own_vector=own_vector, archive=archive, **self.options())
+        return Receipt(*request, own_vector=own_vector, archive=include_archive, **self.options())
 
     @classmethod
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
@@ -88,7 +88,7 @@ class Receipt(RecallOptions):
         speaker: Only what one of these people said or saw.
         conversation: Only turns of these conversations, and facts found in them.
         meta: Only memories whose `meta` match.
-        telling: True excludes chat turns that only ask, greet, thank or agree.
+        informative_only: True excludes chat turns that only ask, greet, thank or agree.
         exclude_texts: Memories with these texts are excluded.
         since: Only memories stated at this moment or later.
         min_trust: Only memories with at least this trust.
@@ -143,10 +143,12 @@ class Receipt(RecallOptions):
             record["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
         if self.since is not None:
             record["since"] = micros(self.since)
-        for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights", "telling"):
+        for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights"):
             value = getattr(self, name)
             if value is not None and not (name == "context" and not value):
                 record[name] = list(value) if isinstance(value, tuple) else value
+        if self.informative_only is not None:
+            record["telling"] = self.informative_only  # its name in ledgers
         return record | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
 
     @classmethod
@@ -173,6 +175,8 @@ class Receipt(RecallOptions):
             for name in _NAMES:
                 if name in values:
                     values[name] = tuple(values[name])
+            if "telling" in values:
+                values["informative_only"] = values.pop("telling")
             return cls(**values)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(

@@ -32,7 +32,7 @@ from remanence.schema import SELF, Evidence, Hit, Memory
 
 log = logging.getLogger(__name__)
 
-READ_HITS = 20
+MAX_READ_HITS = 20
 """How many hits the reader is given at most."""
 READ_WORDS = 640
 """How many words these hits may have together. Of long texts fewer are scored."""
@@ -44,7 +44,7 @@ _MAX_QUOTE = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class RerankInput:
     """The hits before the rerank step, and the details about the first of them that the reader needs."""
 
     hits: tuple[Hit, ...]
@@ -69,12 +69,12 @@ class RerankResult:
     """The reason why there is no confidence, by "reader", if the reader failed."""
 
 
-def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple[Hit, ...], count: int) -> Candidates:
+def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple[Hit, ...], count: int) -> RerankInput:
     """The candidates for the reader, with details about the first `count` hits. Needs the lock of the index."""
     rows = ranked.rows[:count].tolist()
-    telling = context.request.telling
+    telling = context.request.informative_only
     texts = [stated_text(m.text) if telling and m.turn else m.text for m in (hit.memory for hit in hits[:count])]
-    return Candidates(
+    return RerankInput(
         hits,
         texts,
         _previous_turns(context.index, rows, context.request.position),
@@ -83,26 +83,26 @@ def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple
     )
 
 
-def rerank(candidates: Candidates, parsed: ParsedQuestion, now: datetime, reader: Reader) -> RerankResult:
+def rerank(candidates: RerankInput, parsed: ParsedQuestion, now: datetime, reader: Reader) -> RerankResult:
     """The hits in the order by the reader, each with its probability as evidence. If the reader fails, the order of the
     signals stays."""
     hits = candidates.hits
     if not hits:
         return RerankResult(hits)
     try:
-        scored_hits = _score(candidates, parsed.reading_text, reader)
-        timeline = read_timeline(scored_hits, parsed, now, reader, partial(_statement, parsed.reading_text))
+        scored_hits = _score(candidates, parsed.reader_text, reader)
+        timeline = read_timeline(scored_hits, parsed, now, reader, partial(_statement, parsed.reader_text))
         choice = choose_by_time(scored_hits, parsed, now, reader, timeline)
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("recall continues without the reader: %s", error)
         return RerankResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
     ordered = _order(scored_hits, candidates.pinned, choice.hit, parsed.focus)
-    unread = [_unread(hit) for hit in hits[len(scored_hits) :]]
+    unread = [_with_signal_score_only(hit) for hit in hits[len(scored_hits) :]]
     reranked = _to_hits(ordered, scored_hits, choice, unread[0].score if unread else 0.0)
     return RerankResult((*reranked, *unread), _confidence(scored_hits, timeline))
 
 
-def affordable(passages: Sequence[str]) -> Sequence[str]:
+def fit_word_budget(passages: Sequence[str]) -> Sequence[str]:
     """The first passages, as many as the reader has time for."""
     words = np.cumsum([len(passage.split()) for passage in passages])
     return passages[: max(1, int(np.searchsorted(words, READ_WORDS, side="right")))]
@@ -111,17 +111,17 @@ def affordable(passages: Sequence[str]) -> Sequence[str]:
 # Scores
 
 
-def _score(candidates: Candidates, question: str, reader: Reader) -> list[ScoredHit]:
+def _score(candidates: RerankInput, question: str, reader: Reader) -> list[ScoredHit]:
     """The first hits with their scores, alone or together with another hit."""
     turns = candidates.previous_turns
-    passages = affordable(
+    passages = fit_word_budget(
         [
             _passage(question, hit.memory, text, turn)
             for hit, text, turn in zip(candidates.hits, candidates.texts, turns, strict=False)
         ]
     )
     hits = candidates.hits[: len(passages)]
-    probabilities = _checked(reader.read(question, passages), len(passages))
+    probabilities = _check_probabilities(reader.read(question, passages), len(passages))
     scored_hits = []
     for each, text, passage, p, turn in zip(
         hits, candidates.texts, passages, probabilities.tolist(), turns, strict=False
@@ -130,7 +130,9 @@ def _score(candidates: Candidates, question: str, reader: Reader) -> list[Scored
         score = _READER_SHARE * p + _SIGNAL_SHARE * hit.score
         scored_hits.append(ScoredHit(hit, text, passage, p, score, hit.memory.told_at, turn))
     for chain in score_chains(question, scored_hits, candidates.pairs, reader):
-        scored_hits[chain.last] = _chained(scored_hits[chain.first], scored_hits[chain.last], chain.probability)
+        scored_hits[chain.last] = _with_chain_score(
+            scored_hits[chain.first], scored_hits[chain.last], chain.probability
+        )
     return scored_hits
 
 
@@ -142,13 +144,13 @@ def _limit_signals(hit: Hit, probability: float) -> Hit:
     return replace(hit, score=part * hit.score, evidence=evidence)
 
 
-def _chained(first: ScoredHit, last: ScoredHit, probability: float) -> ScoredHit:
+def _with_chain_score(first: ScoredHit, last: ScoredHit, probability: float) -> ScoredHit:
     """The last hit of a chain, with the probability of the chain and the better signal score of its two hits."""
     score = _READER_SHARE * probability + _SIGNAL_SHARE * max(last.hit.score, first.hit.score)
-    return replace(last, probability=probability, score=max(score, last.score), chained_to=first.memory.text)
+    return replace(last, probability=probability, score=max(score, last.score), chain_text=first.memory.text)
 
 
-def _checked(values: Sequence[float], count: int) -> NDArray[np.float64]:
+def _check_probabilities(values: Sequence[float], count: int) -> NDArray[np.float64]:
     probabilities = np.asarray(values, np.float64)
     if probabilities.shape != (count,) or not np.isfinite(probabilities).all():
         raise ValueError(f"it gave {probabilities.shape} numbers for {count} texts, or one that is not a number")
@@ -161,7 +163,7 @@ def _checked(values: Sequence[float], count: int) -> NDArray[np.float64]:
 def _confidence(scored_hits: Sequence[ScoredHit], timeline: Mapping[str, float]) -> float:
     """The probability that any hit answers: by the best hit alone, and by the timeline of the best hits."""
     best = max(scored_hits, key=lambda scored: scored.probability)
-    if not timeline or best.chained_to:
+    if not timeline or best.chain_text:
         return best.probability
     return 0.5 * (best.probability + sum(timeline.values()))
 
@@ -178,10 +180,10 @@ def _order(
     if chosen is not None and not pins:
         ordered.remove(chosen)
         ordered.insert(0, chosen)
-    return _after_successors(ordered) if focus in ("now", "any") else ordered
+    return _place_after_successors(ordered) if focus in ("now", "any") else ordered
 
 
-def _after_successors(ordered: list[ScoredHit]) -> list[ScoredHit]:
+def _place_after_successors(ordered: list[ScoredHit]) -> list[ScoredHit]:
     """The same order, except that a superseded hit comes right after the hit that superseded it."""
     index_of = {scored.id: index for index, scored in enumerate(ordered) if scored.hit.current}
     moved: dict[int, list[ScoredHit]] = {}  # by the index of the successor
@@ -224,8 +226,8 @@ def _non_increasing(scores: Sequence[float], min_score: float) -> list[float]:
 
 def _evidence(scored: ScoredHit, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
     note = f"answers the question with probability {scored.probability:.2f}"
-    if scored.chained_to:
-        note += f" after {truncate(scored.chained_to, _MAX_QUOTE)!r}"
+    if scored.chain_text:
+        note += f" after {truncate(scored.chain_text, _MAX_QUOTE)!r}"
     share = scored.score - _SIGNAL_SHARE * scored.hit.score
     evidence = (*_signal_evidence(scored.hit), Evidence("reader", rank, share, scored.probability, note))
     if not reason and score == scored.score:
@@ -238,7 +240,7 @@ def _signal_evidence(hit: Hit) -> tuple[Evidence, ...]:
     return tuple(replace(evidence, share=_SIGNAL_SHARE * evidence.share) for evidence in hit.evidence)
 
 
-def _unread(hit: Hit) -> Hit:
+def _with_signal_score_only(hit: Hit) -> Hit:
     """A hit that the reader was not given: only the share of the signals counts."""
     return replace(hit, score=_SIGNAL_SHARE * hit.score, evidence=_signal_evidence(hit))
 
@@ -249,7 +251,7 @@ def _unread(hit: Hit) -> Hit:
 def _previous_turns(index: Index, rows: Sequence[int], position: int) -> list[str]:
     """For each row the turn before it, with its speaker, if the row is a short answer to that turn and the turn is
     visible at `position`; otherwise ""."""
-    visible = index.catalog.visible(position)
+    visible = index.catalog.visible_mask(position)
     previous = index.graph.previous_turns(rows)
     visible_rows = [row for row in previous if row >= 0 and visible[row]]
     spoken = [f"{_speaker(memory)}: {memory.text}" for memory in index.memories(visible_rows)]
@@ -262,7 +264,7 @@ def _previous_turns(index: Index, rows: Sequence[int], position: int) -> list[st
 def _passage(question: str, memory: Memory, text: str, previous_turn: str, max_words: int = PASSAGE_WORDS) -> str:
     title = "" if memory.turn is not None else memory.source or ""
     speaker = _speaker(memory)
-    return as_passage(question, text, speaker=speaker, title=title, before=previous_turn, most=max_words)
+    return as_passage(question, text, speaker=speaker, title=title, before=previous_turn, max_words=max_words)
 
 
 def _statement(question: str, scored: ScoredHit) -> str:

@@ -25,7 +25,7 @@ class ScoredHit:
     """When the hit was stated. A date in the text may belong to something else."""
     previous_turn: str = ""
     """The turn before it, if the hit is not understood without that turn."""
-    chained_to: str = ""
+    chain_text: str = ""
     """The text of the hit that it answers together with, if it does not answer alone."""
 
     @property

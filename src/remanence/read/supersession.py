@@ -43,7 +43,7 @@ def isolated_mask(index: Index, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def is_verbatim(index: Index, row: int) -> bool:
     """Whether a row is a chat turn or a document. As a quotation it stays true."""
-    return index.graph.is_turn(row) or bool(index.fields.documents[row])
+    return index.graph.is_turn(row) or bool(index.fields.document_mask[row])
 
 
 def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
@@ -54,7 +54,7 @@ def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
 def unsuperseded_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows nothing superseded, and whose claims nothing ended."""
     catalog = index.catalog
-    mask = catalog.active(rows, snapshot.position)
+    mask = catalog.active_mask(rows, snapshot.position)
     if not index.links.is_empty:
         mask &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
     for i in np.flatnonzero(mask).tolist():
@@ -159,7 +159,7 @@ class _RowScores:
     def __init__(self, context: RecallContext, fused: FusedRanking, allowed: NDArray[np.bool_]) -> None:
         self._index, self._snapshot = context.index, context.snapshot
         self._names = {normalize_name(name) for name in context.query.entity_names}
-        self._is_narrowed = context.request.narrows_origin
+        self._is_narrowed = context.request.has_origin_filter
         self._allowed = allowed
         self._scores: dict[int, float] = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
         self._moves: dict[int, _Move] = {}
@@ -257,7 +257,7 @@ def drop_expired_sources(context: RecallContext, fused: FusedRanking, limit: int
         facts = extracted[-1].facts if extracted else ()
         fact_rows = [index.current_row(fact, snapshot.position) for fact in facts]
         others = np.array([fact for fact in fact_rows if fact is not None and fact != row], np.int64)
-        if len(others) and not index.catalog.current(others, snapshot.position, snapshot.now).any():
+        if len(others) and not index.catalog.current_mask(others, snapshot.position, snapshot.now).any():
             keep[row] = False
     return fused if keep.all() else fused.restrict_to(keep)
 

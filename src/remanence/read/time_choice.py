@@ -90,7 +90,7 @@ def read_timeline(
     statements = sorted(by_statement.items(), key=lambda item: item[1].time)
     moment = _moment_asked_about(parsed, now)
     stated_by_then = sum(scored.time <= moment for _, scored in statements)
-    choice = reader.choose(parsed.reading_text, [statement for statement, _ in statements], stated_by_then)
+    choice = reader.choose(parsed.reader_text, [statement for statement, _ in statements], stated_by_then)
     return {scored.id: probability for (_, scored), probability in zip(statements, choice, strict=False)}
 
 
@@ -109,7 +109,7 @@ def choose_by_time(
     answers = _best_first(scored for scored in candidates if scored.probability >= min_probability)
     if not answers:
         return TimeChoice()
-    question, focus = parsed.reading_text, parsed.focus
+    question, focus = parsed.reader_text, parsed.focus
     if focus in ("before", "previous"):
         clear = next((scored for scored in candidates if timeline.get(scored.id, 0.0) >= _CLEAR_CHOICE), None)
         if clear is not None:
@@ -158,7 +158,7 @@ def _choice_factors(
         return {scored.id: 1.0 for scored in scored_hits}
     weight, factors = _CHOICE_WEIGHT[focus], {}
     for scored in scored_hits:
-        probability = max(timeline.get(scored.id, 0.0), scored.probability if scored.chained_to else 0.0)
+        probability = max(timeline.get(scored.id, 0.0), scored.probability if scored.chain_text else 0.0)
         factors[scored.id] = math.pow(probability + _MIN_CHOICE, weight)
     return factors
 

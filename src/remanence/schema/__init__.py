@@ -6,20 +6,7 @@ the same row numbers.
 """
 
 from remanence.schema.entries import Change, Entry, ErasureCertificate, PendingErasure, VerificationReport
-from remanence.schema.moments import (
-    ANY_TIME,
-    EPOCH,
-    OPEN_END,
-    OPEN_START,
-    UTC,
-    Window,
-    format_moment,
-    from_micros,
-    micros,
-    window_from_micros,
-    window_to_micros,
-)
-from remanence.schema.nouns import (
+from remanence.schema.memory_types import (
     ASSISTANT,
     DOCUMENT_FIELD,
     LINK_KINDS,
@@ -53,6 +40,19 @@ from remanence.schema.results import (
     Ranking,
     RelatedName,
     Snapshot,
+)
+from remanence.schema.windows import (
+    ANY_TIME,
+    EPOCH,
+    OPEN_END,
+    OPEN_START,
+    UTC,
+    Window,
+    format_moment,
+    from_micros,
+    micros,
+    window_from_micros,
+    window_to_micros,
 )
 
 __all__ = [

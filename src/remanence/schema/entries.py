@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from remanence.schema.nouns import Memory
+from remanence.schema.memory_types import Memory
 
 if TYPE_CHECKING:
     from remanence.events import Event
@@ -34,12 +34,12 @@ class Entry:
 class PendingErasure:
     """Where text of erased memories may still be: what it is, where, and when it will be removed."""
 
-    what: str
-    where: str
-    until: str
+    content: str
+    location: str
+    removed_when: str
 
     def __str__(self) -> str:
-        return f"{self.what} in {self.where}, until {self.until}"
+        return f"{self.content} in {self.location}, until {self.removed_when}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class ErasureCertificate:
         space: The space that it was asked for in.
         at: When.
         memories: The ids of the memories that were asked for.
-        derived: The ids of those that went with them: facts that were found in them alone.
+        derived_memories: The ids of those that went with them: facts that were found in them alone.
         spaces: The spaces in which something was erased.
-        blanked: How many ledger entries lost their text, by kind: versions ("remembered"), links ("linked"),
+        erased_entries: How many ledger entries lost their text, by kind: versions ("remembered"), links ("linked"),
             extractions, assertions ("related"), recorded recalls ("served") and others.
         vectors: How many embeddings were deleted. One that another memory or space needs too stays.
         notes: The notes that were deleted from a vault, or written again without the text.
-        kept: What this library does not delete, in words: notes that a person has edited.
+        not_erased: What this library does not delete, in words: notes that a person has edited.
         pending: Where text was left when the call returned, and until when. See `space.audit.pending_erasures()`.
         position: The ledger position of the last entry that records the erasure; 0 if there was nothing to erase.
         digest: The digest of that entry, for comparison with the ledger later.
@@ -65,35 +65,35 @@ class ErasureCertificate:
     space: str
     at: datetime
     memories: tuple[str, ...]
-    derived: tuple[str, ...] = ()
+    derived_memories: tuple[str, ...] = ()
     spaces: tuple[str, ...] = ()
-    blanked: Mapping[str, int] | None = None
+    erased_entries: Mapping[str, int] | None = None
     vectors: int = 0
     notes: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    not_erased: tuple[str, ...] = ()
     pending: tuple[PendingErasure, ...] = ()
     position: int = 0
     digest: str = ""
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self.memories, *self.derived))
+        return iter((*self.memories, *self.derived_memories))
 
     def __len__(self) -> int:
-        return len(self.memories) + len(self.derived)
+        return len(self.memories) + len(self.derived_memories)
 
     def __contains__(self, memory_id: object) -> bool:
-        return memory_id in self.memories or memory_id in self.derived
+        return memory_id in self.memories or memory_id in self.derived_memories
 
     def __str__(self) -> str:
-        entries = ", ".join(f"{count:,} {kind}" for kind, count in sorted((self.blanked or {}).items()))
+        entries = ", ".join(f"{count:,} {kind}" for kind, count in sorted((self.erased_entries or {}).items()))
         lines = [
             f"erased {len(self.memories):,} of the memories of space {self.space!r}",
-            f"  with them, as they were found in them alone: {len(self.derived):,}",
+            f"  with them, as they were found in them alone: {len(self.derived_memories):,}",
             f"  ledger entries without text now: {entries or 'none'}",
             f"  embeddings deleted: {self.vectors:,}",
         ]
         lines += [f"  note removed or rewritten: {note}" for note in self.notes]
-        lines += [f"  kept: {each}" for each in self.kept]
+        lines += [f"  kept: {each}" for each in self.not_erased]
         lines += [f"  pending: {each}" for each in self.pending]
         if self.position:
             lines.append(f"  recorded in ledger entry {self.position}, digest {self.digest}")

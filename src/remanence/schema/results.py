@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from remanence.schema.moments import Window
-from remanence.schema.nouns import Memory
+from remanence.schema.memory_types import Memory
+from remanence.schema.windows import Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ class Query:
     Similarities up to `similarity_floor` count as none. `candidate_rows` are rows that another signal
     returned and for which a score is wanted too; `candidate_scores` has the best of those with their
     combined score for meaning and words. `time_mask` marks the rows from the requested time, if they are
-    few: a signal also returns its best among those. `same_entity` gives the names, by number, of one
+    few: a signal also returns its best among those. `names_of_same_entity` gives the names, by number, of one
     entity, `related_names` the relations of a name that hold at the time asked for, the newest last. `next_turns`
     gives for each row the turn that followed it, or -1.
     """
@@ -69,7 +69,7 @@ class Query:
     candidate_rows: Sequence[int] = ()
     candidate_scores: Mapping[int, float] = field(default_factory=dict)
     time_mask: NDArray[np.bool_] | None = None
-    same_entity: Callable[[int], Sequence[int]] = lambda name: (name,)
+    names_of_same_entity: Callable[[int], Sequence[int]] = lambda name: (name,)
     related_names: Callable[[int], Sequence[RelatedName]] = lambda name: ()
     next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
@@ -120,15 +120,15 @@ class Evidence:
         signal: The name of the signal.
         rank: The rank of the memory in its ranking; 1 is first.
         share: Its part of the fused score.
-        raw: The score of the signal.
-        note: The reason, as a sentence.
+        raw_score: The score of the signal.
+        reason: The reason, as a sentence.
     """
 
     signal: str
     rank: int
     share: float
-    raw: float
-    note: str
+    raw_score: float
+    reason: str
 
 
 DisagreementKind = Literal["succession", "correction", "conflict", "coexistence"]
@@ -145,23 +145,23 @@ class Disagreement:
 
     kind: DisagreementKind
     topic: str
-    other: Memory
+    memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
 class HitUsage:
-    """How a memory was used: its `decay` score, which falls with the time since `last_used` and rises with `uses`.
+    """How a memory was used: its `decay_score`, which falls with the time since `last_used` and rises with `uses`.
 
-    `strength` is that of the memory with what uses have added, from 1 to 2. `review` is how much a reminder would help,
-    from 0 to 1: most in the middle of the zone in which a memory is about to fade.
+    `strength` is that of the memory with what uses have added, from 1 to 2. `review_priority` is how much a reminder
+    would help, from 0 to 1: most in the middle of the zone in which a memory is about to fade.
     """
 
-    decay: float
+    decay_score: float
     uses: int
     last_used: datetime
     age_days: float
     strength: float = 1.0
-    review: float = 0.0
+    review_priority: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +192,15 @@ class Hit:
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:
         """The memories in open conflict with this one."""
-        return tuple(found.other for found in self.disagreements if found.kind == "conflict")
+        return tuple(found.memory for found in self.disagreements if found.kind == "conflict")
 
     @property
-    def answers(self) -> float | None:
+    def answer_probability(self) -> float | None:
         """The reader's probability that it answers the question; None if it was not read."""
-        return next((evidence.raw for evidence in self.evidence if evidence.signal == "reader"), None)
+        return next((evidence.raw_score for evidence in self.evidence if evidence.signal == "reader"), None)
 
     @property
-    def because(self) -> str:
+    def reason(self) -> str:
         """The reasons in one line, the largest share first."""
         ranked = sorted(self.evidence, key=lambda e: -e.share)
-        return "; ".join(f"{e.signal} #{e.rank}: {e.note}" for e in ranked)
+        return "; ".join(f"{e.signal} #{e.rank}: {e.reason}" for e in ranked)

@@ -14,7 +14,7 @@ from remanence.service import requests
 from remanence.service.answers import ChangeAnswer, ChangesPage, StatsAnswer
 from remanence.service.base_answers import AnswerModel, LinkAnswer, MemoryAnswer, RelationAnswer, Time
 from remanence.service.graph_answers import EdgesAnswer, HistoryEventAnswer
-from remanence.service.memory_operations import Done, MemoriesAnswer
+from remanence.service.memory_operations import DoneAnswer, MemoriesAnswer
 from remanence.service.operation import operation, view_of
 
 
@@ -43,12 +43,12 @@ class ExposureAnswer(AnswerModel):
     superseded_by: MemoryAnswer | None
 
     @classmethod
-    def of(cls, found: Exposure) -> ExposureAnswer:
+    def of(cls, exposure: Exposure) -> ExposureAnswer:
         return cls(
-            receipt=found.receipt.to_dict(),
-            at=found.at.isoformat(),
-            memory=MemoryAnswer.of(found.memory),
-            superseded_by=None if found.superseded_by is None else MemoryAnswer.of(found.superseded_by),
+            receipt=exposure.receipt.to_dict(),
+            at=exposure.at.isoformat(),
+            memory=MemoryAnswer.of(exposure.memory),
+            superseded_by=None if exposure.superseded_by is None else MemoryAnswer.of(exposure.superseded_by),
         )
 
 
@@ -58,7 +58,7 @@ class ExposuresAnswer(AnswerModel):
     items: list[ExposureAnswer]
 
 
-class PendingAnswer(AnswerModel):
+class PendingErasuresAnswer(AnswerModel):
     """What is left of erased memories for now."""
 
     items: list[PendingErasure]
@@ -92,7 +92,7 @@ def changes(space: Space, request: requests.ChangesRequest) -> ChangesPage:
     more = len(found) > request.limit
     kept = found[: request.limit]
     last = kept[-1].position if more else max(position, request.after)
-    return ChangesPage(items=[ChangeAnswer.of(change) for change in kept], position=last, more=more)
+    return ChangesPage(items=[ChangeAnswer.of(change) for change in kept], position=last, has_more=more)
 
 
 @operation("GET", "/diff")
@@ -121,34 +121,34 @@ def exposures(space: Space, request: requests.MemoryReadRequest) -> ExposuresAns
 
 
 @operation("GET", "/erasures/pending")
-def pending_erasures(space: Space, request: requests.Empty) -> PendingAnswer:
+def pending_erasures(space: Space, request: requests.EmptyRequest) -> PendingErasuresAnswer:
     """List what is left of erased memories for now."""
-    return PendingAnswer(items=space.audit.pending_erasures())
+    return PendingErasuresAnswer(items=space.audit.pending_erasures())
 
 
 @operation("GET", "/verify", slow=True)
-def verify(space: Space, request: requests.Empty) -> VerificationReport:
+def verify(space: Space, request: requests.EmptyRequest) -> VerificationReport:
     """Check that no ledger entry was tampered with."""
     return space.verify()
 
 
 @operation("GET", "/check", "admin", slow=True)
-def check(space: Space, request: requests.Empty) -> CheckAnswer:
+def check(space: Space, request: requests.EmptyRequest) -> CheckAnswer:
     """Compare each index with a fresh build."""
     return CheckAnswer(differences=space.admin.check())
 
 
 @operation("POST", "/compact", "admin", slow=True)
-def compact(space: Space, request: requests.Empty) -> CompactionReport:
+def compact(space: Space, request: requests.EmptyRequest) -> CompactionReport:
     """Rebuild indexes and free disk space; ledger entries stay."""
     return space.admin.compact()
 
 
 @operation("POST", "/rebuild", "admin", slow=True)
-def rebuild(space: Space, request: requests.Empty) -> Done:
+def rebuild(space: Space, request: requests.EmptyRequest) -> DoneAnswer:
     """Rebuild the indexes from the ledger."""
     space.rebuild()
-    return Done(done=True)
+    return DoneAnswer(done=True)
 
 
 class CollectionAnswer(AnswerModel):
@@ -158,7 +158,7 @@ class CollectionAnswer(AnswerModel):
 
 
 @operation("POST", "/rebuild-collection", "admin", slow=True)
-def rebuild_collection(space: Space, request: requests.Empty) -> CollectionAnswer:
+def rebuild_collection(space: Space, request: requests.EmptyRequest) -> CollectionAnswer:
     """Make the collection of a shared Qdrant again, and switch to it."""
     return CollectionAnswer(collection=space.admin.rebuild_collection())
 

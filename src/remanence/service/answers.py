@@ -6,9 +6,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
-from remanence.admin.overview import GraphPage, MemoryBatch, MemoryDetails, MemoryStatus, Stats
-from remanence.read.answer import Recall, iso, memory_dict
-from remanence.read.profile import Profile, Statement
+from remanence.admin.overview import MemoryBatch, MemoryDetails, MemoryPage, MemoryStatus, Stats
+from remanence.read.answer import Recall, memory_dict, to_iso
+from remanence.read.profile import Profile, ProfileStatement
 from remanence.read.receipts import Receipt
 from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, Evidence, Hit, PendingErasure
 from remanence.service.base_answers import (
@@ -19,18 +19,18 @@ from remanence.service.base_answers import (
     Time,
     UsageAnswer,
     WindowAnswer,
-    moment_of,
+    parse_moment_text,
 )
 
 
 class EvidenceAnswer(AnswerModel):
-    """What one signal contributed to a hit: its `share` of the score, and the reason in words (`note`)."""
+    """What one signal contributed to a hit: its `share` of the score, and the reason in words (`reason`)."""
 
     signal: str
     rank: int
     share: float
-    raw: float | None
-    note: str
+    raw_score: float | None
+    reason: str
 
 
 class DisagreementAnswer(AnswerModel):
@@ -38,26 +38,26 @@ class DisagreementAnswer(AnswerModel):
 
     kind: DisagreementKind
     topic: str
-    other: MemoryAnswer
+    memory: MemoryAnswer
 
     @classmethod
-    def of(cls, found: Disagreement) -> DisagreementAnswer:
-        return cls(kind=found.kind, topic=found.topic, other=MemoryAnswer.of(found.other))
+    def of(cls, disagreement: Disagreement) -> DisagreementAnswer:
+        return cls(kind=disagreement.kind, topic=disagreement.topic, memory=MemoryAnswer.of(disagreement.memory))
 
     def to_disagreement(self) -> Disagreement:
-        return Disagreement(self.kind, self.topic, self.other.to_memory())
+        return Disagreement(self.kind, self.topic, self.memory.to_memory())
 
 
 class HitAnswer(AnswerModel):
     """A memory that answers a question, its score, and why. `superseded_by` is the text of what replaced it,
-    `replacement` that memory, `because` the reasons in one line, `answers` the reader's probability, `found_in` the
-    ids of the texts that a fact was found in."""
+    `replacement` that memory, `reason` the reasons in one line, `answer_probability` the reader's probability,
+    `found_in` the ids of the texts that a fact was found in."""
 
     score: float
     current: bool
     superseded_by: str | None
-    because: str
-    answers: float | None
+    reason: str
+    answer_probability: float | None
     memory: MemoryAnswer
     evidence: list[EvidenceAnswer]
     usage: UsageAnswer | None
@@ -67,7 +67,10 @@ class HitAnswer(AnswerModel):
 
     def to_hit(self) -> Hit:
         nan = float("nan")  # JSON has no such number
-        evidence = (Evidence(e.signal, e.rank, e.share, nan if e.raw is None else e.raw, e.note) for e in self.evidence)
+        evidence = (
+            Evidence(e.signal, e.rank, e.share, nan if e.raw_score is None else e.raw_score, e.reason)
+            for e in self.evidence
+        )
         return Hit(
             memory=self.memory.to_memory(),
             score=self.score,
@@ -85,11 +88,12 @@ def hit_fields(recall: Recall) -> list[dict[str, Any]]:
     return [
         fields
         | {
-            "because": hit.because,
-            "answers": hit.answers,
+            "reason": hit.reason,
+            "answer_probability": hit.answer_probability,
             "replacement": None if hit.superseded_by is None else memory_dict(hit.superseded_by),
             "disagreements": [
-                {"kind": each.kind, "topic": each.topic, "other": memory_dict(each.other)} for each in hit.disagreements
+                {"kind": each.kind, "topic": each.topic, "memory": memory_dict(each.memory)}
+                for each in hit.disagreements
             ],
         }
         for hit, fields in zip(recall.hits, recall.to_dicts(), strict=True)
@@ -103,12 +107,12 @@ def recall_fields(recall: Recall, *, explain: bool) -> dict[str, Any]:
         "hits": hit_fields(recall),
         "abstained": dict(recall.abstained),
         "missing": dict(recall.missing),
-        "times": [{"start": iso(window.start), "end": iso(window.end)} for window in recall.times],
+        "times": [{"start": to_iso(window.start), "end": to_iso(window.end)} for window in recall.times],
         "history": recall.history,
         "position": recall.position,
         "confidence": recall.confidence,
         "confident": recall.confident,
-        "as_of": iso(recall.as_of),
+        "as_of": to_iso(recall.as_of),
         "receipt": None if recall.receipt is None else recall.receipt.to_dict(),
         "explanation": recall.explain() if explain else None,
     }
@@ -145,12 +149,12 @@ class RecallAnswer(AnswerModel):
             history=self.history,
             position=self.position,
             confidence=self.confidence,
-            as_of=moment_of(self.as_of),
+            as_of=parse_moment_text(self.as_of),
             receipt=None if self.receipt is None else Receipt.from_dict(self.receipt),
         )
 
 
-class MemoryPage(AnswerModel):
+class MemoryPageAnswer(AnswerModel):
     """Some memories, in the order in which they were learned. `next_cursor` is None on the last page."""
 
     items: list[MemoryAnswer]
@@ -183,7 +187,7 @@ class MemoryDetailsAnswer(AnswerModel):
             relations=[RelationAnswer.of(each) for each in details.relations],
             links_out=[LinkAnswer.of(each) for each in details.links_out],
             links_in=[LinkAnswer.of(each) for each in details.links_in],
-            promoted_at=iso(details.promoted_at),
+            promoted_at=to_iso(details.promoted_at),
             note=details.note,
             usage=None if details.usage is None else UsageAnswer.of(details.usage),
         )
@@ -198,7 +202,7 @@ class MemoryDetailsAnswer(AnswerModel):
             relations=tuple(each.to_relation() for each in self.relations),
             links_out=tuple(each.to_link() for each in self.links_out),
             links_in=tuple(each.to_link() for each in self.links_in),
-            promoted_at=moment_of(self.promoted_at),
+            promoted_at=parse_moment_text(self.promoted_at),
             note=self.note,
             usage=None if self.usage is None else self.usage.to_usage(),
         )
@@ -213,12 +217,12 @@ class MemoryDetailsPage(AnswerModel):
     total: int
 
     @classmethod
-    def of(cls, page: GraphPage) -> MemoryDetailsPage:
+    def of(cls, page: MemoryPage) -> MemoryDetailsPage:
         items = [MemoryDetailsAnswer.of(each) for each in page]
         return cls(items=items, page=page.page, page_size=page.page_size, total=page.total)
 
-    def to_page(self) -> GraphPage:
-        return GraphPage(tuple(each.to_details() for each in self.items), self.page, self.page_size, self.total)
+    def to_page(self) -> MemoryPage:
+        return MemoryPage(tuple(each.to_details() for each in self.items), self.page, self.page_size, self.total)
 
 
 class MemoryBatchAnswer(AnswerModel):
@@ -258,7 +262,7 @@ class ProfileAnswer(AnswerModel):
     """Sentences about the person that a space is about, each with the ids of the memories behind it."""
 
     text: str
-    statements: list[Statement]
+    statements: list[ProfileStatement]
     position: int
     by: str
     since: Time | None
@@ -271,12 +275,12 @@ class ProfileAnswer(AnswerModel):
             statements=list(profile.statements),
             position=profile.position,
             by=profile.by,
-            since=iso(profile.since),
-            until=iso(profile.until),
+            since=to_iso(profile.since),
+            until=to_iso(profile.until),
         )
 
     def to_profile(self) -> Profile:
-        since, until = moment_of(self.since), moment_of(self.until)
+        since, until = parse_moment_text(self.since), parse_moment_text(self.until)
         return Profile(tuple(self.statements), self.position, self.by, since, until)
 
 
@@ -286,12 +290,12 @@ class ErasureAnswer(AnswerModel):
     space: str
     at: Time
     memories: list[str]
-    derived: list[str]
+    derived_memories: list[str]
     spaces: list[str]
-    blanked: dict[str, int] | None
+    erased_entries: dict[str, int] | None
     vectors: int
     notes: list[str]
-    kept: list[str]
+    not_erased: list[str]
     pending: list[PendingErasure]
     position: int
     digest: str
@@ -318,8 +322,8 @@ class StatsAnswer(AnswerModel):
     links: int
     jobs: dict[str, int]
     entries: int
-    oldest: Time | None
-    newest: Time | None
+    first_recorded_at: Time | None
+    last_recorded_at: Time | None
     embedder: str
     dimension: int | None
     unembedded: int
@@ -335,7 +339,13 @@ class StatsAnswer(AnswerModel):
 
     def to_stats(self) -> Stats:
         fields = self.model_dump(exclude={"total"})
-        return Stats(**fields | {"oldest": moment_of(self.oldest), "newest": moment_of(self.newest)})
+        return Stats(
+            **fields
+            | {
+                "first_recorded_at": parse_moment_text(self.first_recorded_at),
+                "last_recorded_at": parse_moment_text(self.last_recorded_at),
+            }
+        )
 
 
 class ChangeAnswer(AnswerModel):
@@ -361,9 +371,9 @@ class ChangeAnswer(AnswerModel):
 
 
 class ChangesPage(AnswerModel):
-    """What happened to memories after a ledger position, in order. `position` is the `after` of the next page; `more`
-    says whether there is one already."""
+    """What happened to memories after a ledger position, in order. `position` is the `after` of the next page;
+    `has_more` says whether there is one already."""
 
     items: list[ChangeAnswer]
     position: int
-    more: bool
+    has_more: bool

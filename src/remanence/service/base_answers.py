@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
-from remanence.read.answer import iso, memory_dict, usage_dict
+from remanence.read.answer import memory_dict, to_iso, usage_dict
 from remanence.schema import (
     Alias,
     Entity,
@@ -37,14 +37,14 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null")
 
 
-def moment_of(text: str | None) -> datetime | None:
+def parse_moment_text(text: str | None) -> datetime | None:
     """The moment that `iso` wrote."""
     return None if text is None else datetime.fromisoformat(text)
 
 
-def window_of(start: str | None, end: str | None) -> Window:
+def make_window(start: str | None, end: str | None) -> Window:
     """The window between two moments as text."""
-    return Window(moment_of(start), moment_of(end))
+    return Window(parse_moment_text(start), parse_moment_text(end))
 
 
 class WindowAnswer(AnswerModel):
@@ -55,10 +55,10 @@ class WindowAnswer(AnswerModel):
 
     @classmethod
     def of(cls, window: Window) -> WindowAnswer:
-        return cls(start=iso(window.start), end=iso(window.end))
+        return cls(start=to_iso(window.start), end=to_iso(window.end))
 
     def to_window(self) -> Window:
-        return window_of(self.start, self.end)
+        return make_window(self.start, self.end)
 
 
 class MentionAnswer(AnswerModel):
@@ -118,7 +118,7 @@ class MemoryAnswer(AnswerModel):
             text=self.text,
             key=self.key,
             kind=self.kind,
-            valid=window_of(self.valid_from, self.valid_until),
+            valid=make_window(self.valid_from, self.valid_until),
             recorded_at=datetime.fromisoformat(self.recorded_at),
             revised_at=datetime.fromisoformat(self.revised_at),
             told_at=datetime.fromisoformat(self.told_at),
@@ -128,10 +128,12 @@ class MemoryAnswer(AnswerModel):
             tags=tuple(self.tags),
             source=self.source,
             observed_by=self.observed_by,
-            expires_at=moment_of(self.expires_at),
+            expires_at=parse_moment_text(self.expires_at),
             mentions=tuple(Mention(each.name, each.kind) for each in self.mentions),
             triples=tuple(Triple(*each) for each in self.triples),
-            turn=None if turn is None else Turn(turn.conversation, turn.number, turn.speaker, moment_of(turn.at)),
+            turn=None
+            if turn is None
+            else Turn(turn.conversation, turn.number, turn.speaker, parse_moment_text(turn.at)),
             meta=self.meta,
             trust=self.trust,
         )
@@ -157,13 +159,13 @@ class EntityAnswer(AnswerModel):
     @classmethod
     def of(cls, entity: Entity) -> EntityAnswer:
         aliases = [
-            AliasAnswer(name=each.name, valid_from=iso(each.valid.start), valid_until=iso(each.valid.end))
+            AliasAnswer(name=each.name, valid_from=to_iso(each.valid.start), valid_until=to_iso(each.valid.end))
             for each in entity.aliases
         ]
         return cls(id=entity.id, name=entity.name, kind=entity.kind, names=list(entity.names), aliases=aliases)
 
     def to_entity(self) -> Entity:
-        aliases = (Alias(each.name, window_of(each.valid_from, each.valid_until)) for each in self.aliases)
+        aliases = (Alias(each.name, make_window(each.valid_from, each.valid_until)) for each in self.aliases)
         return Entity(self.id, self.name, self.kind, tuple(aliases))
 
 
@@ -190,10 +192,10 @@ class RelationAnswer(AnswerModel):
     def of(cls, relation: Relation) -> RelationAnswer:
         return cls(
             **{name: getattr(relation, name) for name in _RELATION_FIELDS},
-            valid_from=iso(relation.valid.start),
-            valid_until=iso(relation.valid.end),
-            claimed_from=iso(relation.claimed_window.start),
-            claimed_until=iso(relation.claimed_window.end),
+            valid_from=to_iso(relation.valid.start),
+            valid_until=to_iso(relation.valid.end),
+            claimed_from=to_iso(relation.claimed_window.start),
+            claimed_until=to_iso(relation.claimed_window.end),
             recorded_at=relation.recorded_at.isoformat(),
             evidence=list(relation.evidence),
             text=str(relation),
@@ -202,8 +204,8 @@ class RelationAnswer(AnswerModel):
     def to_relation(self) -> Relation:
         return Relation(
             **{name: getattr(self, name) for name in _RELATION_FIELDS},
-            valid=window_of(self.valid_from, self.valid_until),
-            claimed_window=window_of(self.claimed_from, self.claimed_until),
+            valid=make_window(self.valid_from, self.valid_until),
+            claimed_window=make_window(self.claimed_from, self.claimed_until),
             recorded_at=datetime.fromisoformat(self.recorded_at),
             evidence=tuple(self.evidence),
         )
@@ -231,8 +233,8 @@ class LinkAnswer(AnswerModel):
     def of(cls, link: Link) -> LinkAnswer:
         return cls(
             **{name: getattr(link, name) for name in _LINK_FIELDS},
-            valid_from=iso(link.valid.start),
-            valid_until=iso(link.valid.end),
+            valid_from=to_iso(link.valid.start),
+            valid_until=to_iso(link.valid.end),
             recorded_at=link.recorded_at.isoformat(),
             corroborated_by=list(link.corroborated_by),
         )
@@ -240,7 +242,7 @@ class LinkAnswer(AnswerModel):
     def to_link(self) -> Link:
         return Link(
             **{name: getattr(self, name) for name in _LINK_FIELDS},
-            valid=window_of(self.valid_from, self.valid_until),
+            valid=make_window(self.valid_from, self.valid_until),
             recorded_at=datetime.fromisoformat(self.recorded_at),
             corroborated_by=tuple(self.corroborated_by),
         )
@@ -250,14 +252,14 @@ _LINK_FIELDS = ("id", "source", "kind", "target", "confidence", "observed_by", "
 
 
 class UsageAnswer(AnswerModel):
-    """How a memory was used, how far it has decayed, and how much a reminder would help (`review`)."""
+    """How a memory was used, how far it has decayed, and how much a reminder would help (`review_priority`)."""
 
-    decay: float
+    decay_score: float
     uses: int
     last_used: Time
     age_days: float
     strength: float
-    review: float
+    review_priority: float
 
     @classmethod
     def of(cls, usage: HitUsage) -> UsageAnswer:
@@ -265,4 +267,4 @@ class UsageAnswer(AnswerModel):
 
     def to_usage(self) -> HitUsage:
         last_used = datetime.fromisoformat(self.last_used)
-        return HitUsage(self.decay, self.uses, last_used, self.age_days, self.strength, self.review)
+        return HitUsage(self.decay_score, self.uses, last_used, self.age_days, self.strength, self.review_priority)

@@ -40,7 +40,7 @@ def preview_forget(space: Space, memory: str) -> DecisionPreview:
     shared = [str(each) for each in details.relations if not set(each.evidence) <= {memory}]
     effects += [f"No longer known, as nothing else states it: {each}." for each in alone[:_MAX_SHOWN]]
     effects += [f"Still known from other memories: {each}." for each in shared[:_MAX_SHOWN]]
-    effects += [f"Holds again: {_quote(each)}." for each in _revived(space, memory)[:_MAX_SHOWN]]
+    effects += [f"Holds again: {_quote(each)}." for each in _memories_made_current(space, memory)[:_MAX_SHOWN]]
     return DecisionPreview(f"Forget {_quote(details.memory)}", tuple(effects))
 
 
@@ -96,7 +96,7 @@ def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPr
         known = KnownEntities(index, index.catalog.position)
         found = known.require(entity, space._now())
         entity_revisions.plan_split(known, entity, names, None, None, space._now())  # raises if it is not possible
-        visible = index.catalog.visible(index.catalog.position)
+        visible = index.catalog.visible_mask(index.catalog.position)
         moved = sum(_mentions(index, visible, name) for name in names)
         kept = sum(_mentions(index, visible, name) for name in found.names if name not in names)
     moving = f"{pluralize(moved, 'mention')} by that name {'is' if moved == 1 else 'are'} then about it"
@@ -108,7 +108,7 @@ def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPr
     return DecisionPreview(f"Split {_names(names)} off {found.name}", effects)
 
 
-def _revived(space: Space, memory: str) -> list[Memory]:
+def _memories_made_current(space: Space, memory: str) -> list[Memory]:
     """The memories that hold again once this one is hidden."""
     with space._engine.open_index(space.name) as index, index.lock:
         rows = np.zeros(len(index.catalog), np.bool_)

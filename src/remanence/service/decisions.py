@@ -60,7 +60,7 @@ def list_decisions(space: Space, limit: int) -> list[Decision]:
         head, back = index.catalog.position, _FIRST_BATCH
         while True:
             entries = list(engine.ledger.read(space.name, after=max(0, head - back)))
-            found = _decided(index, [entry for entry in entries if entry.position <= head])
+            found = _decision_entries(index, [entry for entry in entries if entry.position <= head])
             if len(found) >= limit or back >= min(head, _MAX_ENTRIES):
                 break
             back *= 4
@@ -92,12 +92,12 @@ def undo_decision(space: Space, position: int) -> Decision:
         told = _DecisionReader(index, space._now()).decision(entry)
     if not told.can_undo:
         raise InvalidInput(f"entry {position} cannot be undone ({told.text}): it was undone, or changed since.")
-    _undoing(space, entry)()
+    _undo_action(space, entry)()
     subject = entry.event.link if isinstance(entry.event, Linked) else entry.subject
     return decision_about(space, subject)
 
 
-def _undoing(space: Space, entry: Entry) -> Callable[[], object]:
+def _undo_action(space: Space, entry: Entry) -> Callable[[], object]:
     event = entry.event
     if isinstance(event, Forgotten):
         return lambda: space.unforget(event.memory)
@@ -114,7 +114,7 @@ def _is_decision(event: Event | None) -> bool:
     return isinstance(event, Forgotten | Restored | Invalidated | Renamed | Merged | Split | Undone)
 
 
-def _decided(index: Index, entries: list[Entry]) -> list[Entry]:
+def _decision_entries(index: Index, entries: list[Entry]) -> list[Entry]:
     """The decisions among some entries, oldest first, without those that an upkeep run wrote."""
     found: dict[int, Entry] = {}
     last: dict[tuple[str, str], int] = {}  # by kind and subject, the position of the last entry
@@ -122,7 +122,9 @@ def _decided(index: Index, entries: list[Entry]) -> list[Entry]:
         if isinstance(entry.event, Ran):
             written = [("forgotten", each) for each in entry.event.hidden] + [("linked", e) for e in entry.event.edges]
         elif isinstance(entry.event, Reversed) and (run := index.usage.runs.get(entry.event.run)) is not None:
-            written = [("restored", each) for each in run.hidden] + [("forgotten", each) for each in run.made]
+            written = [("restored", each) for each in run.hidden_ids] + [
+                ("forgotten", each) for each in run.created_ids
+            ]
             written += [("invalidated", edge) for edge in run.edges]
         else:
             written = []
@@ -150,12 +152,12 @@ class _DecisionReader:
         self._snapshot = index.snapshot(index.catalog.position, now)
 
     def decision(self, entry: Entry) -> Decision:
-        text, memories, entities, can_undo = self._described(entry)
+        text, memories, entities, can_undo = self._describe(entry)
         why, by = getattr(entry.event, "why", None), getattr(entry.event, "by", None)
         by = entry.event.observed_by if isinstance(entry.event, Linked) else by
         return Decision(entry.position, entry.at, entry.kind, text, why, by, memories, entities, can_undo)
 
-    def _described(self, entry: Entry) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
+    def _describe(self, entry: Entry) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
         """A sentence, the memories and the entities that it is about, and whether the entry can be undone."""
         event, position = entry.event, entry.position
         if isinstance(event, Forgotten | Restored):
@@ -163,9 +165,9 @@ class _DecisionReader:
             return f"{self._quote(event.memory)} {verb}", (event.memory,), (), self._is_last_change(event, position)
         if isinstance(event, Linked):
             link = self._index.links.get(event.link, self._snapshot)
-            return self._sentence(event), (event.source, event.target), (), self._holds(link)
+            return self._sentence(event), (event.source, event.target), (), self._is_active(link)
         if isinstance(event, Invalidated):
-            return self._ended(event)
+            return self._describe_end(event)
         if isinstance(event, Merged | Split | Renamed):
             registry = self._index.registry
             can_undo = registry.undone_by(position) is None and registry.changed_since(position) is None
@@ -185,7 +187,7 @@ class _DecisionReader:
             return False
         return catalog.visibility_changes(number)[-1:] == [position]
 
-    def _ended(self, event: Invalidated) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
+    def _describe_end(self, event: Invalidated) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
         link = self._index.links.get(event.edge, self._snapshot)
         if link is not None:
             return f"No longer: {self._sentence(link)}", (link.source, link.target), (), False
@@ -195,7 +197,7 @@ class _DecisionReader:
         verb = "replaces" if link.kind == "supersedes" else "contradicts"
         return f"{self._quote(link.source)} {verb} {self._quote(link.target)}"
 
-    def _holds(self, link: Link | None) -> bool:
+    def _is_active(self, link: Link | None) -> bool:
         return link is not None and self._snapshot.now in link.valid
 
     def _revision(self, event: Merged | Split | Renamed, position: int) -> str:

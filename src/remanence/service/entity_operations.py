@@ -10,7 +10,7 @@ from remanence.schema import Entity
 from remanence.service import graph_requests
 from remanence.service.base_answers import AnswerModel, EntityAnswer
 from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.graph_answers import CandidateAnswer, EntityPage, RegistrationAnswer, RevisionAnswer
+from remanence.service.graph_answers import EntityPageAnswer, RegistrationAnswer, RevisionAnswer, SimilarEntityAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.upkeep_answers import MergeProposal
 
@@ -23,7 +23,7 @@ _SIMILAR = 5
 class CandidatesAnswer(AnswerModel):
     """Entities with similar names, the most similar first."""
 
-    items: list[CandidateAnswer]
+    items: list[SimilarEntityAnswer]
 
 
 class ProposalsAnswer(AnswerModel):
@@ -38,14 +38,14 @@ def all_entities(space: Space) -> tuple[Entity, ...]:
 
 
 @operation("GET", "/entities")
-def list_entities(space: Space, request: graph_requests.EntitiesRequest) -> EntityPage:
+def list_entities(space: Space, request: graph_requests.EntitiesRequest) -> EntityPageAnswer:
     """List entities in the order in which they were learned, a page at a time."""
     facet = view_of(space, request).entities
     start = read_cursor("entities", request.cursor, 0)
     found, total = facet._slice(request.kind, start, start + request.limit)
     more = start + request.limit < total
     next_cursor = make_cursor("entities", start + request.limit) if more else None
-    return EntityPage(items=[EntityAnswer.of(entity) for entity in found], total=total, next_cursor=next_cursor)
+    return EntityPageAnswer(items=[EntityAnswer.of(entity) for entity in found], total=total, next_cursor=next_cursor)
 
 
 @operation("GET", "/entities/resolve")
@@ -60,8 +60,8 @@ def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswe
 @operation("GET", "/entities/propose")
 def propose(space: Space, request: graph_requests.ProposeRequest) -> CandidatesAnswer:
     """List entities with a name like this one."""
-    found = view_of(space, request).entities.propose(request.name, request.limit)
-    return CandidatesAnswer(items=[CandidateAnswer.of(each) for each in found])
+    found = view_of(space, request).entities.find_similar(request.name, request.limit)
+    return CandidatesAnswer(items=[SimilarEntityAnswer.of(each) for each in found])
 
 
 @operation("GET", "/entities/proposals", slow=True)
@@ -70,8 +70,8 @@ def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> P
     view = view_of(space, request)
     facet = view.entities
     pairs: dict[frozenset[str], MergeProposal] = {}
-    for entity in view.graph.map(limit=_COMPARED).nodes:
-        for found in facet.propose(entity.name, _SIMILAR):
+    for entity in view.graph.entity_map(limit=_COMPARED).nodes:
+        for found in facet.find_similar(entity.name, _SIMILAR):
             if found.entity.id != entity.id:
                 proposal = MergeProposal(
                     entity=entity.id,
@@ -99,29 +99,29 @@ def get_entity(space: Space, request: graph_requests.EntityRequest) -> EntityAns
 def register(space: Space, request: graph_requests.RegisterRequest) -> RegistrationAnswer:
     """Register an entity under a name, with aliases and a kind."""
     aliases = [each if isinstance(each, str) else each.model_dump() for each in request.aliases]
-    made = space.entities.register(request.name, aliases, **request.given("name", "aliases"))
+    made = space.entities.register(request.name, aliases, **request.provided_fields("name", "aliases"))
     return RegistrationAnswer.of(made)
 
 
 @operation("POST", "/entities/rename", "write")
 def rename(space: Space, request: graph_requests.RenameRequest) -> RevisionAnswer:
     """Change the name of an entity."""
-    return RevisionAnswer.of(space.entities.rename(**request.given()))
+    return RevisionAnswer.of(space.entities.rename(**request.provided_fields()))
 
 
 @operation("POST", "/entities/merge", "write")
 def merge(space: Space, request: graph_requests.MergeRequest) -> RevisionAnswer:
     """Merge one entity into another."""
-    return RevisionAnswer.of(space.entities.merge(**request.given()))
+    return RevisionAnswer.of(space.entities.merge(**request.provided_fields()))
 
 
 @operation("POST", "/entities/split", "write")
 def split(space: Space, request: graph_requests.SplitRequest) -> RevisionAnswer:
     """Move some names of an entity to a new one."""
-    return RevisionAnswer.of(space.entities.split(**request.given()))
+    return RevisionAnswer.of(space.entities.split(**request.provided_fields()))
 
 
 @operation("POST", "/entities/undo", "write")
 def undo_revision(space: Space, request: graph_requests.UndoRevisionRequest) -> RevisionAnswer:
     """Undo a registration, rename, merge or split."""
-    return RevisionAnswer.of(space.entities.undo(request.position, **request.given("position")))
+    return RevisionAnswer.of(space.entities.undo(request.position, **request.provided_fields("position")))

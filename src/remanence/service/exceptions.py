@@ -13,17 +13,17 @@ _STATUS: dict[type[RemanenceError], int] = {
     errors.JobFailed: 409,
     errors.Closed: 503,
     errors.LedgerUnavailable: 503,
-    errors.EmbedderDown: 503,
-    errors.EmbedderBroken: 502,
+    errors.EmbedderUnavailable: 503,
+    errors.InvalidEmbedding: 502,
     errors.ExtractorError: 504,
-    errors.ProjectionUnreachable: 503,
+    errors.ProjectionUnavailable: 503,
     errors.ProjectionStale: 409,
     errors.MissingExtra: 501,
     RemanenceError: 500,
 }
 
 
-def status_of(error: RemanenceError) -> int:
+def http_status(error: RemanenceError) -> int:
     """The HTTP status of an exception: that of its class, or of the nearest one above it.
 
     >>> status_of(errors.NotFound("no such memory")), status_of(errors.LedgerCorrupt("damaged"))
@@ -32,12 +32,12 @@ def status_of(error: RemanenceError) -> int:
     return next(_STATUS[each] for each in type(error).__mro__ if each in _STATUS)
 
 
-def exception_of(name: str | None, message: str, status: int, position: int | None) -> RemanenceError:
+def exception_from_response(name: str | None, message: str, status: int, position: int | None) -> RemanenceError:
     """The exception with this name, as the server raised it; without a known name, one that fits the status.
 
-    >>> exception_of("NotFound", "no such memory", 404, None)
+    >>> exception_from_response("NotFound", "no such memory", 404, None)
     NotFound('no such memory')
-    >>> exception_of(None, "no such route", 404, None)
+    >>> exception_from_response(None, "no such route", 404, None)
     RemanenceError('no such route')
     """
     made = getattr(errors, name or "", None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.admin.import_file import is_export
-from remanence.admin.imports.importing import LeftOutGroup
+from remanence.admin.imports.importing import SkippedGroup
 from remanence.api.opening import import_
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
@@ -31,7 +31,7 @@ class FileAnswer(AnswerModel):
     added: int
     changed: int
     unchanged: int
-    left_out: list[LeftOutGroup]
+    skipped: list[SkippedGroup]
     complete: bool
     report: str
 
@@ -61,14 +61,14 @@ def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
         return _answer(request, "export", report.entries, text=text)
     if kind == "text":
         paragraphs = [part.strip() for part in _PARAGRAPH_END.split(_text(path, request.name)) if part.strip()]
-        return _added(space, request, "text", [{"text": each} for each in paragraphs])
+        return _store_rows(space, request, "text", [{"text": each} for each in paragraphs])
     if kind in ("rows", "turns"):
-        return _added(space, request, kind, _rows(path, request.name))
-    options = {name: value for name, value in request.given("name").items() if value is not None}
+        return _store_rows(space, request, kind, _rows(path, request.name))
+    options = {name: value for name, value in request.provided_fields("name").items() if value is not None}
     found = space.admin.import_from(path, **options)
     text = str(found).replace(str(path), request.name)
     counts = (found.added, found.changed, found.unchanged)
-    return _answer(request, found.kind, *counts, left_out=found.left_out, complete=found.complete, text=text)
+    return _answer(request, found.kind, *counts, left_out=found.skipped, complete=found.complete, text=text)
 
 
 def _kind(path: Path, name: str) -> str | None:
@@ -84,14 +84,14 @@ def _kind(path: Path, name: str) -> str | None:
     return None
 
 
-def _added(space: Space, request: FileRequest, kind: str, rows: Sequence[dict[str, Any]]) -> FileAnswer:
+def _store_rows(space: Space, request: FileRequest, kind: str, rows: Sequence[dict[str, Any]]) -> FileAnswer:
     if not rows:
         raise InvalidInput(f"{request.name} has nothing to store: it is empty.")
     before = space.count()
     memories: list[Memory]
     if kind == "turns":
         own = {} if request.observed_by is None else {"speaker": request.observed_by}
-        memories = space.add_turns([{"conversation": request.name} | _spoken(row, own) for row in rows])
+        memories = space.add_turns([{"conversation": request.name} | _with_speaker(row, own) for row in rows])
     else:
         given = {"source": request.name} | ({"observed_by": request.observed_by} if request.observed_by else {})
         memories = space.add_many([given | row for row in rows])
@@ -100,7 +100,7 @@ def _added(space: Space, request: FileRequest, kind: str, rows: Sequence[dict[st
     return _answer(request, kind, added, 0, max(0, known), text=f"{request.name} ({kind}): {added:,} memories added")
 
 
-def _spoken(row: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
+def _with_speaker(row: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
     return row | own if "speaker" not in row and row.get("role") in (None, "user", "human") else row
 
 
@@ -111,7 +111,7 @@ def _answer(
     changed: int = 0,
     unchanged: int = 0,
     *,
-    left_out: Sequence[LeftOutGroup] = (),
+    left_out: Sequence[SkippedGroup] = (),
     complete: bool = True,
     text: str,
 ) -> FileAnswer:
@@ -121,7 +121,7 @@ def _answer(
         added=added,
         changed=changed,
         unchanged=unchanged,
-        left_out=list(left_out),
+        skipped=list(left_out),
         complete=complete,
         report=text,
     )

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from remanence.api.entity_facet import Candidate, Page, Registration, Revision
+from remanence.api.entity_facet import EntityPage, Registration, Revision, SimilarEntity
 from remanence.events import Extracted
 from remanence.graph.history import EventKind, HistoryEvent
 from remanence.graph.traversal import Edge, Node, Path, Subgraph
-from remanence.read.answer import iso
+from remanence.read.answer import to_iso
 from remanence.read.receipts import Receipt
 from remanence.schema import Entity, Link, Memory, Relation
 from remanence.service.answers import DisagreementAnswer
@@ -22,19 +22,19 @@ from remanence.service.base_answers import (
     RelationAnswer,
     Time,
     WindowAnswer,
-    window_of,
+    make_window,
 )
 
 
-class EntityPage(AnswerModel):
+class EntityPageAnswer(AnswerModel):
     """Some entities, in the order in which they were learned. `next_cursor` is None on the last page."""
 
     items: list[EntityAnswer]
     total: int
     next_cursor: str | None
 
-    def to_page(self, page: int, page_size: int) -> Page:
-        return Page(tuple(each.to_entity() for each in self.items), page, page_size, self.total)
+    def to_page(self, page: int, page_size: int) -> EntityPage:
+        return EntityPage(tuple(each.to_entity() for each in self.items), page, page_size, self.total)
 
 
 class RegistrationAnswer(AnswerModel):
@@ -46,9 +46,11 @@ class RegistrationAnswer(AnswerModel):
     position: int | None
 
     @classmethod
-    def of(cls, made: Registration) -> RegistrationAnswer:
-        entity = EntityAnswer.of(made.entity)
-        return cls(entity=entity, created=made.created, added=list(made.added), position=made.position)
+    def of(cls, registration: Registration) -> RegistrationAnswer:
+        entity = EntityAnswer.of(registration.entity)
+        return cls(
+            entity=entity, created=registration.created, added=list(registration.added), position=registration.position
+        )
 
     def to_registration(self) -> Registration:
         return Registration(self.entity.to_entity(), self.created, tuple(self.added), self.position)
@@ -62,16 +64,18 @@ class RevisionAnswer(AnswerModel):
     position: int | None
 
     @classmethod
-    def of(cls, made: Revision) -> RevisionAnswer:
+    def of(cls, revision: Revision) -> RevisionAnswer:
         return cls(
-            kind=made.kind, entity=None if made.entity is None else EntityAnswer.of(made.entity), position=made.position
+            kind=revision.kind,
+            entity=None if revision.entity is None else EntityAnswer.of(revision.entity),
+            position=revision.position,
         )
 
     def to_revision(self) -> Revision:
         return Revision(self.kind, None if self.entity is None else self.entity.to_entity(), self.position)
 
 
-class CandidateAnswer(AnswerModel):
+class SimilarEntityAnswer(AnswerModel):
     """An entity with a similar name: which name, how similar (0 to 1), and why."""
 
     entity: EntityAnswer
@@ -80,11 +84,13 @@ class CandidateAnswer(AnswerModel):
     reason: str
 
     @classmethod
-    def of(cls, found: Candidate) -> CandidateAnswer:
-        return cls(entity=EntityAnswer.of(found.entity), name=found.name, score=found.score, reason=found.reason)
+    def of(cls, similar: SimilarEntity) -> SimilarEntityAnswer:
+        return cls(
+            entity=EntityAnswer.of(similar.entity), name=similar.name, score=similar.score, reason=similar.reason
+        )
 
-    def to_candidate(self) -> Candidate:
-        return Candidate(self.entity.to_entity(), self.name, self.score, self.reason)
+    def to_candidate(self) -> SimilarEntity:
+        return SimilarEntity(self.entity.to_entity(), self.name, self.score, self.reason)
 
 
 class ExtractionAnswer(AnswerModel):
@@ -174,8 +180,8 @@ class EdgeAnswer(AnswerModel):
     def of(cls, edge: Edge) -> EdgeAnswer:
         return cls(
             **{name: getattr(edge, name) for name in _EDGE_FIELDS},
-            valid_from=iso(edge.valid.start),
-            valid_until=iso(edge.valid.end),
+            valid_from=to_iso(edge.valid.start),
+            valid_until=to_iso(edge.valid.end),
             recorded_at=edge.recorded_at.isoformat(),
             evidence=list(edge.evidence),
         )
@@ -183,7 +189,7 @@ class EdgeAnswer(AnswerModel):
     def to_edge(self) -> Edge:
         return Edge(
             **{name: getattr(self, name) for name in _EDGE_FIELDS},
-            valid=window_of(self.valid_from, self.valid_until),
+            valid=make_window(self.valid_from, self.valid_until),
             recorded_at=datetime.fromisoformat(self.recorded_at),
             evidence=tuple(self.evidence),
         )
@@ -202,9 +208,9 @@ class SubgraphAnswer(AnswerModel):
     truncated: bool
 
     @classmethod
-    def of(cls, found: Subgraph) -> SubgraphAnswer:
-        numbers = {name: getattr(found, name) for name in ("depth_reached", "edges_walked", "truncated")}
-        return cls(nodes=list(found.nodes), edges=[EdgeAnswer.of(edge) for edge in found.edges], **numbers)
+    def of(cls, subgraph: Subgraph) -> SubgraphAnswer:
+        numbers = {name: getattr(subgraph, name) for name in ("depth_reached", "edges_walked", "truncated")}
+        return cls(nodes=list(subgraph.nodes), edges=[EdgeAnswer.of(edge) for edge in subgraph.edges], **numbers)
 
     def to_subgraph(self) -> Subgraph:
         edges = tuple(edge.to_edge() for edge in self.edges)

@@ -15,7 +15,7 @@ from remanence.service.graph_answers import (
     PathAnswer,
     SubgraphAnswer,
 )
-from remanence.service.memory_operations import Done, HistoryAnswer
+from remanence.service.memory_operations import DoneAnswer, HistoryAnswer
 from remanence.service.operation import operation, view_of
 
 
@@ -50,25 +50,25 @@ def graph(space: Space, request: graph_requests.GraphRequest) -> SubgraphAnswer:
 @operation("GET", "/graph/query")
 def query(space: Space, request: graph_requests.GraphQueryRequest) -> SubgraphAnswer:
     """Return everything within some steps of a node, nearest first."""
-    return SubgraphAnswer.of(view_of(space, request).graph.query(**request.given("as_of")))
+    return SubgraphAnswer.of(view_of(space, request).graph.query(**request.provided_fields("as_of")))
 
 
 @operation("GET", "/graph/path")
 def path(space: Space, request: graph_requests.PathRequest) -> PathAnswer:
     """Show how two nodes are connected, in the fewest steps."""
-    return PathAnswer.of(view_of(space, request).graph.path(**request.given("as_of")))
+    return PathAnswer.of(view_of(space, request).graph.path(**request.provided_fields("as_of")))
 
 
 @operation("GET", "/graph/when")
 def when(space: Space, request: graph_requests.WhenRequest) -> RelationsAnswer:
     """List from when to when a relation held."""
-    return _relations(view_of(space, request).graph.when(**request.given("as_of")))
+    return _relations(view_of(space, request).graph.when(**request.provided_fields("as_of")))
 
 
 @operation("GET", "/graph/timeline")
 def timeline(space: Space, request: graph_requests.TimelineRequest) -> HistoryAnswer:
     """List what was learned of a node, in order."""
-    found = view_of(space, request).graph.timeline(**request.given("as_of"))
+    found = view_of(space, request).graph.timeline(**request.provided_fields("as_of"))
     return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
 
 
@@ -101,7 +101,7 @@ def disagreements(space: Space, request: graph_requests.DisagreementsRequest) ->
 @operation("POST", "/graph/join")
 def join(space: Space, request: graph_requests.JoinRequest) -> OverlapsAnswer:
     """List pairs of relations that meet a condition on their windows."""
-    found = view_of(space, request).graph.join(request.left, request.condition, request.right)
+    found = view_of(space, request).graph.temporal_join(request.left, request.condition, request.right)
     return OverlapsAnswer(
         items=[
             OverlapAnswer(
@@ -117,32 +117,34 @@ def join(space: Space, request: graph_requests.JoinRequest) -> OverlapsAnswer:
 @operation("GET", "/graph/memories")
 def read_graph(space: Space, request: graph_requests.ReadGraphRequest) -> MemoryDetailsPage:
     """List the memories of a status with their relations, links and use."""
-    return MemoryDetailsPage.of(view_of(space, request).graph.read_graph(**request.given("as_of")))
+    return MemoryDetailsPage.of(view_of(space, request).graph.read_graph(**request.provided_fields("as_of")))
 
 
 @operation("POST", "/graph/relate", "write", status=201)
 def relate(space: Space, request: graph_requests.RelateRequest) -> RelationAnswer:
     """State that two entities are related."""
-    return RelationAnswer.of(space.graph.relate(**request.given()))
+    return RelationAnswer.of(space.graph.relate(**request.provided_fields()))
 
 
 @operation("POST", "/graph/link", "write", status=201)
 def link(space: Space, request: graph_requests.LinkRequest) -> LinkAnswer:
     """Link one memory to another."""
-    return LinkAnswer.of(space.graph.link(request.a, request.kind, request.b, **request.given("a", "kind", "b")))
+    return LinkAnswer.of(
+        space.graph.link(request.a, request.kind, request.b, **request.provided_fields("a", "kind", "b"))
+    )
 
 
 @operation("POST", "/graph/declare", "write")
-def declare(space: Space, request: graph_requests.DeclareRequest) -> Done:
+def declare(space: Space, request: graph_requests.DeclareRequest) -> DoneAnswer:
     """Declare how a predicate behaves from now on."""
-    space.graph.declare(**request.given())
-    return Done(done=True)
+    space.graph.declare(**request.provided_fields())
+    return DoneAnswer(done=True)
 
 
 @operation("POST", "/graph/invalidate", "write")
 def invalidate(space: Space, request: graph_requests.InvalidateRequest) -> EdgesAnswer:
     """End a relation or a link. Views of the past still show it."""
-    edges = space.graph.invalidate(**request.given())
+    edges = space.graph.invalidate(**request.provided_fields())
     return EdgesAnswer(
         relations=[RelationAnswer.of(edge) for edge in edges if isinstance(edge, Relation)],
         links=[LinkAnswer.of(edge) for edge in edges if not isinstance(edge, Relation)],

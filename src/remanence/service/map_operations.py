@@ -15,7 +15,7 @@ from remanence.graph.map_layout import place_nodes
 from remanence.service.base_answers import AnswerModel, MemoryAnswer, Time
 from remanence.service.memory_operations import MemoriesAnswer
 from remanence.service.operation import operation, view_of
-from remanence.service.requests import Empty, PageSize, ReadRequest
+from remanence.service.requests import EmptyRequest, PageSize, ReadRequest
 
 _PLACED_FROM = 800
 """A browser orders as many nodes by forces within a second."""
@@ -52,17 +52,17 @@ class DaysAnswer(AnswerModel):
 def entity_map(space: Space, request: MapRequest) -> EntityMap:
     """List the entities, the most important first, and which of them belong together.
 
-    With more than 800 entities, `places` says where to draw them.
+    With more than 800 entities, `coordinates` says where to draw them.
     """
-    found = view_of(space, request).graph.map(limit=request.limit)
+    found = view_of(space, request).graph.entity_map(limit=request.limit)
     if len(found.nodes) <= _PLACED_FROM:
         return found
     edges = np.array([(edge.source, edge.target, edge.weight) for edge in found.edges], np.int64).reshape(-1, 3)
-    return replace(found, places=_places(len(found.nodes), edges.tobytes()))
+    return replace(found, coordinates=_coordinates(len(found.nodes), edges.tobytes()))
 
 
 @lru_cache(_MAX_LAYOUTS)
-def _places(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
+def _coordinates(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
     """Where the nodes of a map are. Kept by what they are made of, numbers without a text: what was erased is not in
     them, and a map that did not change is drawn as before."""
     triples = np.frombuffer(edges, np.int64).reshape(-1, 3).tolist()
@@ -71,7 +71,7 @@ def _places(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
 
 
 @operation("GET", "/days")
-def days(space: Space, request: Empty) -> DaysAnswer:
+def days(space: Space, request: EmptyRequest) -> DaysAnswer:
     """Count what was learned on each day."""
     with space._engine.open_index(space.name) as index, index.lock:
         found, counts = np.unique(index.catalog.recording_days(), return_counts=True)

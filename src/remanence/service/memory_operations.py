@@ -17,7 +17,7 @@ from remanence.service.answers import (
     JobAnswer,
     JobPage,
     MemoryBatchAnswer,
-    MemoryPage,
+    MemoryPageAnswer,
     ProfileAnswer,
     RecallAnswer,
     recall_fields,
@@ -61,7 +61,7 @@ class NowAnswer(AnswerModel):
     now: Time
 
 
-class Done(AnswerModel):
+class DoneAnswer(AnswerModel):
     """That it was done."""
 
     done: bool
@@ -73,13 +73,13 @@ class Done(AnswerModel):
 @operation("POST", "/memories", "write", status=201)
 def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
     """Store a text verbatim."""
-    return MemoryAnswer.of(space.add(request.text, **request.given("text") | _tags(request)))
+    return MemoryAnswer.of(space.add(request.text, **request.provided_fields("text") | _tags(request)))
 
 
 @operation("POST", "/memories/batch", "write", status=201)
 def add_many(space: Space, request: requests.AddManyRequest) -> MemoriesAnswer:
     """Store many texts. All are checked before any is stored."""
-    return _memories(space.add_many([row.given() | _tags(row) for row in request.rows]))
+    return _memories(space.add_many([row.provided_fields() | _tags(row) for row in request.rows]))
 
 
 @operation("POST", "/turns", "write", status=201)
@@ -91,13 +91,13 @@ def add_turns(space: Space, request: requests.AddTurnsRequest) -> MemoriesAnswer
 @operation("POST", "/remember", "write", status=202)
 def remember(space: Space, request: requests.RememberRequest) -> JobAnswer:
     """Store a text or chat turns, and queue a job that finds facts in it."""
-    return job_answer(space.remember(_to_remember(request), wait=False, **request.given("text", "turns")))
+    return job_answer(space.remember(_text_or_turns(request), wait=False, **request.provided_fields("text", "turns")))
 
 
 @operation("POST", "/remember/now", "write", slow=True)
 def remember_now(space: Space, request: requests.RememberRequest) -> MemoriesAnswer:
     """Store a text or chat turns, find facts in it, and return them."""
-    return _memories(space.remember(_to_remember(request), **request.given("text", "turns")))
+    return _memories(space.remember(_text_or_turns(request), **request.provided_fields("text", "turns")))
 
 
 @operation("GET", "/jobs")
@@ -125,10 +125,10 @@ def cancel_job(space: Space, request: requests.JobRequest) -> JobAnswer:
 
 
 @operation("POST", "/memories/{id}/forget", "write")
-def forget(space: Space, request: requests.ForgetRequest) -> Done:
+def forget(space: Space, request: requests.ForgetRequest) -> DoneAnswer:
     """Hide a memory from now on."""
     space.forget(request.id, why=request.why, with_related=request.with_related)
-    return Done(done=True)
+    return DoneAnswer(done=True)
 
 
 @operation("POST", "/forget", "write")
@@ -139,26 +139,26 @@ def forget_many(space: Space, request: requests.ForgetManyRequest) -> CountAnswe
 
 
 @operation("POST", "/memories/{id}/unforget", "write")
-def unforget(space: Space, request: requests.RelatedRequest) -> Done:
+def unforget(space: Space, request: requests.RelatedMemoryRequest) -> DoneAnswer:
     """Bring back a memory that was forgotten or archived."""
     space.unforget(request.id, with_related=request.with_related)
-    return Done(done=True)
+    return DoneAnswer(done=True)
 
 
 @operation("POST", "/memories/{id}/erase", "admin")
-def erase(space: Space, request: requests.RelatedRequest) -> ErasureAnswer:
+def erase(space: Space, request: requests.RelatedMemoryRequest) -> ErasureAnswer:
     """Remove the text of a memory for good, from the past and from every file."""
     return ErasureAnswer.of(space.erase(request.id, with_related=request.with_related))
 
 
 @operation("POST", "/erase", "admin")
-def erase_many(space: Space, request: requests.RelatedManyRequest) -> ErasureAnswer:
+def erase_many(space: Space, request: requests.RelatedMemoryIdsRequest) -> ErasureAnswer:
     """Erase these memories in one transaction."""
     return ErasureAnswer.of(space.erase_many(request.ids, with_related=request.with_related))
 
 
 @operation("POST", "/erase-space", "admin", slow=True)
-def erase_space(space: Space, request: requests.Empty) -> ErasureAnswer:
+def erase_space(space: Space, request: requests.EmptyRequest) -> ErasureAnswer:
     """Erase everything in this space and in the spaces below it."""
     return ErasureAnswer.of(space.erase_space())
 
@@ -179,7 +179,7 @@ def observe_usage(space: Space, request: requests.UsageRequest) -> TouchesAnswer
 
 
 def _recall_fields(space: Space, request: requests.RecallBody) -> dict[str, Any]:
-    found = view_of(space, request).recall(request.query, **request.given("query", "as_of", "explain"))
+    found = view_of(space, request).recall(request.query, **request.provided_fields("query", "as_of", "explain"))
     return recall_fields(found, explain=request.explain)
 
 
@@ -192,11 +192,13 @@ def recall(space: Space, request: requests.RecallBody) -> RecallAnswer:
 @operation("POST", "/replay")
 def replay(space: Space, request: requests.ReplayRequest) -> RecallAnswer:
     """Return the same list that an earlier recall returned."""
-    return RecallAnswer.of(view_of(space, request).audit.replay(request.receipt, vector=inputs.vector(request.vector)))
+    return RecallAnswer.of(
+        view_of(space, request).audit.replay(request.receipt, vector=inputs.check_vector(request.vector))
+    )
 
 
 @operation("POST", "/recalls", "write")
-def record(space: Space, request: requests.RecordRequest) -> Done:
+def record(space: Space, request: requests.RecordRequest) -> DoneAnswer:
     """Record that a recall was given to somebody."""
     receipt = Receipt.from_dict(request.receipt)
     batch = space.as_of(receipt.now).get_many(request.memories)
@@ -206,11 +208,11 @@ def record(space: Space, request: requests.RecordRequest) -> Done:
         )
     hits = tuple(Hit(each.memory, 0.0) for each in batch if each.memory is not None)
     space.audit.record(Recall(receipt.question, hits, position=receipt.position, receipt=receipt))
-    return Done(done=True)
+    return DoneAnswer(done=True)
 
 
 @operation("GET", "/memories")
-def list_memories(space: Space, request: requests.ListRequest) -> MemoryPage:
+def list_memories(space: Space, request: requests.ListRequest) -> MemoryPageAnswer:
     """List memories in the order in which they were learned, a page at a time."""
     view = view_of(space, request)
     filters = {name: getattr(request, name) for name in ("kinds", "tags", "source", "speaker", "conversation", "since")}
@@ -218,7 +220,9 @@ def list_memories(space: Space, request: requests.ListRequest) -> MemoryPage:
     rows = view._page_of_memories(request.status, after, request.limit + 1, meta=_json_object(request.meta), **filters)
     items = [MemoryAnswer.of(memory) for _, memory in rows[: request.limit]]
     more = len(rows) > request.limit
-    return MemoryPage(items=items, next_cursor=make_cursor("memories", rows[request.limit - 1][0]) if more else None)
+    return MemoryPageAnswer(
+        items=items, next_cursor=make_cursor("memories", rows[request.limit - 1][0]) if more else None
+    )
 
 
 @operation("GET", "/memories/find")
@@ -243,7 +247,7 @@ def get(space: Space, request: requests.MemoryReadRequest) -> MemoryAnswer:
 
 
 @operation("POST", "/memories/get")
-def get_many(space: Space, request: requests.ManyReadRequest) -> MemoryBatchAnswer:
+def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatchAnswer:
     """Show memories with their relations, links and use."""
     return MemoryBatchAnswer.of(view_of(space, request).get_many(request.ids))
 
@@ -269,7 +273,7 @@ def profile(space: Space, request: requests.ProfileRequest) -> ProfileAnswer:
 
 
 @operation("GET", "/spaces")
-def spaces_below(space: Space, request: requests.Empty) -> SpacesAnswer:
+def spaces_below(space: Space, request: requests.EmptyRequest) -> SpacesAnswer:
     """List this space and those below it that contain anything."""
     return SpacesAnswer(spaces=space.spaces())
 
@@ -304,10 +308,10 @@ def _tags(request: requests.AddRequest) -> dict[str, Any]:
 
 
 def _turns(turns: list[requests.TurnRequest]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in turn.given().items() if value is not None} for turn in turns]
+    return [{name: value for name, value in turn.provided_fields().items() if value is not None} for turn in turns]
 
 
-def _to_remember(request: requests.RememberRequest) -> str | list[dict[str, Any]]:
+def _text_or_turns(request: requests.RememberRequest) -> str | list[dict[str, Any]]:
     if (request.text is None) == (request.turns is None):
         raise InvalidInput("remember takes a text or turns, and one of them. Give for example {'text': 'I moved.'}.")
     return request.text if request.text is not None else _turns(request.turns or [])

@@ -24,7 +24,7 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def given(self, *without: str) -> dict[str, Any]:
+    def provided_fields(self, *without: str) -> dict[str, Any]:
         """The fields that were given, by name, for the method of a space."""
         return {name: getattr(self, name) for name in self.model_fields_set if name not in without}
 
@@ -35,7 +35,7 @@ class ReadRequest(Request):
     as_of: str | None = Field(default=None, description="Answer as the space was known at this moment.")
 
 
-class Empty(Request):
+class EmptyRequest(Request):
     """An operation without arguments."""
 
 
@@ -109,31 +109,31 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
-class RelatedRequest(MemoryRequest):
+class RelatedMemoryRequest(MemoryRequest):
     """A memory to erase or to show again; with `with_related`, also the texts it was found in and its own facts."""
 
     with_related: bool = False
 
 
-class ForgetRequest(RelatedRequest):
+class ForgetRequest(RelatedMemoryRequest):
     """A memory to hide from now on."""
 
     why: str | None = None
 
 
-class ManyRequest(Request):
+class MemoryIdsRequest(Request):
     """Several memories."""
 
     ids: list[Name]
 
 
-class RelatedManyRequest(ManyRequest):
+class RelatedMemoryIdsRequest(MemoryIdsRequest):
     """Memories to erase; with `with_related`, also the texts they were found in."""
 
     with_related: bool = False
 
 
-class ForgetManyRequest(RelatedManyRequest):
+class ForgetManyRequest(RelatedMemoryIdsRequest):
     """Memories to hide from now on."""
 
     why: str | None = None
@@ -145,7 +145,7 @@ class TouchRequest(MemoryRequest):
     boost: bool = False
 
 
-class UsageRequest(ManyRequest):
+class UsageRequest(MemoryIdsRequest):
     """Memories that were of use, and tags of what they were used for."""
 
     context_tags: Names = Field(default_factory=list)
@@ -181,7 +181,7 @@ class RecallBody(ReadRequest):
     speaker: str | Names | None = None
     conversation: str | Names | None = None
     meta: dict[str, Any] | None = None
-    telling: bool = False
+    informative_only: bool = False
     exclude_texts: Names | None = None
     since: str | None = None
     min_score: Weight | None = None
@@ -216,7 +216,7 @@ class MemoryReadRequest(ReadRequest):
     id: Name = Field(description="The id of a memory.")
 
 
-class ManyReadRequest(ReadRequest):
+class MemoryIdsReadRequest(ReadRequest):
     """Several memories."""
 
     ids: list[Name]
@@ -295,7 +295,7 @@ class ClustersRequest(Request):
     max_size: int = Field(default=MAX_CLUSTER_SIZE, ge=2, le=MAX_CLUSTER_SIZE)
 
 
-class PreviewRequest(Request):
+class UpkeepPreviewRequest(Request):
     """What to plan: several steps as one run (`steps`), or one step alone. `mode` and `limit` are for "gc", `clusters`
     (their ids) for "consolidate" and "link", `ids` for "promote". `settings` replaces settings of upkeep."""
 
@@ -308,13 +308,13 @@ class PreviewRequest(Request):
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
-class ApplyRequest(Request):
+class UpkeepApplyRequest(Request):
     """The id of a plan."""
 
     plan: str
 
 
-class UndoRequest(Request):
+class UpkeepUndoRequest(Request):
     """The id of a run."""
 
     run: str

@@ -127,7 +127,7 @@ class PostgresDatabase(ServerDatabase):
             self._connection.execute(table.format(bytes="BYTEA"))
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        from remanence.ledger.postgres import connect_to_write, is_idle, is_lost, numbered
+        from remanence.ledger.postgres import connect_to_write, is_idle, is_lost, to_numbered_placeholders
 
         with self._lock:
             if self._closed:
@@ -138,7 +138,7 @@ class PostgresDatabase(ServerDatabase):
                     self._connection = connect_to_write(self._address)
                 try:
                     with self._errors:
-                        cursor = self._connection.execute(numbered(sql), tuple(values))
+                        cursor = self._connection.execute(to_numbered_placeholders(sql), tuple(values))
                         return [] if cursor.description is None else cursor.fetchall()
                 except LedgerUnavailable:
                     # A restart of the database cuts idle connections, which shows at the next statement. Every

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 from remanence.api.space import Space
-from remanence.api.space_names import part_of_name
+from remanence.api.space_names import escape_level
 from remanence.errors import InvalidInput
 
 
@@ -33,7 +33,7 @@ class Spaces:
         Raises:
             InvalidInput: It is not the full name of a space.
         """
-        parts = [part_of_name(unquote(part)) for part in name.split("/")]
+        parts = [escape_level(unquote(part)) for part in name.split("/")]
         if "/".join(parts) != name:
             raise InvalidInput(f"{name!r} is not the full name of a space. Write it as {'/'.join(parts)!r}.")
         return Space(self.root._engine, name, worker=self.root._worker)

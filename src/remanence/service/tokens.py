@@ -61,7 +61,7 @@ class AccessToken:
         """Whether it is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
-    def opens(self, space: str) -> bool:
+    def covers(self, space: str) -> bool:
         """Whether it is bound to this space, or to one above it.
 
         >>> from remanence.schema import EPOCH
@@ -139,12 +139,12 @@ class TokenStore:
         self._database.execute(_INSERT, (*row, *times))
         return f"{_PREFIX}_{token.id}_{secret}", token
 
-    def check(self, given: str, now: datetime | None = None) -> AccessToken | None:
+    def authenticate(self, token_text: str, now: datetime | None = None) -> AccessToken | None:
         """The description of a token; None if it is unknown, revoked or expired."""
-        known = self.known(given, now)
+        known = self.cached(token_text, now)
         if known is not None:
             return known
-        parts = given.split("_", 2)
+        parts = token_text.split("_", 2)
         if len(parts) != 3 or parts[0] != _PREFIX or not parts[1].isalnum():
             return None
         rows = self._database.execute(f"{_SELECT} WHERE id = ?", (parts[1],))
@@ -154,15 +154,15 @@ class TokenStore:
         if not token.is_valid(now or datetime.now(UTC)):
             return None
         with self._lock:
-            self._known[_hash(given)] = (self._clock() + _KNOWN_SECONDS, token)
+            self._known[_hash(token_text)] = (self._clock() + _KNOWN_SECONDS, token)
             if len(self._known) > _MAX_KNOWN:
                 self._known.popitem(last=False)
         return token
 
-    def known(self, given: str, now: datetime | None = None) -> AccessToken | None:
-        """As `check`, for a token that was found valid within the last second; None for any other. Never waits."""
+    def cached(self, token_text: str, now: datetime | None = None) -> AccessToken | None:
+        """As `authenticate`, for a token found valid within the last second; None for any other. Never waits."""
         with self._lock:
-            until, token = self._known.get(_hash(given), (0.0, None))
+            until, token = self._known.get(_hash(token_text), (0.0, None))
         return (
             token if token is not None and self._clock() < until and token.is_valid(now or datetime.now(UTC)) else None
         )

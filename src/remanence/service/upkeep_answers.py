@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from remanence.read.answer import iso
-from remanence.service.base_answers import AnswerModel, MemoryAnswer, Time, moment_of
+from remanence.read.answer import to_iso
+from remanence.service.base_answers import AnswerModel, MemoryAnswer, Time, parse_moment_text
 from remanence.upkeep.decay import DecayReport, MemoryAtRisk
 from remanence.upkeep.memory_clusters import Cluster
+from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
-from remanence.upkeep.step_tools import ResultTable
 from remanence.write.quarantine import Quarantine
 
 
@@ -135,13 +135,15 @@ class QuarantineAnswer(AnswerModel):
     released: bool
 
     @classmethod
-    def of(cls, found: Quarantine) -> QuarantineAnswer:
-        same = {name: getattr(found, name) for name in ("id", "source", "why", "released")}
-        return cls(**same, memories=[MemoryAnswer.of(each) for each in found.memories], since=iso(found.since))
+    def of(cls, quarantine: Quarantine) -> QuarantineAnswer:
+        same = {name: getattr(quarantine, name) for name in ("id", "source", "why", "released")}
+        return cls(
+            **same, memories=[MemoryAnswer.of(each) for each in quarantine.memories], since=to_iso(quarantine.since)
+        )
 
     def to_quarantine(self) -> Quarantine:
         memories = tuple(each.to_memory() for each in self.memories)
-        return Quarantine(self.id, self.source, memories, self.why, moment_of(self.since), self.released)
+        return Quarantine(self.id, self.source, memories, self.why, parse_moment_text(self.since), self.released)
 
 
 class MergeProposal(AnswerModel):

@@ -12,7 +12,7 @@ from remanence.service import requests
 from remanence.service.base_answers import AnswerModel, MemoryAnswer
 from remanence.service.memory_operations import MemoriesAnswer
 from remanence.service.operation import operation
-from remanence.service.plans import drop_plan, keep_plan, kept_plan
+from remanence.service.plan_cache import delete_plan, get_plan, store_plan
 from remanence.service.upkeep_answers import (
     AtRiskAnswer,
     ClusterAnswer,
@@ -26,10 +26,10 @@ from remanence.service.upkeep_answers import (
 from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan
-from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline
+from remanence.upkeep.pipeline import DEFAULT_STEPS, UpkeepPlan
+from remanence.upkeep.plans import Plan
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import UndoReport
-from remanence.upkeep.step_tools import Plan
 
 
 class AppliedAnswer(AnswerModel):
@@ -65,55 +65,55 @@ def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
 @operation("GET", "/upkeep/clusters", slow=True)
 def clusters(space: Space, request: requests.ClustersRequest) -> ClustersAnswer:
     """List groups of memories that say nearly the same."""
-    found = space.upkeep.clusters(**request.given())
+    found = space.upkeep.clusters(**request.provided_fields())
     numbers = {name: getattr(found, name) for name in ("examined_count", "position", "similarity")}
     return ClustersAnswer(items=[ClusterAnswer.of(cluster) for cluster in found], **numbers)
 
 
 @operation("POST", "/upkeep/preview", slow=True)
-def preview(space: Space, request: requests.PreviewRequest) -> PlanAnswer:
+def preview(space: Space, request: requests.UpkeepPreviewRequest) -> PlanAnswer:
     """Plan what upkeep would do, and change nothing. `apply` does it."""
     if "vault" in request.settings:
         raise InvalidInput("the vault is a folder of the server, and cannot be chosen in a request. Leave it out.")
     plan = _plan(space.upkeep.with_settings(**request.settings), request)
-    return plan_answer(plan, request.step, keep_plan(space, plan))
+    return plan_answer(plan, request.step, store_plan(space, plan))
 
 
 @operation("POST", "/upkeep/apply", "admin", slow=True)
-def apply(space: Space, request: requests.ApplyRequest) -> AppliedAnswer:
+def apply(space: Space, request: requests.UpkeepApplyRequest) -> AppliedAnswer:
     """Do exactly what a plan says, as one run that can be undone."""
-    run = space.upkeep.apply(kept_plan(space, request.plan))
-    drop_plan(space, request.plan)
+    run = space.upkeep.apply(get_plan(space, request.plan))
+    delete_plan(space, request.plan)
     return AppliedAnswer(run=None if run is None else RunAnswer.of(run))
 
 
 @operation("POST", "/upkeep/undo", "admin")
-def undo(space: Space, request: requests.UndoRequest) -> UndoReport:
+def undo(space: Space, request: requests.UpkeepUndoRequest) -> UndoReport:
     """Reverse a run."""
     return space.upkeep.undo(request.run)
 
 
 @operation("GET", "/upkeep/runs")
-def runs(space: Space, request: requests.Empty) -> RunsAnswer:
+def runs(space: Space, request: requests.EmptyRequest) -> RunsAnswer:
     """List the upkeep runs, oldest first."""
     return RunsAnswer(items=[RunAnswer.of(run) for run in space.upkeep.runs()])
 
 
 @operation("GET", "/upkeep/settings")
-def settings(space: Space, request: requests.Empty) -> SettingsAnswer:
+def settings(space: Space, request: requests.EmptyRequest) -> SettingsAnswer:
     """Show the settings of upkeep."""
     found = asdict(space.upkeep.settings)
     return SettingsAnswer(settings={name: value for name, value in found.items() if name != "vault"})
 
 
 @operation("POST", "/upkeep/expire", "write")
-def expire(space: Space, request: requests.Empty) -> MemoriesAnswer:
+def expire(space: Space, request: requests.EmptyRequest) -> MemoriesAnswer:
     """Record which memories have expired since the last call."""
     return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in space.upkeep.expire()])
 
 
 @operation("POST", "/upkeep/restore", "write")
-def restore(space: Space, request: requests.ManyRequest) -> CountAnswer:
+def restore(space: Space, request: requests.MemoryIdsRequest) -> CountAnswer:
     """Bring back forgotten or archived memories, and count them."""
     return CountAnswer(count=space.upkeep.restore(request.ids))
 
@@ -121,11 +121,11 @@ def restore(space: Space, request: requests.ManyRequest) -> CountAnswer:
 @operation("POST", "/quarantines", "admin")
 def quarantine(space: Space, request: requests.QuarantineRequest) -> QuarantineAnswer:
     """Hide everything that came from a source, or show what would be hidden."""
-    return QuarantineAnswer.of(space.audit.quarantine(**request.given()))
+    return QuarantineAnswer.of(space.audit.quarantine(**request.provided_fields()))
 
 
 @operation("GET", "/quarantines")
-def quarantines(space: Space, request: requests.Empty) -> QuarantinesAnswer:
+def quarantines(space: Space, request: requests.EmptyRequest) -> QuarantinesAnswer:
     """List the quarantines, oldest first, released ones too."""
     return QuarantinesAnswer(items=[QuarantineAnswer.of(each) for each in space.audit.quarantines()])
 
@@ -138,14 +138,14 @@ def release(space: Space, request: requests.ReleaseRequest) -> QuarantineAnswer:
 
 def plan_answer(plan: Plan, step: str, plan_id: str) -> PlanAnswer:
     """A plan as an answer."""
-    parts = plan.plans if isinstance(plan, Pipeline) else (plan,)
-    reports = plan.reports if isinstance(plan, Pipeline) else ()
+    parts = plan.plans if isinstance(plan, UpkeepPlan) else (plan,)
+    reports = plan.reports if isinstance(plan, UpkeepPlan) else ()
     return PlanAnswer(
         id=plan_id,
         step=step,
         position=plan.position,
         changes=len(plan),
-        due=plan.is_due,
+        due=plan.has_changes,
         run=plan.run,
         tables=[TableAnswer.of(part.table) for part in (*reports, *parts)],
         memories=list(dict.fromkeys(memory for part in parts for memory in _memories_of(part))),
@@ -153,7 +153,7 @@ def plan_answer(plan: Plan, step: str, plan_id: str) -> PlanAnswer:
     )
 
 
-def _plan(upkeep: Upkeep, request: requests.PreviewRequest) -> Plan:
+def _plan(upkeep: Upkeep, request: requests.UpkeepPreviewRequest) -> Plan:
     for field, fitting in _STEP_FIELDS.items():
         if getattr(request, field) is not None and request.step not in fitting:
             raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={request.step!r}. Leave it out.")

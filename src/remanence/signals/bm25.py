@@ -27,7 +27,7 @@ class CorpusStatistics:
     total: int
     mean: float
 
-    def rarity(self, docs: NDArray[np.int32]) -> float:
+    def idf(self, docs: NDArray[np.int32]) -> float:
         """The inverse document frequency of a word that these documents contain."""
         return log((self.total + 1) / len(docs))
 
@@ -60,7 +60,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         self._lengths = Column(np.int32)
         self._word_count = 0
         del self.doc_freqs  # the postings have them
-        self.idf = _RarityOfWords(self)
+        self.idf = _IdfByWord(self)
         self._count(0)
         self._add(corpus)
 
@@ -112,7 +112,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         if not len(docs):
             return docs, np.empty(0)
         norms = self.k1 * (1 - self.b + self.b * self.doc_len[docs] / corpus.mean)
-        return docs, corpus.rarity(docs) * (self.delta + counts * (self.k1 + 1) / (norms + counts))
+        return docs, corpus.idf(docs) * (self.delta + counts * (self.k1 + 1) / (norms + counts))
 
     def get_scores(self, query: Iterable[str], mask: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """The score of every document for these words. With a mask, documents that are false in it score zero, and the
@@ -122,7 +122,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         for word in query:
             docs, gains = self.gains(word, corpus)
             if self.delta and len(docs):  # every document gains by a word that any of them contains
-                every = np.full(self.corpus_size, corpus.rarity(docs) * self.delta)
+                every = np.full(self.corpus_size, corpus.idf(docs) * self.delta)
                 every[docs] = gains
                 scores += every
             else:
@@ -151,7 +151,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         self._count(int(self._lengths.values.sum()))
 
 
-class _RarityOfWords(Mapping[str, float]):
+class _IdfByWord(Mapping[str, float]):
     """The inverse document frequency of each word, computed when asked for."""
 
     def __init__(self, index: GrowingBM25) -> None:
@@ -162,7 +162,7 @@ class _RarityOfWords(Mapping[str, float]):
         docs, _ = self._index.documents_with(word, corpus)
         if not len(docs):
             raise KeyError(word)
-        return corpus.rarity(docs)
+        return corpus.idf(docs)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._index._postings)

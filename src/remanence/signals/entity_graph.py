@@ -121,7 +121,7 @@ class EntityGraph(MentionIndex):
         similar = self._similar_names(query, walk.visible_end) if SIMILAR_SUBJECT_WEIGHT else ()
         for number, similarity in similar:
             near_name = f"about {self._names.spellings[number]}, a name near the question"
-            for same in query.same_entity(number):
+            for same in query.names_of_same_entity(number):
                 if same not in named:
                     walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * similarity, near_name)
         return {number: share for number, share in named.items() if not self._is_hub(number, walk.visible_end)}
@@ -131,8 +131,8 @@ class EntityGraph(MentionIndex):
         `PARTIAL_SHARE`."""
         found = (self._names.number(name) for name in query.entity_names)
         named = {number: 1.0 for number in found if number is not None}
-        for number, share in self._names.found_in(query.text).items() if PARTIAL_SHARE else ():
-            same = query.same_entity(number)
+        for number, share in self._names.find_in_text(query.text).items() if PARTIAL_SHARE else ():
+            same = query.names_of_same_entity(number)
             if number not in named and any(self._is_known(each, query.visible) for each in same):
                 named = dict.fromkeys(same, PARTIAL_SHARE * share) | named
         return named
@@ -230,8 +230,8 @@ class _LocalGraph:
         return self._graph._specificity(name, self._walk.visible_end)
 
     def rows_about(self, names: Iterable[int]) -> Iterator[tuple[int, int, float]]:
-        graph, end, same_entity = self._graph, self._walk.visible_end, self._query.same_entity
-        pairs = [(name, same) for name in names for same in same_entity(name) if not graph._is_hub(same, end)]
+        graph, end, names_of_same_entity = self._graph, self._walk.visible_end, self._query.names_of_same_entity
+        pairs = [(name, same) for name in names for same in names_of_same_entity(name) if not graph._is_hub(same, end)]
         # All edges of all names at once: numpy takes longer for a call than for the few edges of a name.
         edges_of = graph._edges.edges_of_each(name_vertex(same) for _, same in pairs)
         edges = np.fromiter(chain.from_iterable(edges_of), np.int64)

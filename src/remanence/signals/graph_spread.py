@@ -44,7 +44,7 @@ class Hop(NamedTuple):
     relation: RelatedName | None = None
 
 
-class Reached(NamedTuple):
+class ReachedRow(NamedTuple):
     """A row, its score, and the hop that led to it; none for the rows where the walk starts."""
 
     row: int
@@ -52,7 +52,7 @@ class Reached(NamedTuple):
     hop: Hop | None = None
 
 
-_Scored = TypeVar("_Scored", Hop, Reached)
+_Scored = TypeVar("_Scored", Hop, ReachedRow)
 
 
 class LocalGraph(Protocol):
@@ -68,18 +68,18 @@ class LocalGraph(Protocol):
         """The rows about each of these names: the name, the row, and how far the row is about it."""
 
 
-def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[Reached]:
+def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[ReachedRow]:
     """The rows that up to `MAX_HOPS` hops from the nearest rows lead to, and those to which relations of `names` lead.
     Each name counts for its share. A row that is reached in both ways is listed twice."""
     near = query.candidate_scores
-    by_memory, by_relation = dict[int, Reached](), dict[int, Reached]()
+    by_memory, by_relation = dict[int, ReachedRow](), dict[int, ReachedRow]()
     along = _best_hops(_hops_along_relations(names, query, graph), _FIRST_NAMES)
-    rows = [Reached(row, near[row]) for row in list(near)[:START_ROWS]]
+    rows = [ReachedRow(row, near[row]) for row in list(near)[:START_ROWS]]
     passed = {each.row for each in rows}
     for number in range(MAX_HOPS):
         decay, width = (HOP_DECAY, _LATER_NAMES) if number else (1.0, _FIRST_NAMES)
         hops = _best_hops(_hops_from_rows(rows, graph, decay), width)
-        new: dict[int, Reached] = {}
+        new: dict[int, ReachedRow] = {}
         # One look-up for both: that is most of what a hop costs.
         for name, row, share in graph.rows_about(hops | along):
             for found, hop in ((by_memory, hops.get(name)), (by_relation, along.get(name))):
@@ -90,7 +90,7 @@ def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[
         along = {}  # relations are followed once, and from there on what memories say
         totals = {row: each.score + near.get(row, 0.0) for row, each in new.items() if row not in passed}
         rows = [
-            Reached(row, totals[row], new[row].hop) for row in nlargest(_LATER_ROWS, totals, key=totals.__getitem__)
+            ReachedRow(row, totals[row], new[row].hop) for row in nlargest(_LATER_ROWS, totals, key=totals.__getitem__)
         ]
         passed.update(totals)
     return [*by_memory.values(), *by_relation.values()]
@@ -108,7 +108,7 @@ def describe(hop: Hop, spelling: Callable[[int], str]) -> str:
     return f"{describe(hop.before, spelling)} → {name}, which a memory about {spelling(hop.before.name)} names"
 
 
-def _hops_from_rows(rows: Sequence[Reached], graph: LocalGraph, decay: float) -> Iterator[Hop]:
+def _hops_from_rows(rows: Sequence[ReachedRow], graph: LocalGraph, decay: float) -> Iterator[Hop]:
     for (row, score, before), names in zip(rows, graph.names_in([each.row for each in rows]), strict=True):
         for name in names:
             if before is None or name != before.name:
@@ -131,10 +131,10 @@ def _best_hops(hops: Iterable[Hop], count: int) -> dict[int, Hop]:
     return {hop.name: hop for hop in _best(by_name.values(), count)}
 
 
-def _reach(hop: Hop, row: int, share: float, near: Mapping[int, float]) -> Reached | None:
+def _reach(hop: Hop, row: int, share: float, near: Mapping[int, float]) -> ReachedRow | None:
     """The row with what it gets, if that is anything."""
     score = min(hop.score * share, hop.ceiling - near.get(row, 0.0))
-    return Reached(row, score, hop) if score > 0 and not _has_passed(hop, row) else None
+    return ReachedRow(row, score, hop) if score > 0 and not _has_passed(hop, row) else None
 
 
 def _has_passed(hop: Hop | None, row: int) -> bool:

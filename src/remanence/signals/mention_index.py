@@ -21,7 +21,7 @@ from remanence.signals.graph_walk import Speakers
 from remanence.signals.vector_sketch import SketchedVectors
 from remanence.state.adjacency import Adjacency
 from remanence.state.columns import INTERNED, Column, Interner, pack, unpack
-from remanence.state.names import Names, names_in, speaker_of
+from remanence.state.names import Names, version_names, version_speaker
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -258,7 +258,7 @@ class MentionIndex:
 
     def _connect_names(self, row: int, version: Remembered, edges: list[tuple[int, int]], kinds: list[int]) -> None:
         kind_of: dict[int, int] = {}
-        speaker = speaker_of(version)
+        speaker = version_speaker(version)
         if speaker:
             number = self._names.intern(speaker)
             kind_of[number] = SPEAKER
@@ -270,7 +270,7 @@ class MentionIndex:
             self._subject.values[row, place] = number
             if number not in self._subjects:
                 self._describe(number, row, 0, self._names.spellings[number])
-        for name, _ in names_in(version):
+        for name, _ in version_names(version):
             kind_of.setdefault(self._names.intern(name), MENTION)
         vertex = row_vertex(row)
         for number, kind in kind_of.items():
@@ -306,7 +306,7 @@ def subject_names(version: Remembered) -> list[str]:
     names: dict[str, str] = {}
     for mention in version.mentions:
         names.setdefault(normalize_name(mention.name), mention.name)
-    if speaker := speaker_of(version):
+    if speaker := version_speaker(version):
         names.pop(normalize_name(speaker), None)
     return list(names.values())[:count]
 

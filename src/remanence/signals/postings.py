@@ -79,8 +79,8 @@ class Postings:
 
     def pack_if_needed(self) -> None:
         """Pack a long tail, or use what was packed meanwhile."""
-        if (made := self._build.take()) is not None:
-            self._use(*made)
+        if (made := self._build.pop_result()) is not None:
+            self._set_base(*made)
         if len(self._tail_terms) > _MAX_TAIL + len(self._base.docs) // 32:
             if len(self._base.docs) <= _PACKED_AT_ONCE:
                 self.pack()
@@ -93,7 +93,7 @@ class Postings:
         self._build.cancel()
         terms, docs = self._tail_terms.values, self._tail_docs.values
         if len(terms):
-            self._use(_merged(self._base, terms, docs, len(self._terms)), len(terms))
+            self._set_base(_merged(self._base, terms, docs, len(self._terms)), len(terms))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         if len(self._base.docs) <= _PACKED_AT_ONCE:
@@ -111,7 +111,7 @@ class Postings:
         postings.extend(arrays["tail_terms"], arrays["tail_docs"])
         return postings
 
-    def _use(self, base: _Packed, from_tail: int) -> None:
+    def _set_base(self, base: _Packed, from_tail: int) -> None:
         """Use a base that contains this many words of the tail."""
         self._base = base
         self._tail_terms = Column(np.int32, self._tail_terms.values[from_tail:])

@@ -108,7 +108,7 @@ class Times:
         range_of = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
 
         def why(rows: Sequence[int]) -> list[str]:
-            return [self._why(int(places[range_of[row]][fits[range_of[row]].argmax()])) for row in rows]
+            return [self._reason(int(places[range_of[row]][fits[range_of[row]].argmax()])) for row in rows]
 
         return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, explain_rows=why)
 
@@ -157,7 +157,7 @@ class Times:
         relevance: NDArray[np.float64] = alone + (1 - alone) * support[self._row.values[places]]
         return relevance
 
-    def _why(self, place: int) -> str:
+    def _reason(self, place: int) -> str:
         start, end = int(self._from.values[place]), int(self._until.values[place])
         window = Window(from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None)
         return f"{_LABELS[self._kind.values[place]]} {window}"

@@ -81,9 +81,9 @@ class VectorCodes:
         are needed: one at a time takes ten times as long."""
         self._waiting.append((points, np.asarray(vectors, np.float32)))
         if sum(len(some) for some, _ in self._waiting) >= _MADE_AT_ONCE:
-            self._make_waiting()
+            self._encode_pending()
 
-    def _make_waiting(self) -> None:
+    def _encode_pending(self) -> None:
         if not self._waiting:
             return
         points = np.concatenate([np.asarray(some, np.int64) for some, _ in self._waiting])
@@ -100,7 +100,7 @@ class VectorCodes:
 
     def erase(self, points: NDArray[np.int64]) -> None:
         """Overwrite the codes of these points."""
-        self._make_waiting()
+        self._encode_pending()
         slots = self._points.values.searchsorted(points)
         known = slots[self._points.values.take(slots, mode="clip") == points] if len(self) else slots[:0]
         for number, _, places in self._by_block(known):
@@ -109,7 +109,7 @@ class VectorCodes:
 
     def without_erased(self) -> VectorCodes:
         """These codes without the slots of points that were erased."""
-        self._make_waiting()
+        self._encode_pending()
         if not self._erased:
             return self
         kept = np.delete(np.arange(len(self)), list(self._erased))
@@ -122,13 +122,15 @@ class VectorCodes:
                 out._blocks[to].put(there, signs[some], codes[some], scales[some])
         return out
 
-    def nearest(self, vector: Vector, allowed: NDArray[np.bool_] | None, limit: int, most: int) -> Slots | None:
+    def nearest(
+        self, vector: Vector, allowed: NDArray[np.bool_] | None, limit: int, max_candidates: int
+    ) -> Slots | None:
         """The slots of about the `limit` nearest of those allowed (None: of all), nearest first.
 
-        They are a little more than `limit`, because nearness by code is not exact. None if more than `most` vectors
-        would have to be scored.
+        They are a little more than `limit`, because nearness by code is not exact. None if more than `max_candidates`
+        vectors would have to be scored.
         """
-        self._make_waiting()
+        self._encode_pending()
         question = np.asarray(vector, np.float32)
         length = float(np.linalg.norm(question))
         if not len(self) or length == 0:
@@ -139,21 +141,19 @@ class VectorCodes:
             if len(slots) <= _ALL_SCORED:
                 return self._best(question, slots, limit)
         distances = self._distances(question, allowed, slots)
-        bound = _smallest_bound(distances, _FIRST_SCORED * limit)
+        bound = _distance_bound(distances, _FIRST_SCORED * limit)
         if bound < _EXCLUDED:  # otherwise few are allowed, and all of them are scored
             first = np.flatnonzero(distances <= bound)
-            last = _lowest_of_highest(
-                self._scores(question, first if slots is None else slots[first]), min(limit, _SURE)
-            )
-            bound = max(bound, most_bits(last / length))
+            last = _kth_best_score(self._scores(question, first if slots is None else slots[first]), min(limit, _SURE))
+            bound = max(bound, max_differing_bits(last / length))
         places = np.flatnonzero(distances <= min(bound, _EXCLUDED - 1))
-        if len(places) > most:
+        if len(places) > max_candidates:
             return None
         return self._best(question, places if slots is None else slots[places], limit)
 
     def save(self) -> dict[str, NDArray[Any]]:
         """The arrays of all blocks; they are not copied."""
-        self._make_waiting()
+        self._encode_pending()
         out: dict[str, NDArray[Any]] = {"code_points": self._points.values}
         for number, block in enumerate(self._blocks):
             used = min(len(self) - number * _BLOCK, _BLOCK)
@@ -263,23 +263,23 @@ class _Block:
         return out * self.scales[places]
 
 
-def most_bits(nearness: float) -> int:
+def max_differing_bits(nearness: float) -> int:
     """In how many bits a vector that is as near as this (a cosine) differs at most, by chance nearly always.
 
-    >>> [most_bits(nearness) for nearness in (1.0, 0.5, 0.0)]
+    >>> [max_differing_bits(nearness) for nearness in (1.0, 0.5, 0.0)]
     [0, 97, 140]
     """
     share = acos(min(1.0, max(-1.0, nearness))) / pi
     return int(_BITS * share + _SPREAD * sqrt(_BITS * share * (1 - share)))
 
 
-def _lowest_of_highest(scores: NDArray[np.float32], limit: int) -> float:
+def _kth_best_score(scores: NDArray[np.float32], limit: int) -> float:
     """The lowest of the `limit` highest scores."""
     count = min(limit, len(scores))
     return float(np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
-def _smallest_bound(distances: NDArray[np.uint8], count: int) -> int:
+def _distance_bound(distances: NDArray[np.uint8], count: int) -> int:
     """The smallest bound that at least `count` of these do not exceed; 255 if there is none."""
     low, high = 0, _EXCLUDED
     while low < high:  # eight comparisons take a third of the time of np.partition

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.errors import ProjectionUnreachable
+from remanence.errors import ProjectionUnavailable
 from remanence.events import Remembered
 from remanence.language.text import text_hash
 from remanence.ports import SharedVectorStore
@@ -82,7 +82,9 @@ class VectorPoints:
         """Points whose text has no embedding yet: the embedder was down when they were added."""
         self.written_here = False
         """Whether the entries that are being applied were written by this process."""
-        self._of_others: dict[int, bytes] = {}  # points of entries of other processes that were not looked for yet
+        self._points_of_other_processes: dict[
+            int, bytes
+        ] = {}  # points of entries of other processes that were not looked for yet
         self._must_compare = self._must_rewrite = False
         self._audit_at: float | None = None
 
@@ -111,8 +113,8 @@ class VectorPoints:
             if self._codes is None and self._shared is None and len(self._points) >= _CODES_FROM:
                 self._make_codes()
         elif not self._must_compare:
-            self._of_others.update(zip(points, hashes, strict=True))
-            self._must_compare = len(self._of_others) > _MAX_WHILE_OTHERS_WAIT
+            self._points_of_other_processes.update(zip(points, hashes, strict=True))
+            self._must_compare = len(self._points_of_other_processes) > _MAX_WHILE_OTHERS_WAIT
 
     def __len__(self) -> int:
         return len(self._points)
@@ -139,17 +141,17 @@ class VectorPoints:
         else:
             self.clear()
 
-    def settle(self) -> None:
+    def write_missing(self) -> None:
         """Write to a shared store what is missing there of the entries that were just applied."""
         if self._shared is None or self.unreachable is not None:
             return
         if self._must_compare:
             self.reconcile()
-        elif self._of_others:
-            expected, self._of_others = self._of_others, {}
+        elif self._points_of_other_processes:
+            expected, self._points_of_other_processes = self._points_of_other_processes, {}
             with self._reachable():
-                found = self._shared.stored(list(expected))
-                there = dict(zip(found.numbers.tolist(), found.hashes, strict=True))
+                found = self._shared.get_points(list(expected))
+                there = dict(zip(found.ids.tolist(), found.hashes, strict=True))
                 missing = [point for point, key in expected.items() if there.get(point) != key]
                 self._fill(missing, [expected[point] for point in missing])
 
@@ -182,15 +184,15 @@ class VectorPoints:
             elif len(missing) > _MAX_WHILE_OTHERS_WAIT:
                 self.unreachable, self.incomplete = None, _INCOMPLETE
                 return
-            self._is_complete()
+            self._mark_complete()
             self._fill(points[missing].tolist(), [key.tobytes() for key in hashes[missing]])
 
     def _delete_surplus(self, points: NDArray[Any], hashes: NDArray[Any], position: int) -> NDArray[np.intp]:
         """Delete what a shared store has up to this position and belongs to no version. Returns which of these points
         it lacks, or has with another text."""
         assert self._shared is not None
-        stored = self._shared.stored()
-        surplus = stored.numbers[(stored.positions <= position) & ~np.isin(stored.numbers, points)]
+        stored = self._shared.get_points()
+        surplus = stored.ids[(stored.positions <= position) & ~np.isin(stored.ids, points)]
         if len(surplus):
             self._shared.delete(surplus.tolist(), position)
         return np.flatnonzero(~_are_stored(points, hashes, stored))
@@ -230,24 +232,24 @@ class VectorPoints:
                 for point in erased:
                     self.missing_vectors.pop(point, None)
                 added = np.flatnonzero(~np.isin(self._points.values, points))
-                self._is_complete()
+                self._mark_complete()
                 if len(added) > _MAX_WHILE_OTHERS_WAIT:
                     self._must_compare = True
                 else:
                     keys = [key.tobytes() for key in self._hashes.values[added]]
                     self._fill(self._points.values[added].tolist(), keys)
 
-    def _is_complete(self) -> None:
+    def _mark_complete(self) -> None:
         self.unreachable = self.incomplete = None
         self.has_undeleted = self._must_compare = self._must_rewrite = False
-        self._of_others = {}
+        self._points_of_other_processes = {}
 
-    def note_use(self) -> None:
+    def schedule_audit(self) -> None:
         """Note that the store is used: some time later its points are counted."""
         if self._shared is not None and self._audit_at is None:
             self._audit_at = time.monotonic() + AUDIT_SECONDS
 
-    def found_fewer(self) -> None:
+    def mark_incomplete(self) -> None:
         """Note that a search returned fewer points than a shared store should have."""
         if self._shared is not None and self.incomplete is None:
             log.warning("%s", _INCOMPLETE)
@@ -267,7 +269,7 @@ class VectorPoints:
             self._hashes = Column(np.uint8, self._hashes.values[~chosen])
             for point in points:
                 self.missing_vectors.pop(point, None)
-                self._of_others.pop(point, None)
+                self._points_of_other_processes.pop(point, None)
             if self.unreachable is None:  # otherwise `reconcile` deletes them when the server is back
                 with self._reachable():
                     self._store.delete(points)
@@ -302,7 +304,7 @@ class VectorPoints:
     def save(self) -> Mapping[str, NDArray[Any]]:
         codes: Mapping[str, NDArray[Any]] = {}
         if self._codes is not None:
-            self._use_codes(self._codes.without_erased())
+            self._set_codes(self._codes.without_erased())
             codes = self._codes.save()
         points = {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
         return {**codes, **points}
@@ -312,7 +314,7 @@ class VectorPoints:
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
         if "code_points" in arrays:
-            self._use_codes(VectorCodes.load(arrays))
+            self._set_codes(VectorCodes.load(arrays))
 
     def differences(self) -> list[str]:
         """What is wrong with the store: points that are missing or do not belong there, except those without an
@@ -347,8 +349,8 @@ class VectorPoints:
         date."""
         if self._shared is None:
             return set(self._store.ids())
-        stored = self._shared.stored()
-        return set(stored.numbers[stored.positions <= self._position()].tolist())
+        stored = self._shared.get_points()
+        return set(stored.ids[stored.positions <= self._position()].tolist())
 
     def _count_changed_vectors(self) -> int:
         """How many vectors of the store differ from those of the ledger. A store cannot be asked for a vector, only for
@@ -412,11 +414,11 @@ class VectorPoints:
             if self._codes is None:
                 codes = VectorCodes(len(found[0][1]))
                 codes.add(points)
-                self._use_codes(codes)
+                self._set_codes(codes)
             assert self._codes is not None
             self._codes.put([point for point, _ in found], np.array([vector for _, vector in found]))
 
-    def _use_codes(self, codes: VectorCodes) -> None:
+    def _set_codes(self, codes: VectorCodes) -> None:
         self._codes = codes
         self._code_for_each_row = np.array_equal(codes.points, _first_points(0, len(codes)))
 
@@ -432,7 +434,7 @@ class VectorPoints:
         begin = time.monotonic()
         try:
             yield
-        except ProjectionUnreachable as error:
+        except ProjectionUnavailable as error:
             log.warning("the signal 'vectors' is missing for now: %s", error)
             self.unreachable = str(error)
             now = time.monotonic()
@@ -481,8 +483,8 @@ def _are_among(points: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[
 def _are_stored(points: NDArray[Any], hashes: NDArray[Any], stored: StoredPoints) -> NDArray[np.bool_]:
     """Which of these points, which are in order, are stored with these text hashes."""
     found = np.zeros(len(points), np.bool_)
-    places = np.searchsorted(points, stored.numbers)
-    for place, number, key in zip(places.tolist(), stored.numbers.tolist(), stored.hashes, strict=True):
+    places = np.searchsorted(points, stored.ids)
+    for place, number, key in zip(places.tolist(), stored.ids.tolist(), stored.hashes, strict=True):
         if place < len(points) and points[place] == number and hashes[place].tobytes() == key:
             found[place] = True
     return found

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.vector_points import PASSAGE_BITS, VectorPoints, passage_texts
-from remanence.state.names import names_in
+from remanence.state.names import version_names
 
 if TYPE_CHECKING:
     from remanence.events import Remembered
@@ -48,7 +48,7 @@ class Vectors(VectorPoints):
         """The rows nearest in meaning; a row is as near as its nearest passage."""
         self.retry()
         if self.unreachable is None:
-            self.note_use()
+            self.schedule_audit()
             with self._reachable():
                 return self._with_problems(self._rank(query, limit))
         return Ranking.unavailable(self.name, self.unreachable or "")
@@ -117,7 +117,7 @@ class Vectors(VectorPoints):
             more = _BATCH if self._shared is not None and asked == total else 0
             ids, scores = self._store.search(vector, asked + more, only)
             if len(ids) < asked - len(self.missing_vectors):
-                self.found_fewer()
+                self.mark_incomplete()
             found = _by_row(ids, scores, allowed, limit)
             if len(found) >= limit or wanted >= total:
                 return found
@@ -163,10 +163,10 @@ def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.
 
 def embeddable_texts(version: Remembered) -> list[str]:
     """All texts of a version that may have a vector: its passages, and the names in it."""
-    return passage_texts(version) + [name for name, _ in names_in(version)]
+    return passage_texts(version) + [name for name, _ in version_names(version)]
 
 
-def well_formed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
+def drop_malformed(vectors: Mapping[bytes, Vector], dimension: int | None) -> dict[bytes, Vector]:
     """Those of these vectors that the embedder could have made: of its dimension, and of unit length or all zeros. A
     ledger that was changed from outside, or imported by an earlier release, may have others; they are made again."""
     sized = dict(vectors)

@@ -91,11 +91,11 @@ class Words:
         scores, matches = self.scores(terms, corpus, query.next_turns)
         related = self._score_related(scores, terms, corpus, matches) if language == ENGLISH else {}
         if not matches and not related:
-            return Ranking.empty(self.name, f"no memory holds {_listed(terms)}")
-        rows, best = self._per_row(scores, query, self._least_score(scores, matches, query.allowed, limit))
+            return Ranking.empty(self.name, f"no memory holds {_join_words(terms)}")
+        rows, best = self._best_per_row(scores, query, self._kth_score(scores, matches, query.allowed, limit))
         if not len(rows):
             found = list(dict.fromkeys([*matches, *related]))
-            return Ranking.empty(self.name, f"no memory that may be returned holds {_listed(found)}")
+            return Ranking.empty(self.name, f"no memory that may be returned holds {_join_words(found)}")
         order = top_indices(best, limit)
         if query.time_mask is not None:
             inside = np.flatnonzero(query.time_mask[rows])
@@ -139,7 +139,7 @@ class Words:
                 scores[docs] += gains
                 after: NDArray[np.integer[Any]] = docs[:0]
                 if next_turns is not None:
-                    after = self._after(docs, next_turns)
+                    after = self._next_turn_docs(docs, next_turns)
                     contains[docs] = True
                     new = np.flatnonzero((after >= 0) & ~contains[after])
                     contains[docs] = False
@@ -156,19 +156,19 @@ class Words:
         related: RelatedMatches = {}
         for word in terms:
             own = matches[word][0] if word in matches else _NO_DOCUMENTS
-            most = corpus.rarity(own) if len(own) else inf
+            most = corpus.idf(own) if len(own) else inf
             before = scores[own]
             for other, similarity in related_words(word):
                 if other in terms:
                     continue
                 docs, _ = self._index.documents_with(other, corpus)
                 if len(docs):
-                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, corpus.rarity(docs))
+                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, corpus.idf(docs))
                     related.setdefault(word, []).append((other, docs))
             scores[own] = before
         return related
 
-    def _after(self, docs: NDArray[np.int32], next_turns: NextTurns) -> NDArray[np.integer[Any]]:
+    def _next_turn_docs(self, docs: NDArray[np.int32], next_turns: NextTurns) -> NDArray[np.integer[Any]]:
         """The turn after each of these; -1 if there is none."""
         if len(self._row_of) == self._rows:
             return next_turns(docs)
@@ -191,7 +191,7 @@ class Words:
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
 
-    def _least_score(
+    def _kth_score(
         self, scores: NDArray[np.float64], matches: Matches, allowed: NDArray[np.bool_], limit: int
     ) -> float:
         """A score that at least `limit` rows reach which may be returned; the others need not be looked at. It is the
@@ -212,7 +212,7 @@ class Words:
         rows = self._row_of.values
         return bool(allowed[rows[docs[:_MANY]]].any() or allowed[rows[docs[_MANY:]]].any())
 
-    def _per_row(
+    def _best_per_row(
         self, scores: NDArray[np.float64], query: Query, least: float
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The rows that may be returned and have at least this score, or any if they are from the time that is asked
@@ -255,8 +255,8 @@ class Words:
             for word, other, contains in others:
                 if contains[place] and word not in own:
                     instead.setdefault(word, f"'{other}' for '{word}'")
-            reasons = [f"holds {_listed(own)}"] if own else []
-            reasons += [f"follows a turn that holds {_listed(previous)}"] if previous else []
+            reasons = [f"holds {_join_words(own)}"] if own else []
+            reasons += [f"follows a turn that holds {_join_words(previous)}"] if previous else []
             reasons += [f"says {', '.join(list(instead.values())[:_MAX_LISTED])}"] if instead else []
             out.append(" and ".join(reasons))
         return out
@@ -269,6 +269,6 @@ def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str]]:
     return [tokens_by_language(version.text[start:end]) for start, end in version.passages or [(None, None)]]
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     shown = ", ".join(f"'{word}'" for word in words[:_MAX_LISTED])
     return shown + (" …" if len(words) > _MAX_LISTED else "")

@@ -74,16 +74,16 @@ class Adjacency:
 
     def _update(self) -> None:
         size = len(self._endpoints)
-        if (made := self._build.take()) is not None:
-            self._use(made)
+        if (made := self._build.pop_result()) is not None:
+            self._set_base(made)
         if size == self._overlay_end:
             return
         in_base = 0 if self._base is None else self._base.size
         if size <= _MAX_IGRAPH:
             if size - in_base > max(_MIN_OVERLAY, in_base // 4):
-                self._use(_IgraphEdges(self.endpoints))
+                self._set_base(_IgraphEdges(self.endpoints))
         elif self._base is None:
-            self._use(_SortedEdges(self.endpoints))
+            self._set_base(_SortedEdges(self.endpoints))
         elif size - in_base > in_base // _OVERLAY_SHARE:
             present = self.endpoints  # what is added later is behind its end
             self._build.start(lambda: _SortedEdges(present))
@@ -98,7 +98,7 @@ class Adjacency:
                 overlay.setdefault(second, []).append(edge)
         self._overlay_end = len(self._endpoints)
 
-    def _use(self, base: _IgraphEdges | _SortedEdges) -> None:
+    def _set_base(self, base: _IgraphEdges | _SortedEdges) -> None:
         self._base, self._cached, self._overlay = base, {}, {}
         self._overlay_end = base.size
 
@@ -134,7 +134,7 @@ class _SortedEdges:
         return self._edges[begin:end].tolist()  # type: ignore[no-any-return]
 
 
-class Endings:
+class EdgeEnds:
     """When edges were ended by an `Invalidated` event, by ledger position."""
 
     def __init__(self, stored: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
@@ -167,4 +167,4 @@ class Endings:
 
 
 GRAPH = Codec(lambda graph: graph.endpoints, Adjacency)
-ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: Endings(unpack(array)))
+ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: EdgeEnds(unpack(array)))

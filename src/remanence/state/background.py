@@ -37,7 +37,7 @@ class BackgroundBuild(Generic[T]):
         self._thread = threading.Thread(target=lambda: made.append(make()), name="remanence-index", daemon=True)
         self._thread.start()
 
-    def take(self) -> T | None:
+    def pop_result(self) -> T | None:
         """The value, once, as soon as it is made; else None."""
         return self._made.pop() if self._made else None
 

@@ -21,9 +21,9 @@ from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, 
 from remanence.state.columns import (
     COLUMN,
     COLUMNS,
+    DICT_CODEC,
     GROWING,
     INTERNED,
-    ITEMS,
     JSON,
     Codec,
     Column,
@@ -47,7 +47,7 @@ class Catalog(SavedPart):
     _saved: ClassVar = {
         **dict.fromkeys(("position", "_last_change"), JSON),
         "_tags": COLUMNS,
-        **dict.fromkeys(("_open_spans", "_reasons", "_erased"), ITEMS),
+        **dict.fromkeys(("_open_spans", "_reasons", "_erased"), DICT_CODEC),
         **dict.fromkeys(("_last_row", "_revised", "_hidden", "_next_turns"), COLUMN),
         **dict.fromkeys(("_memory", "_earlier", "_opened", "_valid_from", "_valid_until", "_expires"), GROWING),
         **dict.fromkeys(("_recorded", "_importance", "_kind", "_said", "_texts", "_text_row", "_trust"), GROWING),
@@ -193,7 +193,7 @@ class Catalog(SavedPart):
         positions: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
         return sorted({each for each in (*positions, self._erased.get(memory, 0)) if 0 < each < OPEN_END})
 
-    def with_identity(self, identity: str) -> int | None:
+    def find_by_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version has this identity."""
         number = self._by_identity.get(_digest_bytes(identity))
         return None if number in self._erased else number
@@ -215,13 +215,13 @@ class Catalog(SavedPart):
     def memory_of(self, row: int) -> int:
         return int(self._memory.values[row])
 
-    def memories_among(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def memories_of_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The memories, by number, that have a version among these rows."""
         out = np.zeros(len(self.ids), np.bool_)
         out[self._memory.values[rows]] = True
         return out
 
-    def rows_among(self, memories: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def rows_of_memories(self, memories: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows: NDArray[np.bool_] = memories[self._memory.values]
         return rows
 
@@ -260,7 +260,7 @@ class Catalog(SavedPart):
             changed[place] = row is not None and opened[row] > positions[place]
         return changed
 
-    def begun_by(self, moment: datetime) -> NDArray[np.bool_]:
+    def mask_started_by(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that begin at a moment or earlier. Those without a date begin when their text was recorded."""
         learned = self._recorded.values[self._text_row.values]
         starts = np.where(self._valid_from.values == OPEN_START, learned, self._valid_from.values)
@@ -316,23 +316,23 @@ class Catalog(SavedPart):
     def erased_mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.isin(self._memory.values[rows], list(self._erased))
 
-    def readable_among(self, rows: Sequence[int]) -> NDArray[np.bool_]:
+    def unerased_mask(self, rows: Sequence[int]) -> NDArray[np.bool_]:
         """Those of these rows that were not erased, as a mask of all rows."""
         given, out = np.array(rows, np.int64), np.zeros(len(self), np.bool_)
         out[given[~self.erased_mask(given)]] = True
         return out
 
-    def active(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
+    def active_mask(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
         """Which of these rows have no later version."""
         return self._revised.values[rows] > position
 
-    def active_among(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def restrict_to_active(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         active: NDArray[np.bool_] = rows & (self._revised.values > position)
         return active
 
-    def current(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
+    def current_mask(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
         """Which of these rows have no later version and have not expired."""
-        return self.active(rows, position) & (self._expires.values[rows] > micros(now))
+        return self.active_mask(rows, position) & (self._expires.values[rows] > micros(now))
 
     def successor(self, row: int, position: int) -> int | None:
         """The version at `position` that replaced this one; None if this one is the latest."""
@@ -347,7 +347,7 @@ class Catalog(SavedPart):
     def kind(self, row: int) -> str:
         return MEMORY_KINDS[int(self._kind.values[row])]
 
-    def told_since(self, moment: datetime) -> NDArray[np.bool_]:
+    def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
         were recorded."""
         told = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
@@ -361,9 +361,9 @@ class Catalog(SavedPart):
     def trust_of(self, row: int) -> float:
         return float(self._trust.values[row])
 
-    def trusted_among(self, least: float) -> NDArray[np.bool_]:
+    def mask_with_min_trust(self, min_trust: float) -> NDArray[np.bool_]:
         """The rows that are trusted this far, at least."""
-        mask: NDArray[np.bool_] = self._trust.values >= np.float32(least)
+        mask: NDArray[np.bool_] = self._trust.values >= np.float32(min_trust)
         return mask
 
     def without_rows(self, excluded: NDArray[np.bool_]) -> Catalog:
@@ -390,7 +390,7 @@ class Catalog(SavedPart):
 
     # Visibility
 
-    def visible(self, position: int) -> NDArray[np.bool_]:
+    def visible_mask(self, position: int) -> NDArray[np.bool_]:
         """The rows that exist at `position` and are not hidden. The array is shared: do not change it."""
         position = min(position, self._last_change)
         if self._last_mask is not None and self._last_mask[0] == position:
@@ -404,11 +404,11 @@ class Catalog(SavedPart):
         self._last_mask = position, mask
         return mask
 
-    def allowed(
+    def valid_mask(
         self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None
     ) -> NDArray[np.bool_]:
         """The visible rows that are valid in this time; without `history`, only the latest versions."""
-        mask: NDArray[np.bool_] = visible.copy() if history else self._active_of(visible, position).copy()
+        mask: NDArray[np.bool_] = visible.copy() if history else self._cached_active_mask(visible, position).copy()
         if not history and self._first_expiry <= micros(now):
             mask &= self._expires.values > micros(now)
         if during is not None:
@@ -416,15 +416,15 @@ class Catalog(SavedPart):
             mask &= (self._valid_from.values < end) & (self._valid_until.values > start)
         return mask
 
-    def _active_of(self, visible: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def _cached_active_mask(self, visible: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """The visible rows without a later version. A mask of many rows is made once for all questions in between two
         writes."""
         known = self._active
         if known is None or known[0] is not visible or known[1] != position:
-            known = self._active = visible, position, self.active_among(visible, position)
+            known = self._active = visible, position, self.restrict_to_active(visible, position)
         return known[2]
 
-    def having(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
+    def mask_with_kinds_and_tags(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
         """The rows of one of these kinds that have all of these tags."""
         mask = np.ones(len(self), np.bool_)
         if kinds is not None:
@@ -437,7 +437,7 @@ class Catalog(SavedPart):
             mask &= tagged
         return mask
 
-    def with_texts(self, texts: Iterable[str]) -> NDArray[np.bool_]:
+    def mask_with_texts(self, texts: Iterable[str]) -> NDArray[np.bool_]:
         """The rows with one of these texts."""
         return np.isin(self._texts.values, [_checksum(text) for text in texts])
 

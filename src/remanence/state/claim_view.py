@@ -12,8 +12,14 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from remanence.schema import OPEN_END, OPEN_START, DisagreementKind, Snapshot, micros
 from remanence.state.claims import Claims, StatedClaim
-from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, Interval, classify_disagreement, merge_same_value, resolve_single_valued
+from remanence.state.entity_registry import EntityRegistry
+from remanence.state.intervals import (
+    Interval,
+    TimedClaim,
+    classify_disagreement,
+    merge_same_value,
+    resolve_single_valued,
+)
 from remanence.state.predicates import PredicateRule, Predicates
 
 _MAX_EDGES, _MAX_GROUPS, _MAX_AROUND = 100_000, 20_000, 2_000
@@ -29,14 +35,14 @@ class EntityEdge(NamedTuple):
     """A claim in a snapshot: in the direction of its declared predicate, with entities at its ends."""
 
     stated_claim: StatedClaim
-    claim: Claim
+    claim: TimedClaim
     rule: PredicateRule
     endpoints: tuple[int, int]
     subject: int
     object: int
 
     @property
-    def holder(self) -> int:
+    def key_entity(self) -> int:
         return self.object if self.rule.keyed_by_object else self.subject
 
     @property
@@ -76,15 +82,15 @@ class ClaimStatus(NamedTuple):
     """The claims that replaced a claim; whether it was ended by an `Invalidated` event; and the claims of another value
     that hold now, if its own window is over."""
 
-    replaced_by: Sequence[Claim]
+    replaced_by: Sequence[TimedClaim]
     ended: bool
-    followed_by: Sequence[Claim]
+    next_values: Sequence[TimedClaim]
 
 
 class ClaimView:
     """The claims of one snapshot. Each is read once, and each group is resolved once."""
 
-    def __init__(self, claims: Claims, predicates: Predicates, registry: Registry, snapshot: Snapshot) -> None:
+    def __init__(self, claims: Claims, predicates: Predicates, registry: EntityRegistry, snapshot: Snapshot) -> None:
         self.snapshot, self._position = snapshot, snapshot.position
         self._claims, self._predicates, self._registry = claims, predicates, registry
         self._entities: dict[int, int] = {}  # by the number of a name
@@ -95,7 +101,9 @@ class ClaimView:
         self._row_edges: dict[int, list[EntityEdge]] = {}
         self._statements: dict[tuple[int, str], dict[NumberedTriple, list[EntityEdge]]] = {}
         self._groups: dict[tuple[int, str], ClaimGroup] = {}
-        self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]] = {}
+        self._resolved_by_entity: dict[
+            tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]
+        ] = {}
         self.disagreements: dict[int, list[RowDisagreement]] = {}  # by row
         self._status_moment: datetime | None = None
         self._status: dict[int, list[ClaimStatus]] = {}
@@ -109,7 +117,7 @@ class ClaimView:
         found = self._entities.get(name)
         if found is None:
             found = name
-            if len(self._registry.same_entity(name, self._position)) > 1:
+            if len(self._registry.names_of_same_entity(name, self._position)) > 1:
                 found = self._first_names.setdefault(self._registry.entity_of(name, self._position), name)
                 if self._registry.has_several_owners(name, self._position):
                     self._reused_names.add(name)
@@ -137,7 +145,9 @@ class ClaimView:
         times = self._times(claim, rule)
         value = subject if rule.keyed_by_object else object_
         ended_at = self._claims.endings.end_of(claim.number, self._position)
-        resolved = Claim(claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at)
+        resolved = TimedClaim(
+            claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at
+        )
         edge = EntityEdge(claim, resolved, rule, ends, subject, object_)
         if not rule.symmetric:
             if len(self._edges) >= _MAX_EDGES:
@@ -145,7 +155,7 @@ class ClaimView:
             self._edges[claim.number] = edge
         return edge
 
-    def resolved_around(
+    def resolved_claims_of(
         self, name: int, predicates: frozenset[str] | None, limit: int | None
     ) -> tuple[list[ResolvedClaim], bool]:
         """What holds, at any time, with an entity at either end, in the order of the first claims.
@@ -153,13 +163,13 @@ class ClaimView:
         Only the newest `limit` claims are read; the second value is whether there are more.
         """
         key = name, predicates, limit
-        found = self._around.get(key)
+        found = self._resolved_by_entity.get(key)
         if found is None:
-            if len(self._around) >= _MAX_AROUND:
-                self._around.clear()
+            if len(self._resolved_by_entity) >= _MAX_AROUND:
+                self._resolved_by_entity.clear()
             edges, more = self._newest_edges(name, predicates, limit)
             resolved = self._resolve(self.entity_number(name), edges, more)
-            found = self._around[key] = sorted(resolved, key=lambda each: each.edge.claim.number), more
+            found = self._resolved_by_entity[key] = sorted(resolved, key=lambda each: each.edge.claim.number), more
         return found
 
     def resolved_between(self, name: int, other: int) -> list[ResolvedClaim]:
@@ -167,17 +177,23 @@ class ClaimView:
         shared = set(self._claims_naming(name)).intersection(self._claims_naming(other))
         start, ends = self.entity_number(name), {self.entity_number(name), self.entity_number(other)}
         edges = [self.to_edge(claim, start) for claim in self._claims.active_claims(sorted(shared), self.snapshot)]
-        resolved = self._resolve(start, [edge for edge in edges if {edge.subject, edge.object} == ends], more=True)
+        resolved = self._resolve(
+            start, [edge for edge in edges if {edge.subject, edge.object} == ends], is_truncated=True
+        )
         found = (each for each in resolved if {each.edge.subject, each.edge.object} == ends)
         return sorted(found, key=lambda each: each.edge.claim.number)
 
     def group_of(self, edge: EntityEdge, edges: list[EntityEdge] | None = None) -> ClaimGroup:
         """The group of a claim; `edges` are all its claims, if known."""
-        key = edge.holder, edge.rule.name
+        key = edge.key_entity, edge.rule.name
         group = self._groups.get(key)
         if group is None:
             if edges is None:
-                edges = [other for other in self.edges_of(edge.holder, {edge.rule.name}) if other.holder == edge.holder]
+                edges = [
+                    other
+                    for other in self.edges_of(edge.key_entity, {edge.rule.name})
+                    if other.key_entity == edge.key_entity
+                ]
             if len(self._groups) >= _MAX_GROUPS:
                 self._groups.clear()
             resolved = _resolved(edges, self._resolve_by_trust(edges))
@@ -247,7 +263,7 @@ class ClaimView:
 
     def _claims_naming(self, name: int) -> Sequence[int]:
         """The numbers of all claims with a name of this entity at either end, oldest first."""
-        names = self._registry.same_entity(name, self._position)
+        names = self._registry.names_of_same_entity(name, self._position)
         if len(names) == 1:
             return self._claims.with_name(name)
         return sorted({claim for each in names for claim in self._claims.with_name(each)})
@@ -296,17 +312,17 @@ class ClaimView:
         reused = name in self._reused_names
         return self._registry.name_of_past_owner(name, self._position, moment) if reused else name
 
-    def _resolve(self, entity: int, edges: Iterable[EntityEdge], more: bool) -> Iterator[ResolvedClaim]:
+    def _resolve(self, entity: int, edges: Iterable[EntityEdge], is_truncated: bool) -> Iterator[ResolvedClaim]:
         groups: dict[tuple[int, str], list[EntityEdge]] = {}
         others: dict[NumberedTriple, list[EntityEdge]] = {}
         for edge in edges:
             if edge.rule.single_valued:
-                groups.setdefault((edge.holder, edge.rule.name), []).append(edge)
+                groups.setdefault((edge.key_entity, edge.rule.name), []).append(edge)
             else:
                 others.setdefault(edge.relation, []).append(edge)
         for (holder, _), group_edges in groups.items():
             # For groups of this entity, these are all claims, unless there are more.
-            group = self.group_of(group_edges[0], group_edges if holder == entity and not more else None)
+            group = self.group_of(group_edges[0], group_edges if holder == entity and not is_truncated else None)
             yield from (each for each in group.resolved_claims if entity in (each.edge.subject, each.edge.object))
         for same in others.values():
             yield from _resolved(same, merge_same_value([edge.claim for edge in same]))
@@ -332,7 +348,7 @@ def _resolved(edges: Sequence[EntityEdge], intervals: Sequence[Interval]) -> lis
     ]
 
 
-def _replaces(other: Claim, claim: Claim) -> bool:
+def _replaces(other: TimedClaim, claim: TimedClaim) -> bool:
     """Whether another claim replaced this one: it began while this one held, or after it was ended."""
     if other.value == claim.value:
         return False

@@ -21,11 +21,11 @@ from remanence.events import Invalidated, Related, Remembered
 from remanence.language.claim_extraction.predicate_rules import is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
-from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
+from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
 from remanence.state.catalog import Catalog
-from remanence.state.columns import GROWING, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
+from remanence.state.columns import DICT_CODEC, GROWING, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
 from remanence.state.names import Names
-from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
+from remanence.state.predicates import Predicates, is_state, normalize_predicate, states_after_event
 
 _DAY = 86_400 * 1_000_000
 _PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6  # columns
@@ -60,7 +60,7 @@ class Claims(SavedPart):
         "_graph": GRAPH,
         **dict.fromkeys(("_columns", "_claims_of_row"), GROWING),
         **dict.fromkeys(("_assertion_positions", "_assertion_ids", "_claim_of_id"), JSON),
-        "_evidence": ITEMS,
+        "_evidence": DICT_CODEC,
         "attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),
         **dict.fromkeys(("endings", "revisions"), ENDINGS),
     }
@@ -79,8 +79,8 @@ class Claims(SavedPart):
         self.attributions: Interner[tuple[str | None, float]] = Interner()  # observer and confidence
         self._assertions_of: dict[int, list[int]] = {}  # by memory; of the first `_read_assertions` assertions
         self._read_assertions = 0
-        self.endings = Endings()
-        self.revisions = Endings()  # of claims that a later version of their memory no longer makes
+        self.endings = EdgeEnds()
+        self.revisions = EdgeEnds()  # of claims that a later version of their memory no longer makes
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -278,7 +278,7 @@ class Claims(SavedPart):
             predicate = normalize_predicate(triple.predicate)
             lasts = is_date_predicate(predicate) or (dated and is_state(predicate))
             ends[subject, predicate, object_] = OPEN_END if lasts else end
-            for state in resulting_states(predicate):
+            for state in states_after_event(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)
         # The ledger's time never goes back; what is told late, with an earlier `now`, was learned at that time.
         recorded_at = micros(self._catalog.recorded_at(row))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 T = TypeVar("T", bound=Hashable)
 
-_MIN_ROOM = 16
-MAX_UNCOPIED = 4_096
+_MIN_CAPACITY = 16
+MAX_UNRESERVED_VALUES = 4_096
 """How many values a column is given at most without making room for more. It makes room when it grows; if those of a
 large index did so too, the first memory that is added would wait for all of them."""
 
@@ -38,7 +38,7 @@ class Column:
             self._data = self.values = _empty(dtype, width)
             return
         self._data = self.values = values if values.dtype == dtype else np.asarray(values, dtype)
-        if len(values) > MAX_UNCOPIED:
+        if len(values) > MAX_UNRESERVED_VALUES:
             self._reserve(len(values))
             self.values = self._data[: len(values)]
 
@@ -74,7 +74,7 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        larger = max(size, size * next(_GROWTH) // 16, _MIN_ROOM)
+        larger = max(size, size * next(_GROWTH) // 16, _MIN_CAPACITY)
         grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown
@@ -218,7 +218,7 @@ class Codec(NamedTuple):
 
 JSON = Codec(pack, unpack)
 TEXTS = Codec(lambda texts: PackedTexts().array(texts), PackedTexts.unpack)
-ITEMS = Codec(lambda values: pack(list(values.items())), lambda array: dict(unpack(array)))
+DICT_CODEC = Codec(lambda values: pack(list(values.items())), lambda array: dict(unpack(array)))
 """For a dictionary whose keys are not strings."""
 GROWING_TEXTS = Codec(lambda texts: texts.packed.array(texts), TextList.from_array)
 COLUMNS = Codec(pack_columns, unpack_columns)
@@ -230,9 +230,9 @@ GROWING = Codec(lambda column: column.values, lambda array: Column(array.dtype, 
 """For a column that is only continued at its end: it is not copied while others wait."""
 
 
-def records(kind: Callable[..., Any]) -> Codec:
+def named_tuple_codec(kind: Callable[..., Any]) -> Codec:
     """For a dictionary of named tuples of this kind."""
-    return Codec(ITEMS.to_array, lambda array: {key: kind(*to_tuples(each)) for key, each in unpack(array)})
+    return Codec(DICT_CODEC.to_array, lambda array: {key: kind(*to_tuples(each)) for key, each in unpack(array)})
 
 
 class SavedPart:

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 from remanence.events import Merged, Registered, Renamed, Split, Undone
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
-from remanence.state.columns import INTERNED, ITEMS, JSON, Codec, Interner, SavedPart
+from remanence.state.columns import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
 from remanence.state.name_similarity import SimilarNames
 from remanence.state.names import Names
 from remanence.state.position_spans import PositionSpan, PositionSpans
@@ -54,7 +54,7 @@ class EntityName(NamedTuple):
     is_registered: bool
 
 
-class Registry(SavedPart):
+class EntityRegistry(SavedPart):
     """The entities of a space. Entities and names are numbered; entities have ids too."""
 
     _saved: ClassVar = {
@@ -62,7 +62,7 @@ class Registry(SavedPart):
         "_entities": INTERNED,
         "_strings": INTERNED,
         "_source_names": JSON,
-        "_undone": ITEMS,
+        "_undone": DICT_CODEC,
     }
 
     def __init__(self, names: Names) -> None:
@@ -87,7 +87,7 @@ class Registry(SavedPart):
         elif isinstance(event, Merged):
             part, target = self._intern(event.entity), self._intern(event.into)
             # `merge` writes no cycle, but an edited export might contain one, and following it would not end.
-            if self._root(part, position) == part != self._root(target, position):
+            if self._merge_target(part, position) == part != self._merge_target(target, position):
                 self._spans.open(PositionSpan(PART_OF, part, target), position)
         elif isinstance(event, Split):
             self._split(event, position)
@@ -107,7 +107,7 @@ class Registry(SavedPart):
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        ids = dict.fromkeys(self._root_id(each, position) for each in self._entities.values)
+        ids = dict.fromkeys(self._merge_target_id(each, position) for each in self._entities.values)
         return [_describe(entity) for each in ids if (entity := self.get(each, position)) is not None]
 
     # Reading
@@ -124,17 +124,19 @@ class Registry(SavedPart):
         owners = self._owners(number, position)
         if at is None or not owners:
             return self.entity_of(number, position)
-        return next((self._root_id_of(span.value, position) for span in owners if at in span.valid), None)
+        return next((self._merge_target_id_of(span.value, position) for span in owners if at in span.valid), None)
 
-    def get(self, entity_id: str, position: int, seen: Callable[[int], bool] | None = None) -> Entity | None:
+    def get(self, entity_id: str, position: int, is_visible: Callable[[int], bool] | None = None) -> Entity | None:
         """An entity, or the one it was merged into; None if there is none.
 
-        `seen` returns whether a visible memory contains a name, by number. Other names that were not registered are
-        left out.
+        `is_visible` returns whether a visible memory contains a name, by number. Other names that were not registered
+        are left out.
         """
-        root = self._root_id(entity_id, position)
+        root = self._merge_target_id(entity_id, position)
         names = [
-            each for each in self._names_of_root(root, position) if each.is_registered or not seen or seen(each.number)
+            each
+            for each in self._names_of_root(root, position)
+            if each.is_registered or not is_visible or is_visible(each.number)
         ]
         if not names:
             return None
@@ -151,12 +153,12 @@ class Registry(SavedPart):
         owners = self._owners(number, position)
         if owners:
             last = max(owners, key=lambda span: (span.end, span.start, span.opened))
-            return self._root_id_of(last.value, position)
+            return self._merge_target_id_of(last.value, position)
         default = self._default_id(number)
         entity = self._entities.number(default)
-        return default if entity is None else self._root_id_of(entity, position)
+        return default if entity is None else self._merge_target_id_of(entity, position)
 
-    def same_entity(self, number: int, position: int) -> tuple[int, ...]:
+    def names_of_same_entity(self, number: int, position: int) -> tuple[int, ...]:
         """The names of the entities that have or had this name, itself first."""
         if not len(self._spans):
             return (number,)
@@ -166,7 +168,7 @@ class Registry(SavedPart):
             entities = [] if default is None else [default]
         out = {number: None}
         for entity in entities:
-            root = self._root_id_of(entity, position)
+            root = self._merge_target_id_of(entity, position)
             out |= {each.number: None for each in self._names_of_root(root, position)}
         return tuple(out)
 
@@ -179,7 +181,7 @@ class Registry(SavedPart):
         owners = [span for span in self._owners(number, position) if span.start <= at < span.end]
         if not owners:
             return number
-        owner = self._root_id_of(owners[0].value, position)
+        owner = self._merge_target_id_of(owners[0].value, position)
         names = (number, *(each.number for each in self.names_of(owner, position)))
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
@@ -189,7 +191,7 @@ class Registry(SavedPart):
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
         for member in self._members_of_id(entity_id, position):
-            for span in self._spans.with_key(ENTITY_KIND, member, position):
+            for span in self._spans.spans_of_key(ENTITY_KIND, member, position):
                 return self._strings.values[span.spelling]
         return None
 
@@ -199,7 +201,7 @@ class Registry(SavedPart):
         return next((kind for kind in kinds if kind != "thing"), "thing")
 
     def names_of(self, entity_id: str, position: int) -> list[EntityName]:
-        return list(self._names_of_root(self._root_id(entity_id, position), position))
+        return list(self._names_of_root(self._merge_target_id(entity_id, position), position))
 
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
         """The number and spelling of its main name: as registered if that is one of these, else the first."""
@@ -216,17 +218,17 @@ class Registry(SavedPart):
         """Whether this entity was named, merged into another, or had another merged into it."""
         entity = self._entities.number(entity_id)
         return entity is not None and bool(
-            self._spans.with_key(DISPLAY_NAME, entity, position)
-            or self._spans.with_key(PART_OF, entity, position)
-            or self._spans.with_value(PART_OF, entity, position)
+            self._spans.spans_of_key(DISPLAY_NAME, entity, position)
+            or self._spans.spans_of_key(PART_OF, entity, position)
+            or self._spans.spans_of_value(PART_OF, entity, position)
         )
 
     def registered_names(self, position: int) -> Iterator[tuple[int, str, bool]]:
         """The names that entries about entities concern: number, entity id, and whether they contain the name."""
         spans = self._spans
-        owned = {span.key for span in spans.with_attribute(NAME_OWNER, position)}
-        entities = {span.key for each in (DISPLAY_NAME, PART_OF) for span in spans.with_attribute(each, position)}
-        entities |= {span.value for span in spans.with_attribute(PART_OF, position)}
+        owned = {span.key for span in spans.spans_of_attribute(NAME_OWNER, position)}
+        entities = {span.key for each in (DISPLAY_NAME, PART_OF) for span in spans.spans_of_attribute(each, position)}
+        entities |= {span.value for span in spans.spans_of_attribute(PART_OF, position)}
         sources = {self._source_name(self._entities.values[entity]) for entity in entities}
         for number in sorted(owned.union(source for source in sources if source is not None)):
             yield number, self.entity_of(number, position), number in owned
@@ -247,9 +249,9 @@ class Registry(SavedPart):
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
         spans, found = self._spans, list[PositionSpan]()
-        for member in self._members_of_id(self._root_id(entity_id, position), position):
-            found += [s for each in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.with_key(each, member)]
-            found += [s for each in (NAME_OWNER, PART_OF) for s in spans.with_value(each, member)]
+        for member in self._members_of_id(self._merge_target_id(entity_id, position), position):
+            found += [s for each in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.spans_of_key(each, member)]
+            found += [s for each in (NAME_OWNER, PART_OF) for s in spans.spans_of_value(each, member)]
         return sorted({each for span in found for each in (span.opened, span.closed) if each <= position})
 
     # What prevents a new entry
@@ -264,7 +266,7 @@ class Registry(SavedPart):
             registered = self.is_registered(self._default_id(number), position)
             return [(self.entity_of(number, position), Window())] if registered else []
         overlapping = (span for span in owners if span.overlaps(*window_to_micros(valid)))
-        return [(self._root_id_of(span.value, position), span.valid) for span in overlapping]
+        return [(self._merge_target_id_of(span.value, position), span.valid) for span in overlapping]
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
         number = self._names.number(name)
@@ -280,14 +282,14 @@ class Registry(SavedPart):
     def contested_names(self, undone: int, position: int) -> list[tuple[str, str]]:
         """The names that an entry removed and that another entity has now, each with its id."""
         return [
-            (self._strings.values[span.spelling], self._root_id_of(other.value, position))
+            (self._strings.values[span.spelling], self._merge_target_id_of(other.value, position))
             for span in self._spans.closed_by(undone)
             if span.attribute == NAME_OWNER
             for other in self._owners(span.key, position)
             if other.origin != undone and other.overlaps(span.start, span.end)
         ]
 
-    def fresh_id(self, name: str) -> str:
+    def new_entity_id(self, name: str) -> str:
         default = found = entity_id(normalize_name(name))
         count = 1
         while self._entities.number(found) is not None:
@@ -299,7 +301,7 @@ class Registry(SavedPart):
 
     def _register(self, event: Registered, position: int) -> None:
         entity = self._intern(event.entity, event.name)
-        if not self._spans.with_key(DISPLAY_NAME, entity, position):
+        if not self._spans.spans_of_key(DISPLAY_NAME, entity, position):
             self._add_name(entity, event.name, Window(), position)
             self._set_display_name(entity, event.name, position)
         for alias in event.aliases:
@@ -310,8 +312,8 @@ class Registry(SavedPart):
     def _split(self, event: Split, position: int) -> None:
         spans = self._spans
         entity, into = self._intern(event.entity), self._intern(event.into, event.names[0])
-        members = list(self._members(self._root(entity, position), position))
-        for kind in [span for member in members for span in spans.with_key(ENTITY_KIND, member, position)][:1]:
+        members = list(self._merged_entities(self._merge_target(entity, position), position))
+        for kind in [span for member in members for span in spans.spans_of_key(ENTITY_KIND, member, position)][:1]:
             self._set(PositionSpan(ENTITY_KIND, into, -1, kind.spelling), position)
         for name in event.names:
             number = self._names.intern(name)
@@ -327,7 +329,7 @@ class Registry(SavedPart):
         still has it after the merge is undone."""
         number = self._names.intern(name)
         start, end = window_to_micros(valid)
-        members = set(self._members(self._root(entity, position), position))
+        members = set(self._merged_entities(self._merge_target(entity, position), position))
         owned = [span for span in self._owners(number, position) if span.value in members]
         overlapping = [span for span in owned if span.overlaps(start, end)]
         if any((span.start, span.end) == (start, end) for span in overlapping):
@@ -346,7 +348,7 @@ class Registry(SavedPart):
 
     def _set(self, span: PositionSpan, position: int) -> None:
         """Set an attribute that has one value at a time."""
-        for before in self._spans.with_key(span.attribute, span.key, position):
+        for before in self._spans.spans_of_key(span.attribute, span.key, position):
             self._spans.close(before, position)
         self._spans.open(span, position)
 
@@ -354,9 +356,9 @@ class Registry(SavedPart):
         """The entities that an entry changed, or those they are merged into by then."""
         for span in self._spans.changed_by(position):
             if span.attribute != NAME_OWNER:
-                yield self._root(span.key, position)
+                yield self._merge_target(span.key, position)
             if span.attribute in (NAME_OWNER, PART_OF):
-                yield self._root(span.value, position)
+                yield self._merge_target(span.value, position)
 
     # Entities and their names
 
@@ -383,7 +385,7 @@ class Registry(SavedPart):
         if entity is not None and self._source_names[entity] >= 0:
             return self._source_names[entity]
         if "-" in id_:
-            return None  # made by `fresh_id`
+            return None  # made by `new_entity_id`
         if id_ not in self._name_of_default_id:
             for number in range(self._hashed_names, len(self._names)):
                 self._default_id(number)
@@ -391,42 +393,42 @@ class Registry(SavedPart):
         return self._name_of_default_id.get(id_)
 
     def _owners(self, number: int, position: int) -> list[PositionSpan]:
-        return self._spans.with_key(NAME_OWNER, number, position)
+        return self._spans.spans_of_key(NAME_OWNER, number, position)
 
-    def _root(self, entity: int, position: int) -> int:
+    def _merge_target(self, entity: int, position: int) -> int:
         """The entity that an entity is merged into, directly or through others; itself if it is not merged."""
-        while spans := self._spans.with_key(PART_OF, entity, position):
+        while spans := self._spans.spans_of_key(PART_OF, entity, position):
             entity = spans[0].value
         return entity
 
-    def _root_id_of(self, entity: int, position: int) -> str:
-        return self._entities.values[self._root(entity, position)]
+    def _merge_target_id_of(self, entity: int, position: int) -> str:
+        return self._entities.values[self._merge_target(entity, position)]
 
-    def _root_id(self, id_: str, position: int) -> str:
+    def _merge_target_id(self, id_: str, position: int) -> str:
         entity = self._entities.number(id_)
         if entity is not None:
-            id_ = self._root_id_of(entity, position)
+            id_ = self._merge_target_id_of(entity, position)
             if next(self._names_of_root(id_, position), None) is not None:
                 return id_
         # It has no name left: take the entity that now has the name from which the id is made.
         source = self._source_name(id_)
         return id_ if source is None else self.entity_of(source, position)
 
-    def _members(self, entity: int, position: int) -> Iterator[int]:
+    def _merged_entities(self, entity: int, position: int) -> Iterator[int]:
         """An entity and all that were merged into it."""
         waiting = [entity]
         while waiting:
             member = waiting.pop()
             yield member
-            waiting += [span.key for span in reversed(self._spans.with_value(PART_OF, member, position))]
+            waiting += [span.key for span in reversed(self._spans.spans_of_value(PART_OF, member, position))]
 
     def _members_of_id(self, id_: str, position: int) -> Iterator[int]:
         entity = self._entities.number(id_)
-        return iter(()) if entity is None else self._members(entity, position)
+        return iter(()) if entity is None else self._merged_entities(entity, position)
 
     def _spans_of_id(self, attribute: int, id_: str, position: int) -> list[PositionSpan]:
         entity = self._entities.number(id_)
-        return [] if entity is None else self._spans.with_key(attribute, entity, position)
+        return [] if entity is None else self._spans.spans_of_key(attribute, entity, position)
 
     def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
         """The names of an entity that is not merged into another."""
@@ -434,7 +436,7 @@ class Registry(SavedPart):
             yield from self._unowned_name(root, position)
         for member in self._members_of_id(root, position):
             yield from self._unowned_name(self._entities.values[member], position)
-            for span in self._spans.with_value(NAME_OWNER, member, position):
+            for span in self._spans.spans_of_value(NAME_OWNER, member, position):
                 yield EntityName(span.key, self._strings.values[span.spelling], span.valid, is_registered=True)
 
     def _unowned_name(self, id_: str, position: int) -> Iterator[EntityName]:

@@ -14,7 +14,7 @@ from remanence.events import Remembered
 from remanence.language.fact_extraction.sentences import has_statement
 from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
-from remanence.state.columns import GROWING, INTERNED, ITEMS, Column, Interner, SavedPart
+from remanence.state.columns import DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.state.metadata_filter import MISSING, Predicate, filter_mask, value_at
 
 _NONE = -1
@@ -26,13 +26,13 @@ ReadMetadata = Callable[[Sequence[int]], Sequence[Mapping[str, Any]]]
 """Returns the metadata of these rows, from the ledger."""
 
 
-class Fields(SavedPart):
+class RowFields(SavedPart):
     """The source, speaker, conversation and metadata of each row."""
 
     _saved: ClassVar = {
         **dict.fromkeys(("_source_names", "_speaker_names", "_field_names", "_values"), INTERNED),
         **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling", "_metadata"), GROWING),
-        "_more_sources": ITEMS,
+        "_more_sources": DICT_CODEC,
     }
 
     def __init__(self, catalog: Catalog) -> None:
@@ -82,12 +82,12 @@ class Fields(SavedPart):
                     self._more_sources[row] = more
 
     @property
-    def documents(self) -> NDArray[np.bool_]:
+    def document_mask(self) -> NDArray[np.bool_]:
         """The rows that are documents or nodes of a framework. Like chat turns they are kept verbatim."""
         return self._document.values
 
     @property
-    def telling(self) -> NDArray[np.bool_]:
+    def informative_mask(self) -> NDArray[np.bool_]:
         """The rows that state something: all but chat turns that only ask, greet, thank or agree."""
         return self._telling.values
 
@@ -98,31 +98,31 @@ class Fields(SavedPart):
         same = earlier is not None and all(column[row] == column[earlier] for column in columns)
         return earlier if same else None
 
-    def with_source(self, names: Collection[str]) -> NDArray[np.bool_]:
+    def source_mask(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that come from one of these sources."""
         wanted = self._numbers(self._source_names, names)
         mask = np.isin(self._source.values, list(wanted))
         mask[[row for row, more in self._more_sources.items() if not wanted.isdisjoint(more)]] = True
         return mask
 
-    def only_from(self, names: Collection[str]) -> NDArray[np.bool_]:
+    def only_source_mask(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that come from one of these sources, observers or conversations, and from no other source."""
         wanted = self._numbers(self._source_names, names)
-        mask = np.isin(self._source.values, list(wanted)) | self.with_speaker(names) | self.with_conversation(names)
+        mask = np.isin(self._source.values, list(wanted)) | self.speaker_mask(names) | self.conversation_mask(names)
         mask[[row for row, more in self._more_sources.items() if not wanted.issuperset(more)]] = False
         return mask
 
-    def with_speaker(self, names: Collection[str]) -> NDArray[np.bool_]:
+    def speaker_mask(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that one of these people said or saw, in any spelling of upper and lower case."""
         wanted = {name.casefold() for name in names}
         numbers = [n for n, name in enumerate(self._speaker_names.values) if name.casefold() in wanted]
         return np.isin(self._speaker.values, numbers)
 
-    def with_conversation(self, names: Collection[str]) -> NDArray[np.bool_]:
+    def conversation_mask(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The turns of these conversations."""
         return np.isin(self._conversation.values, list(self._numbers(self._source_names, names)))
 
-    def with_metadata(
+    def metadata_mask(
         self, checked: Mapping[str, Any], among: NDArray[np.bool_], read: ReadMetadata
     ) -> NDArray[np.bool_]:
         """The rows whose metadata match a filter. The result is only valid for the rows `among` these."""

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from remanence.schema import OPEN_END, OPEN_START, DisagreementKind
 
 
-class Claim(NamedTuple):
+class TimedClaim(NamedTuple):
     """Something has `value` from `start` to `end`, as stated by `observer`.
 
     Later claims have higher numbers. `recorded_at` is OPEN_START for immutable predicates.
@@ -64,14 +64,14 @@ class Interval(NamedTuple):
     value: int
     start: int
     end: int
-    first_claim: Claim
-    claims: tuple[Claim, ...]
+    first_claim: TimedClaim
+    claims: tuple[TimedClaim, ...]
 
     def __contains__(self, moment: object) -> bool:
         return isinstance(moment, int) and self.start <= moment < self.end
 
 
-def classify_disagreement(a: Claim, b: Claim, single_valued: bool = True) -> DisagreementKind:
+def classify_disagreement(a: TimedClaim, b: TimedClaim, single_valued: bool = True) -> DisagreementKind:
     """How two claims with different values disagree. See the table above."""
     start, other_start = a.effective_start, b.effective_start
     if not single_valued or max(start, other_start) >= min(a.end, a.ended_at, b.end, b.ended_at):
@@ -87,7 +87,7 @@ def classify_disagreement(a: Claim, b: Claim, single_valued: bool = True) -> Dis
     return "conflict"
 
 
-def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
+def resolve_single_valued(claims: Iterable[TimedClaim]) -> list[Interval]:
     """What holds when, if only one value can hold at a time, in order."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
     if len(nonempty) < 2:  # the most frequent case
@@ -97,13 +97,13 @@ def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
     waiting = sorted(range(len(runs)), key=starts.__getitem__, reverse=True)
     moments = {moment for run in runs for moment in (run[0].end, run[0].ended_at)}
     active: list[tuple[int, int]] = []
-    open_: dict[int, tuple[int, int, dict[Claim, None]]] = {}  # by value: start, end, claims so far
+    open_: dict[int, tuple[int, int, dict[TimedClaim, None]]] = {}  # by value: start, end, claims so far
     done: list[Interval] = []
     for start, end in pairwise(sorted(moments.union(starts))):
         while waiting and starts[waiting[-1]] <= start:
             run = waiting.pop()
             heappush(active, (-runs[run][0].effective_start, run))
-        holding = _holding(active, runs, start)
+        holding = _values_at(active, runs, start)
         done += [_interval(*open_.pop(value)) for value in list(open_) if value not in holding]
         for value, stated in holding.items():
             first_start, _, before = open_.get(value, (start, end, {}))
@@ -113,10 +113,10 @@ def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
     return sorted(done, key=lambda interval: (interval.start, interval.first_claim.number))
 
 
-def merge_same_value(claims: Iterable[Claim]) -> list[Interval]:
+def merge_same_value(claims: Iterable[TimedClaim]) -> list[Interval]:
     """When a value holds that several claims state, if many values may hold at a time."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
-    out: list[tuple[int, int, list[Claim]]] = []
+    out: list[tuple[int, int, list[TimedClaim]]] = []
     for claim in sorted(nonempty, key=lambda claim: (claim.effective_start, claim.number)):
         if not out or claim.effective_start > out[-1][1]:
             out.append((claim.effective_start, claim.effective_end, []))
@@ -126,12 +126,12 @@ def merge_same_value(claims: Iterable[Claim]) -> list[Interval]:
     return [_interval(*each) for each in out]
 
 
-def _interval(start: int, end: int, claims: Iterable[Claim]) -> Interval:
+def _interval(start: int, end: int, claims: Iterable[TimedClaim]) -> Interval:
     first, *others = claims
     return Interval(first.value, start, end, first, tuple(sorted((first, *others))))
 
 
-def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
+def _runs(claims: Sequence[TimedClaim]) -> list[list[TimedClaim]]:
     """Consecutive claims with the same value and end, as one run.
 
     No other value starts between them, so they are replaced together, and a claim that was repeated a
@@ -140,7 +140,7 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
     values: dict[int, set[int]] = {}  # by start
     for claim in claims:
         values.setdefault(claim.effective_start, set()).add(claim.value)
-    out: list[list[Claim]] = []
+    out: list[list[TimedClaim]] = []
     for claim in sorted(claims, key=lambda claim: (claim.effective_start, claim.number)):
         last = out[-1][-1] if out else None
         if (
@@ -154,14 +154,16 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
     return out
 
 
-def _holding(active: list[tuple[int, int]], runs: Sequence[Sequence[Claim]], moment: int) -> dict[int, list[Claim]]:
+def _values_at(
+    active: list[tuple[int, int]], runs: Sequence[Sequence[TimedClaim]], moment: int
+) -> dict[int, list[TimedClaim]]:
     """The values that hold from `moment` to the next moment, each with its claims.
 
     These are the runs that started last, and earlier ones with the same value, up to the first with another
     value: those would hold too if the later ones had not been stated.
     """
     popped: list[tuple[int, int]] = []
-    leading: list[Claim] = []
+    leading: list[TimedClaim] = []
     while active:
         item = heappop(active)
         run = runs[item[1]]
@@ -174,14 +176,14 @@ def _holding(active: list[tuple[int, int]], runs: Sequence[Sequence[Claim]], mom
     for item in popped:
         heappush(active, item)
     disputed = any(claim.value != leading[0].value for claim in leading)
-    out: dict[int, list[Claim]] = {}
+    out: dict[int, list[TimedClaim]] = {}
     for claim in leading:
         if moment < claim.ended_at and not (disputed and any(_corrects(other, claim) for other in leading)):
             out.setdefault(claim.value, []).append(claim)
     return out
 
 
-def _corrects(later: Claim, claim: Claim) -> bool:
+def _corrects(later: TimedClaim, claim: TimedClaim) -> bool:
     return (
         later.number > claim.number
         and later.value != claim.value

@@ -26,7 +26,7 @@ from remanence.events import (
     Worked,
 )
 from remanence.schema import Entry, micros
-from remanence.state.columns import JSON, Codec, SavedPart, pack, records, to_tuples, unpack
+from remanence.state.columns import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
 
 JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]
 MAX_TRACKED_USES = 64
@@ -49,13 +49,13 @@ class ExtractionRecord(NamedTuple):
 
 
 class JobState(NamedTuple):
-    """The state of a job. `until` is when it may be tried (again), in microseconds."""
+    """The state of a job. `due_at_micros` is when it may be tried (again), in microseconds."""
 
     id: str
     position: int
     status: JobStatus = "queued"
     tries: int = 0
-    until: int = 0
+    due_at_micros: int = 0
     problem: str | None = None
     memories: tuple[str, ...] = ()
 
@@ -64,17 +64,17 @@ class JobState(NamedTuple):
         return self.status in ("done", "given up", "cancelled")
 
     def is_due(self, now: datetime) -> bool:
-        return not self.is_finished and self.until <= micros(now)
+        return not self.is_finished and self.due_at_micros <= micros(now)
 
 
 class QuarantineState(NamedTuple):
-    """A source whose memories are hidden: from which entry on, in microseconds `at`, which memories, and why.
+    """A source whose memories are hidden: from which entry on, since when, which memories, and why.
     `released` is the position at which that was undone."""
 
     id: str
     source: str
     position: int
-    at: int
+    hidden_at_micros: int
     memories: tuple[str, ...] = ()
     why: str | None = None
     released: int | None = None
@@ -83,38 +83,38 @@ class QuarantineState(NamedTuple):
 class MemoryUsage(NamedTuple):
     """How often a memory was used, how much that raised its strength, and when (in microseconds)."""
 
-    times: int = 0
+    use_count: int = 0
     boost: float = 0.0
-    moments: tuple[int, ...] = ()
-    line: int = 0
+    used_at: tuple[int, ...] = ()
+    position: int = 0
     """The position of the last entry about it."""
 
     def up_to(self, moment: int) -> MemoryUsage:
         """The same without the stored uses after `moment`; what those added to the strength stays."""
         later = self.count_since(moment + 1)
-        return self._replace(times=self.times - later, moments=self.moments[:-later]) if later else self
+        return self._replace(use_count=self.use_count - later, used_at=self.used_at[:-later]) if later else self
 
     def count_since(self, moment: int) -> int:
         """How many of the stored uses were at `moment` or later."""
-        return sum(each >= moment for each in self.moments)
+        return sum(each >= moment for each in self.used_at)
 
 
 NEVER_USED = MemoryUsage()
 
 
 class RunState(NamedTuple):
-    """What one upkeep run did in all its steps; `line` is the position of its last entry, `at` in microseconds."""
+    """What one upkeep run did in all its steps; `position` is the position of its last entry, `at` in microseconds."""
 
     id: str
     at: int
-    line: int
-    planned: int
+    position: int
+    planned_position: int
     steps: tuple[str, ...]
-    given: Mapping[str, Mapping[str, Any]]
-    made: tuple[str, ...] = ()
-    used: tuple[str, ...] = ()
+    settings_by_step: Mapping[str, Mapping[str, Any]]
+    created_ids: tuple[str, ...] = ()
+    source_ids: tuple[str, ...] = ()
     revised: tuple[tuple[str, int], ...] = ()
-    hidden: tuple[str, ...] = ()
+    hidden_ids: tuple[str, ...] = ()
     promoted: tuple[str, ...] = ()
     edges: tuple[str, ...] = ()
     undone: bool = False
@@ -128,8 +128,8 @@ class Journal(SavedPart):
             pack,
             lambda array: {key: [ExtractionRecord(*to_tuples(o)) for o in each] for key, each in unpack(array).items()},
         ),
-        "jobs": records(JobState),
-        "quarantines": records(QuarantineState),
+        "jobs": named_tuple_codec(JobState),
+        "quarantines": named_tuple_codec(QuarantineState),
         "recall_positions": JSON,
         "expiry_positions": JSON,
         "_extraction_positions": JSON,
@@ -210,9 +210,9 @@ class Usage(SavedPart):
     """Uses, promotions, recorded recalls and upkeep runs of one space."""
 
     _saved: ClassVar = {
-        "by_memory": records(MemoryUsage),
+        "by_memory": named_tuple_codec(MemoryUsage),
         "promoted_notes": JSON,
-        "runs": records(RunState),
+        "runs": named_tuple_codec(RunState),
         "recall_positions": JSON,
     }
 
@@ -229,20 +229,22 @@ class Usage(SavedPart):
 
     def promotions(self, position: int) -> dict[str, int]:
         """The memories that runs up to a position promoted, and when, in microseconds. Demoted ones are left out."""
-        done = (run for run in list(self.runs.values()) if run.line <= position and not run.undone)
+        done = (run for run in list(self.runs.values()) if run.position <= position and not run.undone)
         return {memory: run.at for run in done for memory in run.promoted if memory in self.promoted_notes}
 
-    def last_run(self, step: str, given: Mapping[str, Any]) -> RunState | None:
+    def last_run(self, step: str, settings: Mapping[str, Any]) -> RunState | None:
         """The last run of a step with these settings that was not undone."""
-        same = (run for run in reversed(self.runs.values()) if not run.undone and run.given.get(step) == given)
+        same = (
+            run for run in reversed(self.runs.values()) if not run.undone and run.settings_by_step.get(step) == settings
+        )
         return next(same, None)
 
     def apply_entry(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, Used):
             before = self.get(event.memory)
-            moments = (*before.moments, micros(entry.at))[-MAX_TRACKED_USES:]
-            use = MemoryUsage(before.times + event.times, before.boost + event.boost, moments, entry.position)
+            moments = (*before.used_at, micros(entry.at))[-MAX_TRACKED_USES:]
+            use = MemoryUsage(before.use_count + event.times, before.boost + event.boost, moments, entry.position)
             self.by_memory[event.memory] = use
         elif isinstance(event, Promoted):
             self.promoted_notes[event.memory] = event.note
@@ -257,10 +259,17 @@ class Usage(SavedPart):
 
     def _add_step(self, event: Ran, entry: Entry) -> None:
         before = self.runs.get(event.run) or RunState(event.run, micros(entry.at), 0, event.planned, (), {})
-        lists = ("made", "used", "revised", "hidden", "promoted", "edges")
+        lists = {
+            "created_ids": "made",
+            "source_ids": "used",
+            "revised": "revised",
+            "hidden_ids": "hidden",
+            "promoted": "promoted",
+            "edges": "edges",
+        }
         self.runs[event.run] = before._replace(
-            line=entry.position,
+            position=entry.position,
             steps=tuple(dict.fromkeys((*before.steps, event.step))),
-            given={**before.given, event.step: dict(event.given)},
-            **{name: getattr(before, name) + getattr(event, name) for name in lists},
+            settings_by_step={**before.settings_by_step, event.step: dict(event.given)},
+            **{name: getattr(before, name) + getattr(event, field) for name, field in lists.items()},
         )

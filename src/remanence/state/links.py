@@ -24,7 +24,7 @@ from remanence.schema import (
     window_from_micros,
     window_to_micros,
 )
-from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
+from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
 from remanence.state.catalog import Catalog
 from remanence.state.columns import GROWING, JSON, TUPLES, Column, SavedPart
 
@@ -57,7 +57,7 @@ class Links(SavedPart):
         self._ids: list[str] = []
         self._numbers: dict[str, int] = {}
         self._observers: list[tuple[str | None, str | None]] = []  # of each link: who added it, and why
-        self._endings = Endings()
+        self._endings = EdgeEnds()
         self._superseded: tuple[Snapshot, NDArray[np.bool_]] | None = None  # in the last snapshot
         self._has_cycle = False  # whether memories supersede each other in a cycle
 
@@ -83,12 +83,12 @@ class Links(SavedPart):
             source, target = self._graph.endpoints[number].tolist()
             if not ((direction == "out" and source != memory) or (direction == "in" and target != memory)):
                 numbers.append(number)
-        found = [_joined(statements) for statements in self._statements(numbers, snapshot)]
+        found = [_merge_statements(statements) for statements in self._statements(numbers, snapshot)]
         return [link for link in found if (kinds is None or link.kind in kinds) and (at is None or at in link.valid)]
 
     def get(self, link_id: str, snapshot: Snapshot) -> Link | None:
         statements = self.statements_of(link_id, snapshot)
-        return _joined(statements) if statements else None
+        return _merge_statements(statements) if statements else None
 
     def statements_of(self, link_id: str, snapshot: Snapshot) -> list[Link]:
         """All statements of the same link as this one, each as it was stated, oldest first."""
@@ -123,14 +123,14 @@ class Links(SavedPart):
         numbers = (self._catalog.number(end) for link in found for end in (link.source, link.target))
         return list(dict.fromkeys(n for n in numbers if n is not None and n != memory))
 
-    def ever_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
+    def all_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
         """The memories at the other end of all links of a kind, visible or not."""
         edges = np.array(self._graph.edges_of(memory), np.int64)
         edges = edges[self._columns.values[edges, _KIND] == LINK_KINDS.index(kind)]
         ends = self._graph.endpoints[edges] if direction == "out" else self._graph.endpoints[edges, ::-1]
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
 
-    def facts_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def facts_derived_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """The memories that were found in one of these, and do not replace it."""
         out = np.zeros(len(memories), np.bool_)
         columns, ends = self._columns.values, self._graph.endpoints
@@ -215,7 +215,7 @@ class Links(SavedPart):
     def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)
         if kind == _SUPERSEDES and not self._has_cycle:
-            self._has_cycle = _reaches(target, source, lambda each: self.ever_linked(each, "supersedes", "out"))
+            self._has_cycle = _reaches(target, source, lambda each: self.all_linked(each, "supersedes", "out"))
         self._numbers[event.link] = len(self._ids)
         self._ids.append(event.link)
         self._observers.append((event.observed_by, event.why))
@@ -264,7 +264,7 @@ class Links(SavedPart):
         )
 
 
-def _joined(statements: Sequence[Link]) -> Link:
+def _merge_statements(statements: Sequence[Link]) -> Link:
     """One link of several statements. Of each observer the last counts; several observers make it surer."""
     first = statements[0]
     if len(statements) == 1:

@@ -50,7 +50,7 @@ def check_filter(value: object, argument: str = "meta") -> dict[str, Any]:
 
 def filter_mask(checked: Mapping[str, Any], field_mask: Callable[[str, Predicate], Mask]) -> Mask:
     """The rows that match a filter. `field_mask` returns those of which one field satisfies a predicate."""
-    return reduce(operator.and_, [_part_mask(name, wanted, field_mask) for name, wanted in checked.items()])
+    return reduce(operator.and_, [_part_mask(name, operand, field_mask) for name, operand in checked.items()])
 
 
 def value_at(value: Any, path: str) -> Any:
@@ -67,57 +67,57 @@ def value_at(value: Any, path: str) -> Any:
     return value_at(value[first], rest) if rest and first in value else MISSING
 
 
-def _part_mask(name: str, wanted: Any, field_mask: Callable[[str, Predicate], Mask]) -> Mask:
+def _part_mask(name: str, operand: Any, field_mask: Callable[[str, Predicate], Mask]) -> Mask:
     if name in ("$and", "$or"):
-        masks = [filter_mask(part, field_mask) for part in wanted]
+        masks = [filter_mask(part, field_mask) for part in operand]
         return reduce(operator.and_ if name == "$and" else operator.or_, masks)
     if name == "$not":
-        negated: Mask = ~filter_mask(wanted, field_mask)
+        negated: Mask = ~filter_mask(operand, field_mask)
         return negated
-    return field_mask(name, _predicate(wanted))
+    return field_mask(name, _predicate(operand))
 
 
-def _predicate(wanted: Any) -> Predicate:
-    if not _is_condition(wanted):
-        return lambda found: _equal(found, wanted)
-    tests = [(_OPERATORS[name], value) for name, value in wanted.items()]
+def _predicate(operand: Any) -> Predicate:
+    if not _is_condition(operand):
+        return lambda found: _equal(found, operand)
+    tests = [(_OPERATORS[name], value) for name, value in operand.items()]
     return lambda found: all(test(found, value) for test, value in tests)
 
 
-def _equal(found: Any, wanted: Any) -> bool:
-    if found is MISSING:
-        return wanted is None
-    if isinstance(found, bool) or isinstance(wanted, bool):  # True is not 1
-        return found is wanted
-    return bool(found == wanted)
+def _equal(value: Any, operand: Any) -> bool:
+    if value is MISSING:
+        return operand is None
+    if isinstance(value, bool) or isinstance(operand, bool):  # True is not 1
+        return value is operand
+    return bool(value == operand)
 
 
 def _compare(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def test(found: Any, wanted: Any) -> bool:
-        comparable = isinstance(found, str) if isinstance(wanted, str) else _is_number(found)
-        return comparable and compare(found, wanted)
+    def test(found: Any, operand: Any) -> bool:
+        comparable = isinstance(found, str) if isinstance(operand, str) else _is_number(found)
+        return comparable and compare(found, operand)
 
     return test
 
 
-def _contains(found: Any, wanted: Any) -> bool:
-    if isinstance(found, list):
-        return any(_equal(each, wanted) for each in found)
-    return isinstance(found, str) and isinstance(wanted, str) and wanted in found
+def _contains(value: Any, operand: Any) -> bool:
+    if isinstance(value, list):
+        return any(_equal(each, operand) for each in value)
+    return isinstance(value, str) and isinstance(operand, str) and operand in value
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {
         "$eq": _equal,
-        "$ne": lambda found, wanted: not _equal(found, wanted),
+        "$ne": lambda found, operand: not _equal(found, operand),
         "$gt": _compare(operator.gt),
         "$gte": _compare(operator.ge),
         "$lt": _compare(operator.lt),
         "$lte": _compare(operator.le),
-        "$in": lambda found, wanted: any(_equal(found, each) for each in wanted),
-        "$nin": lambda found, wanted: not any(_equal(found, each) for each in wanted),
+        "$in": lambda found, operand: any(_equal(found, each) for each in operand),
+        "$nin": lambda found, operand: not any(_equal(found, each) for each in operand),
         "$contains": _contains,
-        "$exists": lambda found, wanted: (found is not MISSING) == wanted,
+        "$exists": lambda found, operand: (found is not MISSING) == operand,
     }
 )
 _COMPARISONS = ("$gt", "$gte", "$lt", "$lte")
@@ -126,38 +126,38 @@ _COMPARISONS = ("$gt", "$gte", "$lt", "$lte")
 def _check(value: object, where: str) -> None:
     if not isinstance(value, dict) or not value:
         raise InvalidInput(f"{where}={_shown(value)} is not a dict of fields. {_EXAMPLE}")
-    for name, wanted in value.items():
+    for name, operand in value.items():
         if name in ("$and", "$or"):
-            if not isinstance(wanted, list) or not wanted:
-                raise InvalidInput(f"{where}: {name} is given {_shown(wanted)}. Give it a list of filters.")
-            for place, part in enumerate(wanted):
+            if not isinstance(operand, list) or not operand:
+                raise InvalidInput(f"{where}: {name} is given {_shown(operand)}. Give it a list of filters.")
+            for place, part in enumerate(operand):
                 _check(part, f"{where}: {name}[{place}]")
         elif name == "$not":
-            _check(wanted, f"{where}: $not")
+            _check(operand, f"{where}: $not")
         elif name.startswith("$"):
             raise InvalidInput(
                 f"{where}: {name!r} stands where a field is expected. Only $and, $or and $not may stand there; "
                 f"an operator belongs to a field: {{'page': {{'$gte': 3}}}}."
             )
-        elif _is_condition(wanted):
-            _check_condition(wanted, f"{where}: {name}")
+        elif _is_condition(operand):
+            _check_condition(operand, f"{where}: {name}")
 
 
 def _check_condition(condition: Mapping[str, Any], where: str) -> None:
-    for name, wanted in condition.items():
+    for name, operand in condition.items():
         if name not in _OPERATORS:
             raise InvalidInput(f"{where}: there is no operator {name!r}. The operators are {', '.join(_OPERATORS)}.")
-        if name in ("$in", "$nin") and not isinstance(wanted, list):
-            raise InvalidInput(f"{where}: {name} is given {_shown(wanted)}. Give it a list.")
-        if name in _COMPARISONS and not (isinstance(wanted, str) or _is_number(wanted)):
-            raise InvalidInput(f"{where}: {name} is given {_shown(wanted)}. Give it a number or a text.")
-        if name == "$exists" and not isinstance(wanted, bool):
-            raise InvalidInput(f"{where}: $exists is given {_shown(wanted)}. Give it True or False.")
+        if name in ("$in", "$nin") and not isinstance(operand, list):
+            raise InvalidInput(f"{where}: {name} is given {_shown(operand)}. Give it a list.")
+        if name in _COMPARISONS and not (isinstance(operand, str) or _is_number(operand)):
+            raise InvalidInput(f"{where}: {name} is given {_shown(operand)}. Give it a number or a text.")
+        if name == "$exists" and not isinstance(operand, bool):
+            raise InvalidInput(f"{where}: $exists is given {_shown(operand)}. Give it True or False.")
 
 
-def _is_condition(wanted: object) -> bool:
+def _is_condition(operand: object) -> bool:
     """Whether this is a dict of operators. Any other dict is a value."""
-    return isinstance(wanted, dict) and any(name.startswith("$") for name in wanted)
+    return isinstance(operand, dict) and any(name.startswith("$") for name in operand)
 
 
 def _is_number(value: object) -> bool:

@@ -54,7 +54,7 @@ class Names(SavedPart):
             self.kinds[number] = kind
         return number
 
-    def found_in(self, text: str) -> dict[int, float]:
+    def find_in_text(self, text: str) -> dict[int, float]:
         """The names in a text, whatever its capitals, each with 1; and those of which only an uncommon word is there,
         each with its share: half for each of two people called Jones. A word in more names stands for none of them.
 
@@ -91,7 +91,7 @@ class Names(SavedPart):
 
     def apply(self, versions: Iterable[Remembered | None]) -> None:
         for version in versions:
-            for name, kind in () if version is None else names_in(version):
+            for name, kind in () if version is None else version_names(version):
                 self.intern(name, kind)
 
 
@@ -101,9 +101,9 @@ def _add_words(by_word: dict[str, list[int]], normalized: str, number: int) -> N
         by_word.setdefault(word, []).append(number)
 
 
-def names_in(version: Remembered) -> Iterable[tuple[str, str]]:
+def version_names(version: Remembered) -> Iterable[tuple[str, str]]:
     """All names in a version with their kinds: the speaker, mentions, subjects and objects of claims."""
-    speaker = speaker_of(version)
+    speaker = version_speaker(version)
     if speaker:
         yield speaker, "person"
     for mention in version.mentions:
@@ -113,7 +113,7 @@ def names_in(version: Remembered) -> Iterable[tuple[str, str]]:
         yield triple.object, "thing"
 
 
-def speaker_of(version: Remembered) -> str | None:
+def version_speaker(version: Remembered) -> str | None:
     """The speaker of a memory: of its turn, else its observer, else "me" if its text says "I"."""
     if version.turn is not None:
         return version.turn.speaker

@@ -61,15 +61,15 @@ class PositionSpans:
     def rows(self) -> NDArray[np.int64]:
         return np.array(self._spans, np.int64).reshape(-1, len(PositionSpan._fields))
 
-    def with_key(self, attribute: int, key: int, position: int | None = None) -> list[PositionSpan]:
+    def spans_of_key(self, attribute: int, key: int, position: int | None = None) -> list[PositionSpan]:
         """The spans of a key at a position, or ever; oldest first."""
         return self._covering(self._by_key.get((attribute, key), ()), position)
 
-    def with_value(self, attribute: int, value: int, position: int | None = None) -> list[PositionSpan]:
+    def spans_of_value(self, attribute: int, value: int, position: int | None = None) -> list[PositionSpan]:
         """The spans with a value at a position, or ever; oldest first."""
         return self._covering(self._by_value.get((attribute, value), ()), position)
 
-    def with_attribute(self, attribute: int, position: int) -> list[PositionSpan]:
+    def spans_of_attribute(self, attribute: int, position: int) -> list[PositionSpan]:
         return [span for span in self._spans if span.attribute == attribute and span.covers(position)]
 
     def changed_by(self, position: int) -> list[PositionSpan]:

@@ -132,7 +132,7 @@ def parse_predicate(value: object, parameter: str = "predicate") -> str:
     return name
 
 
-def resulting_states(predicate: str) -> Sequence[str]:
+def states_after_event(predicate: str) -> Sequence[str]:
     """The states that begin with an event: who moved to Porto lives there."""
     state = STATE_AFTER_EVENT.get(predicate)
     return () if state is None else (state,)

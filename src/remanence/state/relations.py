@@ -30,10 +30,10 @@ from remanence.schema import (
 from remanence.state.catalog import Catalog
 from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim, RowDisagreement
 from remanence.state.claims import Claims
-from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, Interval, classify_disagreement
+from remanence.state.entity_registry import EntityRegistry
+from remanence.state.intervals import Interval, TimedClaim, classify_disagreement
 from remanence.state.names import Names
-from remanence.state.predicates import normalize_predicate, resulting_states
+from remanence.state.predicates import normalize_predicate, states_after_event
 
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
 
@@ -54,7 +54,7 @@ class ValidPeriod(NamedTuple):
 class RelationIndex(Claims):
     """The claims of one space, resolved to relations."""
 
-    def __init__(self, names: Names, registry: Registry, catalog: Catalog) -> None:
+    def __init__(self, names: Names, registry: EntityRegistry, catalog: Catalog) -> None:
         super().__init__(names, catalog)
         self._registry = registry
         self._last_view: ClaimView | None = None
@@ -95,10 +95,10 @@ class RelationIndex(Claims):
         view = self._view(snapshot)
         wanted = None if predicates is None else frozenset(map(normalize_predicate, predicates))
         entity = view.entity_number(number)
-        resolved, more = view.resolved_around(number, wanted, limit)
+        resolved, more = view.resolved_claims_of(number, wanted, limit)
         found = _matching(resolved, at, wanted, direction, entity)
         if more and limit is not None and len(found) < limit // 2:
-            resolved, more = view.resolved_around(number, wanted, _LARGER_LIMIT * limit)
+            resolved, more = view.resolved_claims_of(number, wanted, _LARGER_LIMIT * limit)
             found = _matching(resolved, at, wanted, direction, entity)
             found, more = found[-limit:], more or len(found) > limit
         return [(triple, self._relation(each, triple, view)) for each, triple in found], more
@@ -127,7 +127,7 @@ class RelationIndex(Claims):
         windows = None if times is None else [window_to_micros(window) for window in times] or [(now, now + 1)]
         entity = view.entity_number(number)
         out: dict[tuple[int, str, bool], RelatedName] = {}
-        for edge, interval, _ in view.resolved_around(number, None, limit)[0]:
+        for edge, interval, _ in view.resolved_claims_of(number, None, limit)[0]:
             if windows is None or any(interval.start < end and start < interval.end for start, end in windows):
                 from_subject = edge.subject == entity
                 key = edge.endpoints[from_subject], edge.rule.name, from_subject
@@ -169,7 +169,7 @@ class RelationIndex(Claims):
             out[row] = [relation for relation in found if relation is not None]
         return out
 
-    def equivalent_claims(self, edge_id: str, snapshot: Snapshot) -> list[tuple[str, Claim]]:
+    def equivalent_claims(self, edge_id: str, snapshot: Snapshot) -> list[tuple[str, TimedClaim]]:
         """The active claims that state the relation with this id, itself first, with their ids."""
         view = self._view(snapshot)
         for edge in self._edges_with_id(edge_id, view):
@@ -205,8 +205,8 @@ class RelationIndex(Claims):
         """The rows with a claim about an entity under a predicate or a state that results from it."""
         view, name = self._view(snapshot), normalize_predicate(predicate)
         entity = view.entity_number(number)
-        edges = view.edges_of(number, {name, *resulting_states(name)})
-        claims = [edge.claim.number for edge in edges if entity in (edge.subject, edge.holder)]
+        edges = view.edges_of(number, {name, *states_after_event(name)})
+        claims = [edge.claim.number for edge in edges if entity in (edge.subject, edge.key_entity)]
         return list(dict.fromkeys(row for claim in claims for row in self.evidence_rows(claim, snapshot)))
 
     def superseding_row(self, row: int, snapshot: Snapshot) -> int | None:
@@ -220,7 +220,7 @@ class RelationIndex(Claims):
     def following_row(self, row: int, snapshot: Snapshot) -> int | None:
         """The row with another value that holds now, if the windows of all claims of this row are over."""
         statuses = self._view(snapshot).status_of(row, snapshot.now)
-        return self._newest_evidence([status.followed_by for status in statuses], snapshot)
+        return self._newest_evidence([status.next_values for status in statuses], snapshot)
 
     def is_stale(self, row: int, snapshot: Snapshot) -> bool:
         """Whether all claims of this row were replaced or ended by an event.
@@ -271,7 +271,7 @@ class RelationIndex(Claims):
             self._last_view = ClaimView(self, self._predicates, self._registry, snapshot)
         return self._last_view
 
-    def _newest_evidence(self, claims: Iterable[Iterable[Claim]], snapshot: Snapshot) -> int | None:
+    def _newest_evidence(self, claims: Iterable[Iterable[TimedClaim]], snapshot: Snapshot) -> int | None:
         """The newest row that supports one of these claims; None if there is none for some of the groups."""
         found: list[int] = []
         for group in claims:

@@ -3,7 +3,7 @@
 Contracts (subclass one, implement `make` or the fixture that it names, and pytest runs its tests; they need pytest):
 
     LedgerContract, VectorStoreContract, VectorStoresContract, SignalContract, EmbedderContract,
-    ExtractorContract, FactExtractorContract, JudgingExtractorContract, ModelExtractorContract, ReaderContract,
+    ExtractorContract, FactExtractorContract, ComparingExtractorContract, ModelExtractorContract, ReaderContract,
     ClockContract
 
 Fakes:
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from remanence.testing.ledger_contract import LedgerContract
     from remanence.testing.port_contracts import (
         ClockContract,
+        ComparingExtractorContract,
         EmbedderContract,
         ExtractorContract,
         FactExtractorContract,
-        JudgingExtractorContract,
         ModelExtractorContract,
         ReaderContract,
         SignalContract,
@@ -47,7 +47,7 @@ _MODULES = {
     "FakeClock": "fakes",
     "HashingEmbedder": "fakes",
     "HungModel": "fakes",
-    "JudgingExtractorContract": "port_contracts",
+    "ComparingExtractorContract": "port_contracts",
     "LedgerContract": "ledger_contract",
     "ModelExtractorContract": "port_contracts",
     "ReaderContract": "port_contracts",
@@ -59,13 +59,13 @@ _MODULES = {
 
 __all__ = [
     "ClockContract",
+    "ComparingExtractorContract",
     "EmbedderContract",
     "ExtractorContract",
     "FactExtractorContract",
     "FakeClock",
     "HashingEmbedder",
     "HungModel",
-    "JudgingExtractorContract",
     "LedgerContract",
     "ModelExtractorContract",
     "ReaderContract",

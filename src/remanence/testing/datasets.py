@@ -111,7 +111,7 @@ def read_dataset(
         separate_categories: Categories to ask, answerable or not, and to count separately.
     """
     if limit is not None:
-        inputs.positive_int(limit, "limit")
+        inputs.check_positive_int(limit, "limit")
     items: list[CorpusItem] = []
     session_of: dict[tuple[str, str], str] = {}
     for where, row in read_jsonl(corpus):

@@ -21,10 +21,10 @@ from remanence.events import Remembered
 from remanence.ports import (
     RELATIONS,
     Clock,
+    ComparingExtractor,
     Embedder,
     Extractor,
     FactExtractor,
-    JudgingExtractor,
     ModelExtractor,
     Reader,
     RelationReader,
@@ -155,28 +155,28 @@ class FactExtractorContract(ExtractorContract):
         assert self.make().facts([], now=NOW).facts == ()
 
 
-class JudgingExtractorContract(ExtractorContract):
-    """The contract of `ports.JudgingExtractor`."""
+class ComparingExtractorContract(ExtractorContract):
+    """The contract of `ports.ComparingExtractor`."""
 
-    def make(self) -> JudgingExtractor:
+    def make(self) -> ComparingExtractor:
         """The extractor to check."""
         raise NotImplementedError
 
     def test_it_has_the_method_of_the_port(self) -> None:
-        """`judge`; without it, the rules compare memories."""
-        assert isinstance(self.make(), JudgingExtractor)
+        """`compare`; without it, the rules compare memories."""
+        assert isinstance(self.make(), ComparingExtractor)
 
     def test_verdicts_are_about_the_memories_that_were_given(self) -> None:
         """`new_index` is a place in the first list, `old_id` an id from the second."""
         new = [Memory("n1", "default", "Alice lives in Lisbon.")]
         old = [[Memory("o1", "default", "Alice lives in Porto.")]]
-        for verdict in self.make().judge(new, old):
+        for verdict in self.make().compare(new, old):
             assert isinstance(verdict, Verdict)
             assert (verdict.new_index, verdict.old_id) == (0, "o1")
 
     def test_no_memories_give_no_verdicts(self) -> None:
         """And no error."""
-        assert self.make().judge([], []) == []
+        assert self.make().compare([], []) == []
 
 
 class ModelExtractorContract(ExtractorContract):

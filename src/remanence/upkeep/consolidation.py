@@ -20,12 +20,12 @@ from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash
 from remanence.ports import Progress
 from remanence.schema import LinkKind, Window
-from remanence.upkeep import step_tools
+from remanence.upkeep import plans
 from remanence.upkeep.decay import ScoredMemories, strength_of
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
-from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
+from remanence.upkeep.merged_text import MergedText, TextMerger, contains_name
+from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches
 from remanence.write.append import append
 from remanence.write.prepare import PreparedVersion
 
@@ -41,7 +41,7 @@ class Merge:
 
     cluster: Cluster
     version: Remembered
-    wording: Wording
+    wording: MergedText
 
     @property
     def text(self) -> str:
@@ -69,7 +69,7 @@ class ConsolidationPlan(Plan):
         return iter(self.merges)
 
     @property
-    def is_due(self) -> bool:
+    def has_changes(self) -> bool:
         return len(self) > 0 or self.has_new_memories
 
     @property
@@ -93,9 +93,9 @@ class ConsolidationPlan(Plan):
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
-            step_tools.check_current(index, self.positions, engine.now(), unlinked=self.links)
+            plans.check_current(index, self.positions, engine.now(), unlinked=self.links)
             last = index.usage.last_run(self.step, self.parameters)
-            if not len(self) and last is not None and last.planned >= self.position:
+            if not len(self) and last is not None and last.planned_position >= self.position:
                 raise StalePlan(f"run {last.id!r} has compared the same memories")
 
     def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
@@ -108,7 +108,7 @@ class ConsolidationPlan(Plan):
 
     def _merge_events(self, run: str, batch: Sequence[Merge], index: Index, ids: Sequence[str]) -> list[Event]:
         sources = tuple(memory for merge in batch for memory in merge.cluster.memory_ids)
-        step_tools.check_unchanged(index, {memory: self.positions[memory] for memory in sources})
+        plans.check_unchanged(index, {memory: self.positions[memory] for memory in sources})
         if list(ids) != [merge.version.memory for merge in batch]:
             raise StalePlan("the same memories were merged")
         links: list[Linked] = []
@@ -119,21 +119,21 @@ class ConsolidationPlan(Plan):
             for source in merge.cluster.memory_ids:
                 links += [_link(new, "derived_from", source, why), _link(new, "supersedes", source, why)]
             # The uses of the sources count for the new memory. If the merge was undone and repeated, it has some.
-            times = sum(index.usage.get(memory).times for memory in merge.cluster.memory_ids)
-            times -= index.usage.get(new).times
+            times = sum(index.usage.get(memory).use_count for memory in merge.cluster.memory_ids)
+            times -= index.usage.get(new).use_count
             uses += [Used(new, times=times)] if times > 0 else []
         edges = tuple(link.link for link in links)
         ran = Ran(run, self.step, self.position, self.parameters, made=tuple(ids), used=sources, edges=edges)
         return [*links, *uses, ran]
 
     def _link_events(self, run: str, index: Index) -> list[Event]:
-        step_tools.check_unchanged(index, self.positions)
+        plans.check_unchanged(index, self.positions)
         links = [_link(memory, "related_to", other, "they say similar things") for memory, other in self.links]
         edges = tuple(link.link for link in links)
         return [*links, Ran(run, self.step, self.position, self.parameters, edges=edges)]
 
 
-def plan(
+def plan_consolidation(
     engine: Engine,
     index: Index,
     memories: ScoredMemories,
@@ -163,7 +163,7 @@ def plan(
     links: tuple[tuple[str, str], ...] = ()
     if step == "link":
         pairs = [pair for cluster in clusters for pair in combinations(cluster.memory_ids, 2)]
-        links = tuple(pair for pair in pairs if not step_tools.are_linked(index, *pair, memories.snapshot))
+        links = tuple(pair for pair in pairs if not plans.are_linked(index, *pair, memories.snapshot))
     else:
         merger = TextMerger(engine.extractor)
         merges = tuple(_merge(merger, index, cluster) for [cluster] in batches(clusters, 1, progress))
@@ -220,11 +220,11 @@ def _new_rows(index: Index, memories: ScoredMemories, step: str, parameters: dic
     last = index.usage.last_run(step, parameters)
     if last is None:
         return {item.row for item in memories.items}
-    made = set(last.made)
+    made = set(last.created_ids)
     return {
         item.row
         for item in memories.items
-        if item.position > last.planned and not (item.memory.id in made and item.position < last.line)
+        if item.position > last.planned_position and not (item.memory.id in made and item.position < last.position)
     }
 
 
@@ -234,12 +234,12 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
     versions = [version for version in found if version is not None]
     if len(versions) != len(found):
         raise InvalidInput(f"a memory of cluster {cluster.id} was erased meanwhile. Look for clusters again.")
-    mentions = _union(version.mentions for version in versions)
+    mentions = _union_in_order(version.mentions for version in versions)
     sources = "\n".join(cluster.texts)
     # Only the names that the texts have: not "Ann" where the text says "I".
     wording = merger.merge(cluster.texts, [m.name for m in mentions if contains_name(m.name, sources)])
     identity = text_hash("|".join(("consolidated", *sorted(cluster.memory_ids)))).hex()
-    number = index.catalog.with_identity(identity)
+    number = index.catalog.find_by_identity(identity)
     strongest = max(strength_of(item.memory, item.usage) for item in cluster.items)
     expiries = [version.expires_at for version in versions]
     told = [item.memory.told_at for item in cluster.items]
@@ -249,18 +249,18 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
         text=wording.text,
         identity=identity,
         content=text_hash(wording.text).hex(),
-        kind=_common([version.kind for version in versions], "semantic"),
-        valid=_covering([version.valid for version in versions]),
+        kind=_shared_value([version.kind for version in versions], "semantic"),
+        valid=_covering_window([version.valid for version in versions]),
         importance=max(version.importance for version in versions),
         confidence=max(version.confidence for version in versions),
         strength=round(min(2.0, max(1 + cluster.cohesion / 2, strongest)), 4),
-        tags=_union(version.tags for version in versions),
-        source=_common([version.source for version in versions], None),
-        observed_by=_common([version.observed_by for version in versions], None),
+        tags=_union_in_order(version.tags for version in versions),
+        source=_shared_value([version.source for version in versions], None),
+        observed_by=_shared_value([version.observed_by for version in versions], None),
         expires_at=None if None in expiries else max(end for end in expiries if end is not None),
         mentions=mentions,
-        triples=_union(version.triples for version in versions),
-        times=_union(version.times for version in versions),
+        triples=_union_in_order(version.triples for version in versions),
+        times=_union_in_order(version.times for version in versions),
         passages=split_passages(wording.text),
         meta={"merged": {"first_told": min(told).isoformat(), **_authorship(wording)}},
         # Not now: what was said long ago would look newer than what was said since.
@@ -270,21 +270,21 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
     return Merge(cluster, version, wording)
 
 
-def _authorship(wording: Wording) -> dict[str, Any]:
+def _authorship(wording: MergedText) -> dict[str, Any]:
     """Who wrote a text, and if a model was asked, the model and the prompt, as with extracted facts."""
     details = {"by": wording.author, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
     return {name: value for name, value in details.items() if value is not None}
 
 
-def _union(parts: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
+def _union_in_order(parts: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(item for part in parts for item in part))
 
 
-def _common(values: Sequence[Any], default: Any) -> Any:
+def _shared_value(values: Sequence[Any], default: Any) -> Any:
     return values[0] if len(set(values)) == 1 else default
 
 
-def _covering(windows: Sequence[Window]) -> Window:
+def _covering_window(windows: Sequence[Window]) -> Window:
     """From the earliest known start to the latest end, if all windows end."""
     bounded = [window for window in windows if window.has_bound]
     starts = [window.start for window in bounded if window.start is not None]

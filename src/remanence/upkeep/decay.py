@@ -25,7 +25,7 @@ from remanence.ports import Progress
 from remanence.schema import Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.state.catalog import Catalog
 from remanence.state.journal import MemoryUsage
-from remanence.upkeep.step_tools import ResultTable, ShownAsTable, batches, unexpired_current_mask
+from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
 
 if TYPE_CHECKING:
     from remanence.upkeep.settings import UpkeepSettings
@@ -86,17 +86,19 @@ def retention(model: str, days: float, half_life: float) -> float:
     return max(_MIN_RETENTION, DECAY_MODELS[model](max(0.0, days) / half_life))
 
 
-def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
+def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
     """The score of a memory now. Adding it counts as the first use."""
     days = (now - last_used(memory, usage)).total_seconds() / _DAY
-    return strength_of(memory, usage) * _unboosted_score(memory.kind, memory.importance, usage.times, days, settings)
+    return strength_of(memory, usage) * _unboosted_score(
+        memory.kind, memory.importance, usage.use_count, days, settings
+    )
 
 
-def score_of_row(catalog: Catalog, row: int, usage: MemoryUsage, now: int, settings: UpkeepSettings) -> float:
+def row_decay_score(catalog: Catalog, row: int, usage: MemoryUsage, now: int, settings: UpkeepSettings) -> float:
     """The score that a version would have with strength 1, without reading its text. `now` is in microseconds."""
-    used = max((micros(catalog.recorded_at(row)), *usage.moments[-1:]))
+    used = max((micros(catalog.recorded_at(row)), *usage.used_at[-1:]))
     days = (now - used) / _DAY / 1e6
-    return _unboosted_score(catalog.kind(row), catalog.importance_of(row), usage.times, days, settings)
+    return _unboosted_score(catalog.kind(row), catalog.importance_of(row), usage.use_count, days, settings)
 
 
 def _unboosted_score(kind: str, importance: float, uses: int, days: float, settings: UpkeepSettings) -> float:
@@ -118,7 +120,7 @@ def review_priority(score: float) -> float:
 
 def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
     """When a memory was last used, revised or added."""
-    return max(memory.revised_at, from_micros(usage.moments[-1])) if usage.moments else memory.revised_at
+    return max(memory.revised_at, from_micros(usage.used_at[-1])) if usage.used_at else memory.revised_at
 
 
 def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
@@ -129,9 +131,9 @@ def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: Upkee
 def usage_of(index: Index, memory: Memory, now: datetime, settings: UpkeepSettings) -> HitUsage:
     """How a memory was used, and its scores at `now`."""
     usage = index.usage.get(memory.id)
-    decay, strength = score_of(memory, usage, now, settings), strength_of(memory, usage)
+    decay, strength = decay_score(memory, usage, now, settings), strength_of(memory, usage)
     review = review_priority(decay)
-    return HitUsage(decay, usage.times, last_used(memory, usage), age_in_days(memory, now), strength, review)
+    return HitUsage(decay, usage.use_count, last_used(memory, usage), age_in_days(memory, now), strength, review)
 
 
 def age_in_days(memory: Memory, now: datetime) -> float:
@@ -193,7 +195,7 @@ def _scored(
             memories, positions = index.memories(chunk), index.catalog.positions_of_rows(chunk)
             for row, position, memory in zip(chunk, positions, memories, strict=True):
                 usage = index.usage.get(memory.id)
-                yield ScoredMemory(memory, row, position, usage, score_of(memory, usage, now, settings))
+                yield ScoredMemory(memory, row, position, usage, decay_score(memory, usage, now, settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ class MemoryAtRisk:
 
 
 @dataclass(frozen=True, slots=True)
-class DecayReport(ShownAsTable):
+class DecayReport(TableResult):
     """Every memory at risk, the lowest score first. It prints as a table.
 
     `average_score` and `average_uses` are those of all memories that were examined.
@@ -240,12 +242,12 @@ def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
     at_risk = [_at_risk(item, settings) for item in memories.items if item.score < threshold]
     at_risk.sort(key=lambda risk: (risk.score, risk.memory))
     items, count = memories.items, max(1, len(memories.items))
-    averages = sum(item.score for item in items) / count, sum(item.usage.times for item in items) / count
+    averages = sum(item.score for item in items) / count, sum(item.usage.use_count for item in items) / count
     return DecayReport(tuple(at_risk), len(items), memories.position, *averages)
 
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
-    memory, uses = item.memory, item.usage.times
+    memory, uses = item.memory, item.usage.use_count
     urgency: Urgency = "high" if item.score < _HIGH_BELOW else "medium" if item.score < _MEDIUM_BELOW else "low"
     action: Action = "reinforce" if memory.importance >= _IMPORTANT or uses > 0 else "needs review"
     if item.score < settings.forget_below:
@@ -294,11 +296,13 @@ def touch(
             cross_domain = _is_cross_domain(memory.tags, context)
             increase = min(MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
             use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
-            after = MemoryUsage(before.times + use.times, before.boost + use.boost, (micros(now),))
-            old_score, new_score = (score_of(memory, usage, now, settings) for usage in (before, after))
+            after = MemoryUsage(before.use_count + use.times, before.boost + use.boost, (micros(now),))
+            old_score, new_score = (decay_score(memory, usage, now, settings) for usage in (before, after))
             strength = strength_of(memory, after)
             review = review_priority(old_score)
-            reports.append(TouchReport(memory_id, old_score, new_score, after.times, strength, cross_domain, review))
+            reports.append(
+                TouchReport(memory_id, old_score, new_score, after.use_count, strength, cross_domain, review)
+            )
             events.append(use)
         return events
 

@@ -10,7 +10,7 @@ from remanence.language.text import truncate
 from remanence.schema import MEMORY_KINDS, Memory, format_moment, micros
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.state.journal import NEVER_USED, MemoryUsage
-from remanence.upkeep.decay import DEFINING, RISK_ZONE, age_in_days, score_of
+from remanence.upkeep.decay import DEFINING, RISK_ZONE, age_in_days, decay_score
 from remanence.upkeep.settings import UpkeepSettings
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 760.0, 300.0, 64.0, 64.0
@@ -47,13 +47,13 @@ def curve(
     first = -min(days, age_in_days(memory, now))
     steps = {first + (days - first) * step / _POINTS for step in range(_POINTS + 1)}
     # A use lifts the score at once: a point just before it and one at it.
-    for moment in (*usage.moments, micros(memory.revised_at)):
+    for moment in (*usage.used_at, micros(memory.revised_at)):
         day = (moment - micros(now)) / 86_400e6
         steps |= {each for each in (day - 1e-3, day) if first <= each <= 0}
     points = []
     for day in sorted(steps):
         at = now + timedelta(days=day)
-        points.append((day, score_of(memory, usage.up_to(micros(at)), at, settings)))
+        points.append((day, decay_score(memory, usage.up_to(micros(at)), at, settings)))
     return Curve(label, tuple(points))
 
 

@@ -21,10 +21,10 @@ from remanence.events import Event, Linked, Ran
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Mention
-from remanence.upkeep import step_tools
+from remanence.upkeep import plans
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
 from remanence.upkeep.decay import ScoredMemories
-from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, entity_id
+from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, entity_id
 
 _MIN_SHARED_ENTITIES = 2
 _MIN_SCORE = 0.3
@@ -74,7 +74,7 @@ class DiscoveryPlan(Plan):
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
             pairs = [(pair.source, pair.target) for pair in self.relations]
-            step_tools.check_current(index, self.positions, engine.now(), unlinked=pairs)
+            plans.check_current(index, self.positions, engine.now(), unlinked=pairs)
 
     def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
         for batch in batches(self.relations, _BATCH, progress):
@@ -82,9 +82,7 @@ class DiscoveryPlan(Plan):
 
     def _link_events(self, run: str, batch: Sequence[RelatedPair], index: Index) -> list[Event]:
         memories = {memory for pair in batch for memory in (pair.source, pair.target)}
-        step_tools.check_unchanged(
-            index, {memory: self.positions[memory] for memory in memories & self.positions.keys()}
-        )
+        plans.check_unchanged(index, {memory: self.positions[memory] for memory in memories & self.positions.keys()})
         for memory in memories - self.positions.keys():
             if index.catalog.number(memory) is None:
                 raise StalePlan(f"memory {memory!r}, which the same run was to make, has not been made")
@@ -107,7 +105,7 @@ class _Node:
     position: int | None
 
 
-def plan(
+def plan_related_links(
     index: Index, memories: ScoredMemories, progress: Progress | None = None, pending_merges: Sequence[Merge] = ()
 ) -> DiscoveryPlan:
     """The links that are missing; `pending_merges` are memories that the same run is about to make."""
@@ -128,7 +126,7 @@ def plan(
     positions: dict[str, int] = {}
     for (first, second), score in _best_pairs(nodes, progress):
         a, b = nodes[first], nodes[second]
-        if not step_tools.are_linked(index, a.memory, b.memory, memories.snapshot):
+        if not plans.are_linked(index, a.memory, b.memory, memories.snapshot):
             entities = tuple(sorted(name_of[entity] for entity in a.entities & b.entities))
             tags = tuple(sorted(a.tags & b.tags))
             why = _reason(entities, tags)

@@ -17,9 +17,9 @@ from remanence.ports import Progress
 from remanence.read.recall import recall_from_index
 from remanence.read.receipts import RecallRequest, Receipt
 from remanence.upkeep.decay import ScoredMemories
+from remanence.upkeep.plans import Plan, ResultTable, TableResult, batches, check_current, check_unchanged
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, ResultTable, ShownAsTable, batches, check_current, check_unchanged
 
 _BATCH = 1_000
 _TOP = 10
@@ -84,16 +84,16 @@ class GcPlan(Plan):
         return [*forgotten, Ran(run, "gc", self.position, parameters, hidden=hidden)]
 
 
-def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None) -> GcPlan:
+def plan_gc(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None) -> GcPlan:
     """The memories below the threshold, the lowest score first. Memories that were promoted and used are never among
     them."""
     if limit is not None:
-        limit = inputs.positive_int(limit, "limit")
+        limit = inputs.check_positive_int(limit, "limit")
     found = [
         GcCandidate(item.memory.id, item.memory.text, item.score, item.position)
         for item in memories.items
         if item.score < settings.forget_below
-        and not (item.usage.times and item.memory.id in index.usage.promoted_notes)
+        and not (item.usage.use_count and item.memory.id in index.usage.promoted_notes)
     ]
     found.sort(key=lambda candidate: (candidate.score, candidate.memory))
     chosen = tuple(found[:limit])
@@ -116,21 +116,21 @@ class MissedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class MissedRecallReport(ShownAsTable):
+class MissedRecallReport(TableResult):
     """Of the recalls recorded since `gc`, how many would have had a hidden memory among the first ten hits."""
 
     missed_memories: tuple[MissedMemory, ...]
-    recalls: int
-    affected: int
+    recall_count: int
+    affected_count: int
 
     @property
     def rate(self) -> float:
         """The share of the recalls that missed a memory."""
-        return self.affected / self.recalls if self.recalls else 0.0
+        return self.affected_count / self.recall_count if self.recall_count else 0.0
 
     @property
     def suggestion(self) -> str:
-        if not self.recalls:
+        if not self.recall_count:
             return "No recall was recorded since. Record some with space.audit.record(recall)."
         if not self.missed_memories:
             return "No recall missed a hidden memory."
@@ -142,7 +142,7 @@ class MissedRecallReport(ShownAsTable):
 
     @property
     def table(self) -> ResultTable:
-        title = f"{self.affected} of {pluralize(self.recalls, 'recorded recall')} missed a hidden memory"
+        title = f"{self.affected_count} of {pluralize(self.recall_count, 'recorded recall')} missed a hidden memory"
         rows = [(each.times, each.memory, each.text) for each in self.missed_memories]
         return ResultTable(title, ("times", "id", "memory"), rows, [self.suggestion])
 
@@ -159,14 +159,14 @@ def find_missed_recalls(engine: Engine, space: str) -> MissedRecallReport:
         with index.lock:
             hidden_by_run = [(run, set(still_hidden(index, run))) for run in index.usage.runs.values()]
         hidden_by_run = [(run, hidden) for run, hidden in hidden_by_run if hidden]
-        first = min((run.planned for run, _ in hidden_by_run), default=math.inf)
+        first = min((run.planned_position for run, _ in hidden_by_run), default=math.inf)
         recalls = _recorded_recalls(engine, index, first)
         for position, receipt, returned in recalls:
             missed = {
                 memory
                 for run, hidden in hidden_by_run
-                if run.planned < position
-                for memory in hidden & _top_ids(engine, index, receipt, run.planned)
+                if run.planned_position < position
+                for memory in hidden & _top_ids(engine, index, receipt, run.planned_position)
             }.difference(returned)  # a recall of the archive returned some of them
             times.update(missed)
             affected += bool(missed)

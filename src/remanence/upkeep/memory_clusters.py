@@ -23,8 +23,8 @@ from remanence.schema import Memory
 from remanence.upkeep.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
 from remanence.upkeep.near_pairs import NearPairFinder, Pairs, Vector
+from remanence.upkeep.plans import ResultTable, TableResult
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import ResultTable, ShownAsTable
 
 Action = Literal["merge", "review", "keep"]
 
@@ -68,7 +68,7 @@ class SimilarPair(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters(ShownAsTable):
+class Clusters(TableResult):
     """All clusters, the highest cohesion first. It prints as a table."""
 
     clusters: tuple[Cluster, ...]
@@ -121,7 +121,7 @@ def find_clusters(
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
     near = finder.pairs(seed_indices, progress)
-    for group in _joined(near, max_size):
+    for group in _connected_components(near, max_size):
         members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
@@ -144,7 +144,7 @@ def _may_be_merged(index: Index, memory: Memory) -> bool:
     return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
 
 
-def _joined(pairs: Pairs, max_size: int) -> list[list[int]]:
+def _connected_components(pairs: Pairs, max_size: int) -> list[list[int]]:
     """Groups of indices joined by pairs in the order given; none larger than `max_size`."""
     group_of: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.text import normalize_text, split_sentences, tokens
 from remanence.models.extractors import model_and_prompt
-from remanence.ports import Extractor, TextWriter
+from remanence.ports import Extractor, MergingExtractor
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def sentence_key(sentence: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class MergedText:
     """One text in place of several: its author, with model and prompt. `problem` says why the text of a
     model was not used."""
 
@@ -72,26 +72,28 @@ class TextMerger:
         self._extractor = extractor
         self._failures = 0
 
-    def merge(self, texts: Sequence[str], names: Iterable[str] = ()) -> Wording:
+    def merge(self, texts: Sequence[str], names: Iterable[str] = ()) -> MergedText:
         """These texts as one; `names` are the names in them."""
         by_rule = merge_sentences(texts)
-        if not isinstance(self._extractor, TextWriter):
-            return Wording(by_rule)
+        if not isinstance(self._extractor, MergingExtractor):
+            return MergedText(by_rule)
         if self._failures >= MAX_FAILURES:
-            return Wording(by_rule, problem="was not called again")
+            return MergedText(by_rule, problem="was not called again")
         written, problem = _write(self._extractor, texts)
         problem = problem or _problem(written, texts, names, by_rule)
         if problem is not None:
             self._failures += 1
             more = " It is not called again." if self._failures == MAX_FAILURES else ""
             log.warning("%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more)
-            return Wording(by_rule, problem=problem)
+            return MergedText(by_rule, problem=problem)
         self._failures = 0
         missing = [sentence for sentence in _sentences(texts) if not _is_covered(sentence, written)]
-        return Wording(merge_sentences([written, *missing]), self._extractor.name, *model_and_prompt(self._extractor))
+        return MergedText(
+            merge_sentences([written, *missing]), self._extractor.name, *model_and_prompt(self._extractor)
+        )
 
 
-def _write(writer: TextWriter, texts: Sequence[str]) -> tuple[str, str | None]:
+def _write(writer: MergingExtractor, texts: Sequence[str]) -> tuple[str, str | None]:
     try:
         written = writer.merge(list(texts))
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.ports import Progress
-from remanence.upkeep.step_tools import batches
+from remanence.upkeep.plans import batches
 
 Indices = NDArray[np.intp]
 Vector = NDArray[np.float32]

@@ -21,9 +21,9 @@ from remanence.upkeep import consolidation, decay, discovery, garbage_collection
 from remanence.upkeep.consolidation import Merge
 from remanence.upkeep.decay import DecayReport, ScoredMemories
 from remanence.upkeep.memory_clusters import Clusters
+from remanence.upkeep.plans import Plan, ResultTable, StalePlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline(Plan):
+class UpkeepPlan(Plan):
     """Several steps planned together, and applied as one run. Each plan takes the changes of the earlier ones
     into account."""
 
@@ -59,21 +59,23 @@ class Pipeline(Plan):
         return ResultTable(f"run: {self.verb('did', 'do')}", ("step", "found"), rows)
 
     @property
-    def is_due(self) -> bool:
-        return any(plan.is_due for plan in self.plans)
+    def has_changes(self) -> bool:
+        return any(plan.has_changes for plan in self.plans)
 
     def check(self, engine: Engine, space: str) -> None:
         for plan in self.plans:
-            if plan.is_due:
+            if plan.has_changes:
                 plan.check(engine, space)
 
     def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
         for plan in self.plans:
-            if plan.is_due:
+            if plan.has_changes:
                 plan.write(engine, space, run, progress)
 
-    def applied_by(self, run: str) -> Pipeline:
-        return replace(self, plans=tuple(plan.applied_by(run) if plan.is_due else plan for plan in self.plans), run=run)
+    def with_run(self, run: str) -> UpkeepPlan:
+        return replace(
+            self, plans=tuple(plan.with_run(run) if plan.has_changes else plan for plan in self.plans), run=run
+        )
 
 
 def plan_steps(
@@ -85,7 +87,7 @@ def plan_steps(
     settings: UpkeepSettings,
     steps: Sequence[Step],
     vault: Path | None,
-) -> Pipeline:
+) -> UpkeepPlan:
     """Plan these steps, always in the order of `STEPS`."""
     for step in steps:
         if step not in STEPS:
@@ -96,28 +98,30 @@ def plan_steps(
     if "decay" in steps:
         reports.append(decay.report(memories, settings))
     if "gc" in steps:
-        gc_plan = garbage_collection.plan(index, memories, settings, None)
+        gc_plan = garbage_collection.plan_gc(index, memories, settings, None)
         plans.append(gc_plan)
         memories = memories.without(candidate.memory for candidate in gc_plan)
     if "clusters" in steps or "consolidate" in steps:
         clusters = consolidation.find_new_clusters(index, memories, settings, "consolidate", progress)
         reports += [clusters] if "clusters" in steps else []
         if "consolidate" in steps:
-            merged = consolidation.plan(engine, index, memories, progress, settings=settings, new_clusters=clusters)
+            merged = consolidation.plan_consolidation(
+                engine, index, memories, progress, settings=settings, new_clusters=clusters
+            )
             plans.append(merged)
             memories, merges = memories.without(merged.superseded_ids), merged.merges
     if "promote" in steps:
-        plans.append(promotion.plan(index, memories, settings, vault))
+        plans.append(promotion.plan_promotion(index, memories, settings, vault))
     if "discover" in steps:
-        plans.append(discovery.plan(index, memories, progress, merges))
-    return Pipeline(tuple(reports), tuple(plans), position=memories.position)
+        plans.append(discovery.plan_related_links(index, memories, progress, merges))
+    return UpkeepPlan(tuple(reports), tuple(plans), position=memories.position)
 
 
 def check_applicable(plan: object) -> None:
     """Raise an error if this is not a plan, or was applied already."""
     if not isinstance(plan, Plan):
         raise InvalidInput(
-            f"apply({inputs.shown(plan)}) was given {type(plan).__name__}, which is not a plan. "
+            f"apply({inputs.shorten_repr(plan)}) was given {type(plan).__name__}, which is not a plan. "
             "Give what gc(), consolidate(), promote(), discover(), import_vault() or run() returned."
         )
     if plan.run is not None:
@@ -132,10 +136,10 @@ def run_id_of(run: object) -> str | None:
         return run.id
     if not isinstance(run, Plan):
         raise InvalidInput(
-            f"undo({inputs.shown(run)}) was given {type(run).__name__}, which is not a run. "
+            f"undo({inputs.shorten_repr(run)}) was given {type(run).__name__}, which is not a run. "
             "Give what apply() returned, or the id of a run: `space.upkeep.runs()` lists them."
         )
-    if run.run is None and run.is_due:
+    if run.run is None and run.has_changes:
         raise InvalidInput("this plan was not applied, so there is nothing to undo.")
     return run.run
 
@@ -167,7 +171,7 @@ def undo_run(engine: Engine, space: str, run: str) -> UndoReport:
         skipped = [memory for name in names for memory in runs.reverse_run(engine, name, run)]
         with engine.open_index(space) as index:
             state = index.usage.runs.get(run)
-            parameters = {} if state is None else state.given.get(promotion.STEP, {})
+            parameters = {} if state is None else state.settings_by_step.get(promotion.STEP, {})
             promotion.remove_undone_notes(index, index.snapshot(index.catalog.position, engine.now()), parameters)
     return UndoReport(run, tuple(skipped))
 
@@ -181,21 +185,21 @@ def _spaces_of_run(engine: Engine, space: str, run: str) -> list[str]:
     return found
 
 
-def parse_interval(every: str | float | timedelta) -> float:
+def parse_interval(interval: str | float | timedelta) -> float:
     """An interval in seconds, from a number of seconds, a timedelta, or a text such as "90s", "15m", "1h", "2d".
 
     >>> parse_interval("1h"), parse_interval("1.5m"), parse_interval(10), parse_interval(timedelta(minutes=1))
     (3600.0, 90.0, 10.0, 60.0)
     """
     seconds = 0.0
-    if isinstance(every, timedelta):
-        seconds = every.total_seconds()
-    elif isinstance(every, str) and (match := _INTERVAL.fullmatch(every.strip().lower())):
+    if isinstance(interval, timedelta):
+        seconds = interval.total_seconds()
+    elif isinstance(interval, str) and (match := _INTERVAL.fullmatch(interval.strip().lower())):
         seconds = float(match[1]) * _UNITS[match[2]]
-    elif isinstance(every, int | float) and not isinstance(every, bool):
-        seconds = float(every)
+    elif isinstance(interval, int | float) and not isinstance(interval, bool):
+        seconds = float(interval)
     if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise InvalidInput(f"every={every!r} is not a valid interval. Use one such as '30m', '1h' or '2d'.")
+        raise InvalidInput(f"interval={interval!r} is not a valid interval. Use one such as '30m', '1h' or '2d'.")
     return seconds
 
 
@@ -205,9 +209,9 @@ class Schedule:
     A call that fails is logged and repeated at the next interval. As a context manager it stops at the end.
     """
 
-    def __init__(self, work: Callable[[], object], every: float) -> None:
+    def __init__(self, work: Callable[[], object], interval: float) -> None:
         self._stopped = threading.Event()
-        arguments = (work, every, self._stopped.wait)
+        arguments = (work, interval, self._stopped.wait)
         self._thread = threading.Thread(target=repeat, args=arguments, name="remanence-upkeep", daemon=True)
         self._thread.start()
 
@@ -228,7 +232,7 @@ class Schedule:
             self._thread.join(wait)
 
 
-def repeat(work: Callable[[], object], every: float, wait: Callable[[float], bool]) -> None:
+def repeat(work: Callable[[], object], interval: float, wait: Callable[[float], bool]) -> None:
     """Call a function repeatedly; `wait` sleeps for this many seconds, and returns True to stop."""
     while True:
         try:
@@ -238,6 +242,6 @@ def repeat(work: Callable[[], object], every: float, wait: Callable[[float], boo
         except LedgerUnavailable as error:
             log.info("upkeep did not run: %s", error)
         except Exception:
-            log.exception("upkeep failed; the next attempt is in %g seconds", every)
-        if wait(every):
+            log.exception("upkeep failed; the next attempt is in %g seconds", interval)
+        if wait(interval):
             return

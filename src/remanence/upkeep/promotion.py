@@ -22,8 +22,8 @@ from remanence.schema import Memory, Snapshot, micros
 from remanence.upkeep import notes
 from remanence.upkeep.decay import DEFINING, ScoredMemories, ScoredMemory, age_in_days
 from remanence.upkeep.notes import Note
+from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_current
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, check_current
 from remanence.upkeep.vault import VaultNotes, note_path, subject_of
 
 STEP = "promote"
@@ -119,7 +119,7 @@ class PromotionPlan(Plan):
         engine.write(space, lambda _: events)
 
 
-def plan(
+def plan_promotion(
     index: Index,
     memories: ScoredMemories,
     settings: UpkeepSettings,
@@ -137,7 +137,7 @@ def plan(
         why = _reason(item, memories, settings) if named is None else _NAMED if memory in named else None
         if why is not None and memory not in promoted:
             note = None if vault is None else note_path(item.memory)
-            details = (item.usage.times, age, named is not None)
+            details = (item.usage.use_count, age, named is not None)
             new.append(Promotion(memory, text, item.score, why, item.position, note, *details))
     new.sort(key=lambda promotion: (-promotion.score, promotion.memory))
     if vault is None:
@@ -163,7 +163,7 @@ def vaults_of(engine: Engine, space: str) -> list[Path]:
         if not any(index.usage.promoted_notes.values()):
             return []
         runs = list(index.usage.runs.values())
-    folders = (run.given.get(STEP, {}).get("vault") for run in runs if not run.undone)
+    folders = (run.settings_by_step.get(STEP, {}).get("vault") for run in runs if not run.undone)
     return [Path(folder) for folder in dict.fromkeys(folders) if folder]
 
 
@@ -203,7 +203,7 @@ def _compare_vault(
     # A vault without any of the recorded notes is a new one, and gets them all.
     is_new = not any(found.has_note(memory) for memory in recorded)
     deleted = {memory: path for memory, path in recorded.items() if not is_new and not found.has_note(memory)}
-    wanted = found.wanted(memories, recorded)
+    wanted = found.expected_notes(memories, recorded)
     writes, edited = list[Note](), list[str]()
     for note in wanted:
         old = found.files.get(note.path)
@@ -213,7 +213,7 @@ def _compare_vault(
             writes.append(note)
         elif old is None or not _has_same_content(old, note):  # None: not UTF-8, so an editor wrote it
             edited.append(note.path)
-    surplus = found.surplus(wanted)
+    surplus = found.obsolete_notes(wanted)
     edited += [note.path for note in surplus if note.is_edited]
     missing = [note for note in writes if note.path not in found.files]
     return PromotionPlan(
@@ -253,6 +253,6 @@ def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettin
     recent = item.usage.count_since(micros(now - _USE_PERIOD))
     if recent >= settings.promote_uses:
         return f"{recent} uses in {_USE_PERIOD.days} days"
-    proven = item.usage.times > 0 or item.memory.importance >= DEFINING
+    proven = item.usage.use_count > 0 or item.memory.importance >= DEFINING
     old_enough = now - item.memory.recorded_at >= _MIN_AGE
     return f"score {item.score:.2f}" if proven and old_enough and item.score >= settings.promote_above else None

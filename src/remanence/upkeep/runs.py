@@ -46,14 +46,14 @@ class Run:
             id=state.id,
             recorded_at=from_micros(state.at),
             steps=state.steps,
-            made=state.made,
+            made=state.created_ids,
             revised=tuple(memory for memory, _ in state.revised),
-            hidden=state.hidden,
+            hidden=state.hidden_ids,
             promoted=state.promoted,
             notes_added=_notes_added(state),
             links=len(state.edges),
             undone=state.undone,
-            archived=state.given.get("gc", {}).get("how") == "archive",
+            archived=state.settings_by_step.get("gc", {}).get("how") == "archive",
         )
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class UndoReport:
 @contextmanager
 def upkeep_lock(engine: Engine, space: str) -> Iterator[None]:
     """Hold the upkeep lock of a space, in this process and against all that have opened the same ledger."""
-    with engine.locks.hold(f"upkeep-{space_hash(space)}") as acquired:
+    with engine.locks.acquire(f"upkeep-{space_hash(space)}") as acquired:
         if not acquired:
             raise LedgerUnavailable(
                 f"another upkeep run is active in space {space!r}. Nothing was done; try again when it has ended."
@@ -128,11 +128,11 @@ def reverse_run(engine: Engine, space: str, run_id: str) -> tuple[str, ...]:
     skipped: list[str] = []
 
     def decide(index: Index) -> list[Event]:
-        run = _run_to_undo(index, run_id)
-        changed = _changed_since(engine, index, run)
-        memories = (*run.made, *(memory for memory, _ in run.revised), *run.hidden)
+        run = _require_run(index, run_id)
+        changed = _changed_memories(engine, index, run)
+        memories = (*run.created_ids, *(memory for memory, _ in run.revised), *run.hidden_ids)
         skipped[:] = [memory for memory in memories if memory in changed]
-        return [*_reversal(engine, index, run, changed), Reversed(run_id, tuple(skipped))]
+        return [*_reversal_events(engine, index, run, changed), Reversed(run_id, tuple(skipped))]
 
     engine.write(space, decide)
     return tuple(skipped)
@@ -150,22 +150,22 @@ def restore(engine: Engine, space: str, ids: Iterable[str]) -> int:
 
 def still_hidden(index: Index, run: RunState) -> Iterator[str]:
     """The memories that a run hid and that have no ledger entry since."""
-    for memory in run.hidden:
+    for memory in run.hidden_ids:
         number = index.catalog.number(memory)
         since = None if number is None else index.catalog.hidden_since(number)
-        if since is not None and since <= run.line:
+        if since is not None and since <= run.position:
             yield memory
 
 
-def _run_to_undo(index: Index, run_id: str) -> RunState:
+def _require_run(index: Index, run_id: str) -> RunState:
     run = index.usage.runs.get(run_id)
     if run is None:
         raise NotFound(f"space {index.space!r} has no upkeep run {run_id!r}. `space.upkeep.runs()` lists them.")
     if run.undone:
         raise InvalidInput(f"upkeep run {run_id!r} was undone already.")
-    made = set(run.made)
+    made = set(run.created_ids)
     for later in list(index.usage.runs.values()):
-        if later.line > run.line and not later.undone and made.intersection(later.used):
+        if later.position > run.position and not later.undone and made.intersection(later.source_ids):
             raise InvalidInput(
                 f"upkeep run {run_id!r} cannot be undone: run {later.id!r} used what it made. "
                 f"First undo that one: space.upkeep.undo({later.id!r})."
@@ -173,15 +173,15 @@ def _run_to_undo(index: Index, run_id: str) -> RunState:
     return run
 
 
-def _changed_since(engine: Engine, index: Index, run: RunState) -> set[str]:
+def _changed_memories(engine: Engine, index: Index, run: RunState) -> set[str]:
     """The memories of a run that were changed since.
 
     A memory that the run hid: any later entry is a change. One that it made or revised: if it is hidden, or its
     version differs. What a later run did and was undone is no change.
     """
-    later = engine.ledger.read(space=index.space, after=run.line)
+    later = engine.ledger.read(space=index.space, after=run.position)
     mentioned = {entry.subject for entry in later if entry.kind in MEMORY_ENTRY_KINDS}
-    written = {*run.made, *(memory for memory, _ in run.revised)}
+    written = {*run.created_ids, *(memory for memory, _ in run.revised)}
     return {memory for memory in mentioned if memory not in written or not _is_unchanged(index, memory, run)}
 
 
@@ -190,7 +190,7 @@ def _is_unchanged(index: Index, memory: str, run: RunState) -> bool:
     row = index.current_row(memory, catalog.position)
     if row is None:
         return False
-    before = catalog.row_at(catalog.memory_of(row), run.line)
+    before = catalog.row_at(catalog.memory_of(row), run.position)
     assert before is not None, "a memory that a run made or revised has a version at the position of the run"
     then, now = catalog.positions_of_rows([before, row])
     entries = index.entries_at([then, now])
@@ -199,18 +199,18 @@ def _is_unchanged(index: Index, memory: str, run: RunState) -> bool:
 
 def _notes_added(run: RunState) -> tuple[str, ...]:
     """The memories, promoted earlier, that a run wrote notes for."""
-    return tuple(run.given.get("promote", {}).get("noted", ()))
+    return tuple(run.settings_by_step.get("promote", {}).get("noted", ()))
 
 
-def _reversal(engine: Engine, index: Index, run: RunState, changed: set[str]) -> Iterator[Event]:
+def _reversal_events(engine: Engine, index: Index, run: RunState, changed: set[str]) -> Iterator[Event]:
     now, why = engine.now(), f"upkeep run {run.id} was undone"
     yield from (Invalidated(edge, now, why=why) for edge in run.edges)
-    yield from (Forgotten(memory, why) for memory in run.made if memory not in changed)
+    yield from (Forgotten(memory, why) for memory in run.created_ids if memory not in changed)
     entries = engine.ledger.entries_at([position for _, position in run.revised])
     for memory, position in run.revised:
         before = entries[position].event if position in entries else None
         if memory not in changed and isinstance(before, Remembered):
             yield before
-    yield from (Restored(memory) for memory in run.hidden if memory not in changed)
+    yield from (Restored(memory) for memory in run.hidden_ids if memory not in changed)
     yield from (Demoted(memory) for memory in run.promoted)
     yield from (Promoted(memory) for memory in _notes_added(run) if memory in index.usage.promoted_notes)

@@ -17,7 +17,7 @@ from remanence.language.text import truncate
 from remanence.schema import Entity, Memory, Snapshot
 from remanence.upkeep import notes
 from remanence.upkeep.notes import ENTITY_FOLDER, MEMORY_FOLDER, Note, digest, normalize_newlines, safe_name, wiki_link
-from remanence.upkeep.step_tools import entity_id
+from remanence.upkeep.plans import entity_id
 
 _TITLE_LENGTH = 60
 _MAX_RELATIONS = 50
@@ -62,7 +62,7 @@ class VaultNotes:
     def has_note(self, memory: str) -> bool:
         return ("id", memory) in self._paths
 
-    def wanted(self, memories: Sequence[Memory], recorded: Mapping[str, str]) -> list[Note]:
+    def expected_notes(self, memories: Sequence[Memory], recorded: Mapping[str, str]) -> list[Note]:
         """The notes of these memories, given their recorded paths, and of the entities that they mention."""
         wanted: list[Note] = []
         mentions: dict[str, list[str]] = defaultdict(list)  # links to the memories that mention an entity
@@ -74,7 +74,7 @@ class VaultNotes:
             wanted.append(Note(path, self._memory_fields(memory, entities), normalize_newlines(memory.text)))
         return wanted + [self._entity_note(entity, links) for entity, links in mentions.items()]
 
-    def surplus(self, wanted: Sequence[Note]) -> list[Note]:
+    def obsolete_notes(self, wanted: Sequence[Note]) -> list[Note]:
         """The notes of what should have none by now, and of entities under former names."""
         wanted_paths = {subject_of(note): note.path for note in wanted}
         surplus = {
@@ -94,16 +94,16 @@ class VaultNotes:
         # The id of an entity follows from its name, so it says nothing. Older notes have no field `began`.
         return str(note.fields.get("began", self._first_memory)) == self._first_memory
 
-    def _path_of(self, subject: Subject, usual: str) -> str:
+    def _path_of(self, subject: Subject, default_path: str) -> str:
         """Where the note of a memory or an entity is, or will be."""
         paths = self._paths.get(subject, [])
-        if usual in paths:
-            return usual
-        distinct = self._distinct_path(usual)
+        if default_path in paths:
+            return default_path
+        distinct = self._distinct_path(default_path)
         moved = [path for path in paths if path == distinct or not _is_former_name(subject, path)]
         if moved:
             return moved[0]
-        return distinct if Path(usual).name.casefold() in self._names_of_others else usual
+        return distinct if Path(default_path).name.casefold() in self._names_of_others else default_path
 
     def _distinct_path(self, usual: str) -> str:
         """A path with a name that no other space uses."""

@@ -25,8 +25,8 @@ from remanence.read.answer import Recall
 from remanence.schema import Evidence, Hit
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
+from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.upkeep.runs import vault_space
-from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.write import validate
 from remanence.write.append import CHUNK, append
 from remanence.write.prepare import PreparedVersion, prepare
@@ -86,7 +86,7 @@ class VaultImportPlan(Plan):
     def check(self, engine: Engine, space: str) -> None:
         for name, changes in self._changes_by_space(space):
             with engine.open_index(name) as index:
-                _check_unread(index, changes)
+                _check_not_imported(index, changes)
 
     def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
         for name, changes in self._changes_by_space(space):
@@ -99,7 +99,7 @@ class VaultImportPlan(Plan):
         return [(name, changes) for name, changes in by_space if changes]
 
     def _events(self, run: str, batch: Sequence[NoteChange], index: Index, ids: Sequence[str]) -> list[Event]:
-        _check_unread(index, batch)
+        _check_not_imported(index, batch)
         stored = list(zip(ids, (change.position for change in batch), strict=True))
         made = tuple(memory for memory, position in stored if not position)
         revised = tuple((memory, position) for memory, position in stored if position)
@@ -110,7 +110,9 @@ class _Skipped(Exception):
     """A note cannot be read in; the message says why."""
 
 
-def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progress | None) -> VaultImportPlan:
+def plan_vault_import(
+    engine: Engine, space: str, vault: Path, now: datetime, progress: Progress | None
+) -> VaultImportPlan:
     """Read every note of a vault, and compare it with what is stored."""
     if not vault.is_dir():
         raise InvalidInput(f"there is no vault at {vault}. Promote something to it first, or name another folder.")
@@ -131,7 +133,7 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
                 if "id" in note.fields:
                     edits += _edit(engine, index, note, text, now)
                 else:
-                    new_notes += _own_note(engine, notes_index, note, text, now)
+                    new_notes += _plan_new_note(engine, notes_index, note, text, now)
             except _Skipped as reason:
                 skipped.append((path, str(reason)))
         position = index.catalog.position
@@ -160,11 +162,11 @@ def _weighted(hit: Hit, weight: float) -> Hit:
     return replace(hit, score=hit.score * weight, evidence=(*hit.evidence, evidence))
 
 
-def _own_note(engine: Engine, notes_index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
+def _plan_new_note(engine: Engine, notes_index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
     """A person's own note, if it is new or was edited."""
     prepared = _prepare(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
     catalog = notes_index.catalog
-    number = catalog.with_identity(key_identity(note.path))
+    number = catalog.find_by_identity(key_identity(note.path))
     if number is not None and catalog.has_content(number, prepared.version.content):
         return []
     return [NoteChange(note.path, "", _stored_position(notes_index, note.path), prepared)]
@@ -204,13 +206,13 @@ def _prepare(
     engine: Engine, note: Note, text: str, now: datetime, *, key: str | None = None, source: str | None = None
 ) -> PreparedVersion:
     try:
-        draft = validate.draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
+        draft = validate.parse_draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
     return prepare(draft, engine.extractor, now, engine.trust, engine.redactor)
 
 
-def _check_unread(index: Index, changes: Sequence[NoteChange]) -> None:
+def _check_not_imported(index: Index, changes: Sequence[NoteChange]) -> None:
     """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored again since."""
     check_unchanged(index, {each.memory: each.position for each in changes if each.prepared.is_revision})
     for each in changes:
@@ -221,5 +223,5 @@ def _check_unread(index: Index, changes: Sequence[NoteChange]) -> None:
 def _stored_position(notes_index: Index, path: str) -> int:
     """The ledger position of the last version of a person's own note; 0 if there is none."""
     catalog = notes_index.catalog
-    number = catalog.with_identity(key_identity(path))
+    number = catalog.find_by_identity(key_identity(path))
     return 0 if number is None else catalog.positions_of_rows([catalog.rows_of(number)[-1]])[0]

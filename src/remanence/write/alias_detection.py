@@ -78,28 +78,35 @@ _FAMILY_WORD_AS_NAME = re.compile(
 )
 
 
-def alias_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
+def alias_events(index: Index, sources: Iterable[Memory], now: datetime, observed_by: str) -> list[Event]:
     """The events that register names of the sources as names of one entity. Use it with the lock of the index."""
     known = KnownEntities(index, index.catalog.position)
     aliases: dict[str, dict[str, None]] = {}
     for source in sources:
         names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
-        pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, source.text, names)]
-        pairs += [*_introduced_earlier(index, known, source, names, now), *_acronyms(index, source)]
+        pairs = [
+            *find_aliases(source.text),
+            *_pairs_in_text(source.text, names),
+            *_pairs_in_space(index, source.text, names),
+        ]
+        pairs += [*_pairs_introduced_earlier(index, known, source, names, now), *_acronym_pairs(index, source)]
         if source.turn is None or source.turn.speaker == SELF:
-            pairs += [*_relatives(known, source.text, names, now), *_family_words(known, source.text, names, now)]
+            pairs += [
+                *_relative_pairs(known, source.text, names, now),
+                *_family_word_pairs(known, source.text, names, now),
+            ]
         for pair in pairs:
             aliases.setdefault(pair.name, {})[pair.alias] = None
     events: list[Event] = []
     for name, others in _group_by_longest_name(aliases).items():
         given = {normalize_name(other): Alias(other) for other in others}
-        plan = plan_registration(known, name, _available(known, name, given.values(), now), None, by, now)
+        plan = plan_registration(known, name, _unregistered(known, name, given.values(), now), None, observed_by, now)
         if plan.event is not None and plan.added:
             events.append(plan.event)
     return events
 
 
-def _available(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
+def _unregistered(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
     """The aliases that are not registered as names of another entity."""
     found: list[Alias] = []
     for alias in aliases:
@@ -124,7 +131,7 @@ def _group_by_longest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, li
     return found
 
 
-def _in_one_text(text: str, names: list[str]) -> Iterator[AliasPair]:
+def _pairs_in_text(text: str, names: list[str]) -> Iterator[AliasPair]:
     """A first name, and the only full name of the text with it; not "my sister Ana", who is introduced herself."""
     for name in names:
         if _is_introduced(text, name):
@@ -150,7 +157,7 @@ def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
         yield text[max(0, start - _CHARS_BEFORE) : start], end
 
 
-def _introduced_earlier(
+def _pairs_introduced_earlier(
     index: Index, known: KnownEntities, source: Memory, names: list[str], now: datetime
 ) -> Iterator[AliasPair]:
     """A first name or a short form of it, and the only full name with it, if the full name was mentioned earlier:
@@ -191,7 +198,7 @@ def _is_relative(known: KnownEntities, name: str, now: datetime) -> bool:
     return entity is not None and any(alias.name.startswith("my ") for alias in entity.aliases)
 
 
-def _acronyms(index: Index, source: Memory) -> Iterator[AliasPair]:
+def _acronym_pairs(index: Index, source: Memory) -> Iterator[AliasPair]:
     """An acronym, and the only name of the space with these initials."""
     spellings, kinds = index.names.spellings, index.names.kinds
     for mention in source.mentions:
@@ -205,7 +212,7 @@ def _acronyms(index: Index, source: Memory) -> Iterator[AliasPair]:
             yield AliasPair(full[0], mention.name, "its initials")
 
 
-def _family_words(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
+def _family_word_pairs(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
     """Mum, my mum and my mother, and the only name given for her: "my mum is called Gudrun"."""
     for introduction in _NAMED_FAMILY_WORD.finditer(text):
         name, word = introduction["name"], introduction["word"]
@@ -220,7 +227,7 @@ def _family_words(known: KnownEntities, text: str, names: list[str], now: dateti
             yield AliasPair(named[0].name, word, "the only one")
 
 
-def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
+def _relative_pairs(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
     """The name of a relative of the writer, and the words that introduce it: "my sister Ana" is Ana. A second
     relative with that name gets none."""
     for name in names:
@@ -237,7 +244,7 @@ def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime)
             yield AliasPair(name, alias, "said of a relative")
 
 
-def _of_address(address: str, index: Index) -> Iterator[AliasPair]:
+def _pair_from_address(address: str, index: Index) -> Iterator[AliasPair]:
     """The only person whose name an e-mail address is made of: chidi.okafor@ or c.okafor@ of Chidi Okafor."""
     first, _, last = address.partition("@")[0].lower().partition(".")
     if len(last) < 3:
@@ -249,7 +256,7 @@ def _of_address(address: str, index: Index) -> Iterator[AliasPair]:
         yield AliasPair(full[0], address, "made of the name")
 
 
-def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
+def _pairs_in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
     """The only person of the space with this surname, and those with a short form of the first name."""
     spellings, kinds = index.names.spellings, index.names.kinds
     for name in names:
@@ -261,7 +268,7 @@ def _in_space(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
             if SamePerson.SHORT_FORM in (found[other], reverse[other]) and not _mentioned_together(index, full, short):
                 yield AliasPair(full, short, "a short form of the first name")
         if "@" in name:
-            yield from _of_address(name, index)
+            yield from _pair_from_address(name, index)
         if _is_relative_of_other(text, name):
             continue  # Dr. Okafor, and Ngozi Okafor, his daughter
         for relations in (_SURNAME, _SHORTENED):

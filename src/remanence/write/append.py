@@ -103,7 +103,7 @@ def _append_chunk(
                 entries += engine.append(transaction, space, extra, extra_at)
             if replaced:
                 entries += engine.append(transaction, space, replaced, extra_at)
-            if hidden := _quarantined(index, [version for _, version in new]):
+            if hidden := _quarantine_events(index, [version for _, version in new]):
                 entries += engine.append(transaction, space, hidden, extra_at)
             if entries:
                 engine.store_vectors(transaction, space, vectors, new_vectors)
@@ -113,7 +113,7 @@ def _append_chunk(
         return _written_memories(index, resolved, entries, existing)
 
 
-def _quarantined(index: Index, versions: Sequence[Remembered]) -> list[Event]:
+def _quarantine_events(index: Index, versions: Sequence[Remembered]) -> list[Event]:
     """The events that hide the versions whose source is in quarantine."""
     if not index.journal.quarantines:
         return []

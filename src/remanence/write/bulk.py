@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
-from remanence.core.inputs import window
+from remanence.core.inputs import check_window
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.models.extractors import speaker_name
@@ -45,7 +45,7 @@ def store_drafts(
         try:
             for draft in drafts:
                 at = now if draft.now is None else parse_moment(draft.now, now, argument="now")
-                window(draft.valid_from, draft.valid_until, at)
+                check_window(draft.valid_from, draft.valid_until, at)
                 if draft.expires_at is not None:
                     parse_moment(draft.expires_at, at, argument="expires_at")
                 out.append(ExtractionInput(draft.text, at, draft.observed_by))

@@ -18,7 +18,7 @@ from remanence.core.index import Index
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.fact_extraction.verdict_rules import remaining_statements
 from remanence.language.text import text_hash
-from remanence.ports import JudgingExtractor
+from remanence.ports import ComparingExtractor
 from remanence.schema import SELF, Fact, LinkKind, Memory, Query, Snapshot, Triple, Verdict
 from remanence.write.reader_verdicts import read_verdicts, unchanged_clauses
 
@@ -46,7 +46,7 @@ class NewFact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class ComparisonCandidates:
     """The older memories to compare each new fact with: a list for each, in the order of the new facts."""
 
     similar: list[list[Memory]]
@@ -57,7 +57,7 @@ class Candidates:
 
 def find_candidates(
     engine: Engine, index: Index, new: Sequence[NewFact], sources: Container[str], snapshot: Snapshot
-) -> Candidates:
+) -> ComparisonCandidates:
     """The older memories that each new fact may relate to, including the facts before it in `new`.
 
     Turns and other sources are not among them, nor are `sources`: quotations are not superseded.
@@ -81,11 +81,11 @@ def find_candidates(
         earlier = [other.memory for other in new[:number] if _share_a_name(memory, other.memory)]
         similar.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
         wider.append([*facts.values(), *earlier])
-    return Candidates(similar, wider)
+    return ComparisonCandidates(similar, wider)
 
 
-def find_verdicts(
-    engine: Engine, new: Sequence[NewFact], candidates: Candidates, whole_turns: Container[int] = ()
+def compare_facts(
+    engine: Engine, new: Sequence[NewFact], candidates: ComparisonCandidates, whole_turns: Container[int] = ()
 ) -> list[Verdict]:
     """The verdicts of the extractor or of the rules, and the verdicts of the reader on the other pairs.
 
@@ -93,8 +93,8 @@ def find_verdicts(
     update contradicts it instead.
     """
     memories = [each.memory for each in new]
-    is_model = isinstance(engine.extractor, JudgingExtractor) and not isinstance(engine.extractor, RuleExtractor)
-    verdicts = _judge(engine.extractor, memories, candidates.similar if is_model else candidates.wider)
+    is_model = isinstance(engine.extractor, ComparingExtractor) and not isinstance(engine.extractor, RuleExtractor)
+    verdicts = _compare_with_extractor(engine.extractor, memories, candidates.similar if is_model else candidates.wider)
     turns = {each.memory.id: each.fact.source_turns for each in new}
     from_other_turns = [
         [older for older in wider if turns.get(older.id) != turns[memory.id]]
@@ -111,7 +111,7 @@ def _source_turns(new: Sequence[NewFact]) -> dict[str, str]:
 
 
 def remaining_facts(
-    reader: Reader | None, verdicts: Iterable[Verdict], new: Sequence[NewFact], candidates: Candidates
+    reader: Reader | None, verdicts: Iterable[Verdict], new: Sequence[NewFact], candidates: ComparisonCandidates
 ) -> list[Fact]:
     """What is still true of older memories of which new facts change only a part, as facts of their own."""
     kept: dict[str, Fact] = {}
@@ -143,15 +143,17 @@ def _remaining_fact(text: str, older: Memory, fact: Fact) -> Fact:
     )
 
 
-def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+def _compare_with_extractor(
+    extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]
+) -> list[Verdict]:
     """The extractor's verdicts, without verdicts about memories that it was not asked about."""
     if not any(old):
         return []
-    judging = extractor if isinstance(extractor, JudgingExtractor) else RuleExtractor()
+    judging = extractor if isinstance(extractor, ComparingExtractor) else RuleExtractor()
     candidate_ids = [{memory.id for memory in candidates} for candidates in old]
     return [
         verdict
-        for verdict in judging.judge(new, old)
+        for verdict in judging.compare(new, old)
         if 0 <= verdict.new_index < len(new)
         and verdict.old_id in candidate_ids[verdict.new_index]
         and verdict.effect in LINK_KINDS

@@ -16,7 +16,7 @@ from remanence.language.text import text_hash
 from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory
 from remanence.signals.vectors import embeddable_texts
-from remanence.state.names import names_in
+from remanence.state.names import version_names
 
 _BATCH = 2_000
 
@@ -51,7 +51,7 @@ class Erasure:
     space: str
     memories: tuple[str, ...]
     derived: tuple[str, ...]
-    blanked: Mapping[str, int]
+    erased_entries: Mapping[str, int]
     vectors: int
     position: int
     digest: str
@@ -77,7 +77,7 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
             erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
             written = engine.append(transaction, space, erased, engine.now()) if erased else []
         index.apply_written(written)
-    engine.housekeeper.notify()
+    engine.erasure_cleaner.notify()
     derived = [number for number in numbers if number not in chosen]
     return _erasure(
         space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
@@ -103,10 +103,10 @@ def erase_space(engine: Engine, space: str) -> Erasure:
             # one.
             gone = [Erased(each, ()) for each in ids]
             written = engine.append(transaction, space, gone, engine.now()) if gone else []
-            [emptied] = engine.signed(space, [Emptied(space)])
+            [emptied] = engine.sign_events(space, [Emptied(space)])
             written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
         index.apply_written(written)
-    engine.housekeeper.notify()
+    engine.erasure_cleaner.notify()
     return _erasure(space, ids, [], entries, vectors, written)
 
 
@@ -122,7 +122,7 @@ def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
 
 def _sources(index: Index, memories: Iterable[int]) -> list[int]:
     """The memories that these were found in."""
-    return [source for each in memories for source in index.links.ever_linked(each, "derived_from", "out")]
+    return [source for each in memories for source in index.links.all_linked(each, "derived_from", "out")]
 
 
 def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
@@ -131,9 +131,9 @@ def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
     waiting = list(found)
     while waiting:
         source = waiting.pop(0)
-        superseding = index.links.ever_linked(source, "supersedes", "in")
-        for fact in index.links.ever_linked(source, "derived_from", "in"):
-            sources = index.links.ever_linked(fact, "derived_from", "out")
+        superseding = index.links.all_linked(source, "supersedes", "in")
+        for fact in index.links.all_linked(source, "derived_from", "in"):
+            sources = index.links.all_linked(fact, "derived_from", "out")
             alone = all(each in found or index.catalog.is_erased(each) for each in sources)
             if fact not in found and (alone or fact in superseding):
                 found[fact] = None
@@ -171,9 +171,9 @@ def _erasure(
     vectors: int,
     written: Sequence[Entry],
 ) -> Erasure:
-    blanked = Counter(entry.kind for entry in entries if not isinstance(entry.event, Erased | Emptied | None))
+    erased_entries = Counter(entry.kind for entry in entries if not isinstance(entry.event, Erased | Emptied | None))
     position, digest = (written[-1].position, written[-1].digest.hex()) if written else (0, "")
-    return Erasure(space, tuple(memories), tuple(derived), dict(blanked), vectors, position, digest)
+    return Erasure(space, tuple(memories), tuple(derived), dict(erased_entries), vectors, position, digest)
 
 
 def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
@@ -181,7 +181,7 @@ def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[
     versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
     hashes = {text_hash(text) for version in versions for text in embeddable_texts(version)}
     with index.lock:
-        names = {name for version in versions for name, _ in names_in(version)}
+        names = {name for version in versions for name, _ in version_names(version)}
         used = index.vectors.hashes_outside(sorted(rows), hashes) | index.graph.hashes_outside(rows, names)
     return sorted(hashes - used)
 
@@ -196,7 +196,7 @@ def _copy_shared_vectors(engine: Engine) -> None:
         with engine.open_index(space) as index:
             hashes = index.embedded_text_hashes()
         for begin in range(0, len(hashes), _BATCH):
-            vectors = engine.ledger.vectors(space, model, hashes[begin : begin + _BATCH], inherited=True)
+            vectors = engine.ledger.vectors(space, model, hashes[begin : begin + _BATCH], include_shared=True)
             with engine.transaction() as transaction:
                 transaction.put_vectors(space, model, vectors)
     with engine.transaction() as transaction:
@@ -219,4 +219,4 @@ def record_expired(engine: Engine, space: str) -> list[Memory]:
 
 def _visible_memories(index: Index) -> NDArray[np.bool_]:
     """The memories, by number, that are not hidden."""
-    return index.catalog.memories_among(index.catalog.visible(index.catalog.position))
+    return index.catalog.memories_of_rows(index.catalog.visible_mask(index.catalog.position))

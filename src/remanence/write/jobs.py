@@ -57,7 +57,7 @@ class Job:
     def status(self) -> str:
         """One of "queued", "running", "waiting" (for another try), "done", "given up" and "cancelled"."""
         state = self._state()
-        running = state.status in ("queued", "waiting") and self._engine.locks.is_held(self.id)
+        running = state.status in ("queued", "waiting") and self._engine.locks.is_locked(self.id)
         return "running" if running else state.status
 
     @property
@@ -162,7 +162,7 @@ def run_due_jobs(engine: Engine, space: str) -> int:
 
 def _try_job(engine: Engine, space: str, job: JobState) -> bool:
     """Try a job once. False if it is locked or finished."""
-    with engine.locks.hold(job.id) as locked:
+    with engine.locks.acquire(job.id) as locked:
         if not locked:
             return False
         with engine.open_index(space) as index:
@@ -175,7 +175,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         # Sources that were forgotten since are not read.
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
-            with engine.reading_dates(space, [memory.text for memory in sources]):
+            with engine.use_date_order_of(space, [memory.text for memory in sources]):
                 source_facts = remember.extract_facts(engine.extractor, sources, now)
             # Facts that were refused are only logged: the same model would give the same answer again.
             if source_facts.result.problem and not source_facts.result.answered and job.tries + 1 < _MAX_TRIES:
@@ -189,7 +189,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
                 return [Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))]
 
             remember.store_facts(engine, space, source_facts, now, extra_events=finish)
-            engine.locks.discard(job.id)
+            engine.locks.delete(job.id)
         except _AlreadyFinished:
             return False
         except Closed:
@@ -204,7 +204,7 @@ def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
     """Try again later, each time after four times the delay; give up after the last try."""
     if job.tries + 1 >= _MAX_TRIES:
         _write_unless_finished(engine, space, Worked(job.id, "given up", problem=problem))
-        engine.locks.discard(job.id)
+        engine.locks.delete(job.id)
         return
     until = engine.now() + _FIRST_DELAY * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
@@ -251,7 +251,7 @@ class Worker:
         for space in list(self._spaces):
             run_due_jobs(self._engine, space)
             with self._engine.open_index(space) as index:
-                due += [job.until for job in index.journal.unfinished_jobs()]
+                due += [job.due_at_micros for job in index.journal.unfinished_jobs()]
         if not due:
             return None
         return max(_POLL_SECONDS, (from_micros(min(due)) - self._engine.now()).total_seconds())

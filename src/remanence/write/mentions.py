@@ -33,11 +33,11 @@ def disambiguate_people(index: Index, prepared: PreparedVersion) -> PreparedVers
     Use it with the lock of the index.
     """
     version = prepared.version
-    if not prepared.finds_names:
+    if not prepared.has_extracted_names:
         return prepared
     for claim in version.triples:
         number = index.names.number(claim.subject) if claim.object == SELF else None
-        if number is None or not _is_another(index, number, claim, prepared):
+        if number is None or not _is_different_person(index, number, claim, prepared):
             continue
         name = f"my {claim.predicate.removesuffix('_of').replace('_', ' ')} {claim.subject}"
         triples = [replace(one, subject=name) if one.subject == claim.subject else one for one in version.triples]
@@ -46,7 +46,7 @@ def disambiguate_people(index: Index, prepared: PreparedVersion) -> PreparedVers
     return prepared if version is prepared.version else prepared._replace(version=version)
 
 
-def _is_another(index: Index, number: int, claim: Triple, prepared: PreparedVersion) -> bool:
+def _is_different_person(index: Index, number: int, claim: Triple, prepared: PreparedVersion) -> bool:
     """Whether the known person of this name has a relationship to the speaker that excludes this claim."""
     snapshot = index.snapshot(index.catalog.position, prepared.recorded_at)
     return any(
@@ -58,15 +58,17 @@ def _is_another(index: Index, number: int, claim: Triple, prepared: PreparedVers
 def add_registered_mentions(index: Index, prepared: PreparedVersion) -> PreparedVersion:
     """The version with the registered names in its text added to its mentions. Use it with the lock of the index."""
     version = prepared.version
-    if not prepared.finds_names or not index.registry.has_names:
+    if not prepared.has_extracted_names or not index.registry.has_names:
         return prepared
     existing = {normalize_name(mention.name) for mention in version.mentions}
-    registered = {normalize_name(each.name): each for each in _registered(index, version, prepared.recorded_at)}
+    registered = {
+        normalize_name(each.name): each for each in _registered_mentions(index, version, prepared.recorded_at)
+    }
     more = tuple(mention for key, mention in registered.items() if key not in existing)
     return prepared._replace(version=replace(version, mentions=version.mentions + more)) if more else prepared
 
 
-def _registered(index: Index, version: Remembered, at: datetime) -> Iterator[Mention]:
+def _registered_mentions(index: Index, version: Remembered, at: datetime) -> Iterator[Mention]:
     """The registered names in a text, the longest at each word."""
     registry, position = index.registry, index.catalog.position
     words = [(match.start(), match.end()) for match in _WORD.finditer(version.text)]

@@ -76,7 +76,7 @@ def analyze_message(text: str) -> MessageAnalysis:
         >>> analyze_message("Thanks, that sounds great!").reason
         'no fact in it: a greeting, a question, a request or small talk'
     """
-    head = inputs.query_text(text)[:_MAX_LENGTH].strip()
+    head = inputs.check_query(text)[:_MAX_LENGTH].strip()
     facts = _RULES.facts([Utterance(head)], now=datetime.now(UTC)).facts
     names = find_question_names(head)
     asked = any(_SAVE.match(sentence) and not is_question(sentence) for sentence in split_sentences(head))
@@ -113,7 +113,7 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
         >>> analyze_for_recall("Write a haiku about rain.").recall
         False
     """
-    head = inputs.query_text(text)[:_MAX_LENGTH].strip()
+    head = inputs.check_query(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     query = _without_introduction(head)
     recall, confidence, reason = _recall_verdict(head, query, names)

@@ -23,7 +23,7 @@ from queue import Queue
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.language.temporal.date_order import given_date_order, reading_dates
+from remanence.language.temporal.date_order import given_date_order, use_date_order
 from remanence.schema import Extraction, Mention, Triple, Window
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ParallelExtractor:
         self.name = extractor.name
         self._extractor, self._texts = extractor, texts
         self._next = self._received = 0
-        self._found: dict[int, Extraction] = {}  # by the number of the text
+        self._extractions: dict[int, Extraction] = {}  # by the number of the text
         self._child: subprocess.Popen[bytes] | None = None
         self._sender: threading.Thread | None = None
 
@@ -102,7 +102,7 @@ class ParallelExtractor:
         if number < len(self._texts) and self._texts[number] == (text, now, speaker):
             if number == self._received:
                 self._receive()
-            if (found := self._found.pop(number, None)) is not None:
+            if (found := self._extractions.pop(number, None)) is not None:
                 return found
         return self._extractor.extract(text, now=now, speaker=speaker)
 
@@ -111,7 +111,7 @@ class ParallelExtractor:
         answer = None if self._child is None or self._child.stdout is None else _read_answer(self._child.stdout)
         if answer is not None:
             batch: list[Extraction] = pickle.loads(answer)  # written by our own child
-            self._found = dict(enumerate(batch, self._received))
+            self._extractions = dict(enumerate(batch, self._received))
             self._received += len(batch)
 
     def _send(self, pipe: IO[bytes], order: bool | None) -> None:
@@ -121,7 +121,7 @@ class ParallelExtractor:
                 pipe.flush()
 
 
-def serve() -> None:
+def run_child() -> None:
     """The child process: read texts from the standard input, and write their extractions to the standard output."""
     extractor = RuleExtractor()
     answers: Queue[bytes] = Queue(_MAX_AHEAD)
@@ -131,13 +131,13 @@ def serve() -> None:
             order, texts = pickle.load(sys.stdin.buffer)
         except EOFError:
             break
-        with reading_dates(order):
+        with use_date_order(order):
             found = [extractor.extract(text, now=now, speaker=speaker) for text, now, speaker in texts]
-        answers.put(_pickled(found))
+        answers.put(_pickle_extractions(found))
     answers.join()
 
 
-def _pickled(found: list[Extraction]) -> bytes:
+def _pickle_extractions(found: list[Extraction]) -> bytes:
     out = BytesIO()
     pickler = pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
     # As calls of their classes: in the form that dataclasses choose, they take three times as long to load.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from remanence.core.identity import digest, key_identity, new_id, turn_identity
-from remanence.core.inputs import window
+from remanence.core.identity import content_digest, key_identity, new_id, turn_identity
+from remanence.core.inputs import check_window
 from remanence.core.trust import NO_RULES, TrustRules
 from remanence.events import Remembered
 from remanence.language.passages import split_passages, split_ranges
@@ -35,7 +35,7 @@ class PreparedVersion(NamedTuple):
     """The normalized text, if this may be a recalled text that is added again."""
     is_revision: bool = False
     """Whether this is a new version of the memory it names, with the same text."""
-    finds_names: bool = True
+    has_extracted_names: bool = True
     """Whether registered names are looked for in its text: not if the caller gave its names."""
 
 
@@ -49,7 +49,7 @@ def prepare(
     if draft.now is not None:
         now = parse_moment(draft.now, now, argument="now")
     found = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
-    stated = window(draft.valid_from, draft.valid_until, now)
+    stated = check_window(draft.valid_from, draft.valid_until, now)
     dated_by_text = not stated.has_bound and found.valid is not None
     valid = found.valid if dated_by_text and found.valid is not None else stated
     expires = None if draft.expires_at is None else parse_moment(draft.expires_at, now, argument="expires_at")
@@ -58,8 +58,10 @@ def prepare(
     version = Remembered(
         memory=new_id(),
         text=draft.text,
-        identity=key_identity(draft.key) if draft.key is not None else digest("text", normalized, _bounds(valid)),
-        content=digest(
+        identity=key_identity(draft.key)
+        if draft.key is not None
+        else content_digest("text", normalized, _bounds(valid)),
+        content=content_digest(
             *(draft.text, draft.kind, _bounds(stated), draft.importance, draft.confidence, tags, draft.source),
             *(draft.observed_by, expires and micros(expires), draft.meta),
             draft.entities and [[m.name, m.kind] for m in draft.entities],
@@ -87,7 +89,7 @@ def prepare(
         trust=trust,
     )
     repeat_key = _repeat_key(normalized, draft.key, stated.has_bound)
-    return PreparedVersion(version, now, repeat_key, finds_names=draft.entities is None)
+    return PreparedVersion(version, now, repeat_key, has_extracted_names=draft.entities is None)
 
 
 def prepare_turns(
@@ -114,7 +116,7 @@ def prepare_turns(
         tags = tuple(dict.fromkeys(turn.tags))
         normalized = normalize_text(turn.content)
         # The same text twice in a batch is two turns: a counter tells them apart.
-        turn_digest = digest(
+        turn_digest = content_digest(
             normalized, turn.conversation, speaker, at and micros(at), _bounds(found.valid or Window())
         )
         count = repetitions[turn_digest] = repetitions.get(turn_digest, -1) + 1
@@ -122,7 +124,7 @@ def prepare_turns(
             memory=new_id(),
             text=turn.content,
             identity=key_identity(turn.key) if turn.key is not None else turn_identity(turn_digest, count),
-            content=digest(
+            content=content_digest(
                 *(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
                 *([] if expires is None else [micros(expires)]),
                 *_trust_for_digest(trust),
@@ -153,8 +155,8 @@ def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> Pre
     version = Remembered(
         memory=new_id(),
         text=fact.text,
-        identity=digest("fact", normalize_text(fact.text), _bounds(fact.valid)),
-        content=digest(
+        identity=content_digest("fact", normalize_text(fact.text), _bounds(fact.valid)),
+        content=content_digest(
             fact.text, fact.kind, _bounds(fact.valid), fact.importance, fact.tags, *_trust_for_digest(trust)
         ),
         source=None if source is None else source.source,

@@ -50,10 +50,10 @@ class Quarantine:
         )
 
 
-def plan(engine: Engine, space: str, source: str) -> Quarantine:
+def preview_quarantine(engine: Engine, space: str, source: str) -> Quarantine:
     """What a quarantine of this source would hide."""
     with engine.open_index(space) as index, index.lock:
-        return Quarantine(None, source, _memories(index, _affected(index, source)))
+        return Quarantine(None, source, _memories(index, _affected_memory_ids(index, source)))
 
 
 def quarantine(engine: Engine, space: str, source: str, why: str | None) -> Quarantine:
@@ -62,7 +62,7 @@ def quarantine(engine: Engine, space: str, source: str, why: str | None) -> Quar
     def decide(index: Index) -> list[Event]:
         if any(each.source == source and each.released is None for each in index.journal.quarantines.values()):
             raise InvalidInput(f"source {source!r} is in quarantine already. `space.audit.quarantines()` lists it.")
-        return [Quarantined(new_id(), source, tuple(_affected(index, source)), why)]
+        return [Quarantined(new_id(), source, tuple(_affected_memory_ids(index, source)), why)]
 
     [entry] = engine.write(space, decide)
     return get(engine, space, entry.subject)
@@ -110,15 +110,20 @@ def _state(index: Index, quarantine_id: str) -> QuarantineState:
 def _quarantine(index: Index, state: QuarantineState) -> Quarantine:
     memories = _memories(index, state.memories)
     return Quarantine(
-        state.id, state.source, memories, state.why, from_micros(state.at), released=state.released is not None
+        state.id,
+        state.source,
+        memories,
+        state.why,
+        from_micros(state.hidden_at_micros),
+        released=state.released is not None,
     )
 
 
-def _affected(index: Index, source: str) -> list[str]:
+def _affected_memory_ids(index: Index, source: str) -> list[str]:
     """The visible memories whose present version is from a source, or was derived from what is."""
     position = index.catalog.position
-    rows = index.rows_from((source,), position)
-    current = index.catalog.active_among(index.catalog.visible(position), position)
+    rows = index.rows_from_sources((source,), position)
+    current = index.catalog.restrict_to_active(index.catalog.visible_mask(position), position)
     numbers = [index.catalog.memory_of(row) for row in np.flatnonzero(rows & current).tolist()]
     return [index.catalog.ids[number] for number in dict.fromkeys(numbers)]
 

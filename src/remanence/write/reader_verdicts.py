@@ -60,7 +60,7 @@ def read_verdicts(
     pairs = [
         (number, memory, other)
         for number, memory in enumerate(new)
-        for other in [one for one in old[number] if _is_open(memory, one, number in whole_turns)][:MAX_READ]
+        for other in [one for one in old[number] if _needs_reader(memory, one, number in whole_turns)][:MAX_READ]
         if (number, other.id) not in judged and other.id != memory.id
     ]
     if not pairs:
@@ -116,14 +116,14 @@ def _odds_replaced(
     with_fact = [(text, memory.text) for text, memory in pairs]
     with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
     try:
-        odds = [_replaced(each) for each in reader.compare([*with_fact, *with_turn])]
+        odds = [_replacement_probability(each) for each in reader.compare([*with_fact, *with_turn])]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
     return [(one + two) / 2 for one, two in zip(odds, odds[len(pairs) :], strict=False)]
 
 
-def _is_open(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
+def _needs_reader(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
     """Whether only a reader can tell if `new` replaces `old`. Claims of one subject with one predicate have been
     compared already: values of a predicate that has several ("likes jazz", "likes rock") are valid together. A
     claim such as where a person was born does not change, nor does a name."""
@@ -143,7 +143,7 @@ def _min_replaced(new: Memory, old: Memory, is_whole_turn: bool) -> float:
     return MIN_REPLACED if is_likely(new, old) else MIN_REPLACED_UNLIKE
 
 
-def _replaced(odds: Mapping[Relation, float]) -> float:
+def _replacement_probability(odds: Mapping[Relation, float]) -> float:
     return odds.get("replaces", 0.0) + odds.get("ends", 0.0)
 
 

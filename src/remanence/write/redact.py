@@ -18,11 +18,11 @@ REDACTED_FIELD = "redacted"
 def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
     """A memory as given, without the secrets in its text, metadata, tags, names and claims."""
     counts: Counter[str] = Counter()
-    text = _text(draft.text, redactor, counts)
-    meta = _value(draft.meta, redactor, counts)
+    text = _redact_text(draft.text, redactor, counts)
+    meta = _redact_value(draft.meta, redactor, counts)
     update: dict[str, Any] = {
         "text": text,
-        "tags": tuple(_text(tag, redactor, counts) for tag in draft.tags),
+        "tags": tuple(_redact_text(tag, redactor, counts) for tag in draft.tags),
         "meta": _with_counts(meta, counts),
     }
     if text != draft.text:
@@ -34,7 +34,7 @@ def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
 def redact_turn(turn: TurnDraft, redactor: Redactor) -> TurnDraft:
     """A chat turn as given, without its secrets."""
     counts: Counter[str] = Counter()
-    content, meta = _text(turn.content, redactor, counts), _value(turn.meta, redactor, counts)
+    content, meta = _redact_text(turn.content, redactor, counts), _redact_value(turn.meta, redactor, counts)
     return turn.model_copy(update={"content": content, "meta": _with_counts(meta, counts)}) if counts else turn
 
 
@@ -42,18 +42,20 @@ def _with_counts(meta: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
     return {**meta, REDACTED_FIELD: dict(counts)} if counts else meta
 
 
-def _value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
+def _redact_value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
     """A JSON value with every text in it redacted, the names of fields too."""
     if isinstance(value, str):
-        return _text(value, redactor, counts)
+        return _redact_text(value, redactor, counts)
     if isinstance(value, list):
-        return [_value(item, redactor, counts) for item in value]
+        return [_redact_value(item, redactor, counts) for item in value]
     if isinstance(value, dict):
-        return {_text(name, redactor, counts): _value(item, redactor, counts) for name, item in value.items()}
+        return {
+            _redact_text(name, redactor, counts): _redact_value(item, redactor, counts) for name, item in value.items()
+        }
     return value
 
 
-def _text(text: str, redactor: Redactor, counts: Counter[str]) -> str:
+def _redact_text(text: str, redactor: Redactor, counts: Counter[str]) -> str:
     if not text.strip():
         return text
     found = redactor(text)

@@ -32,10 +32,10 @@ from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
 from remanence.write.fact_comparison import (
     LINK_KINDS,
-    Candidates,
+    ComparisonCandidates,
     NewFact,
+    compare_facts,
     find_candidates,
-    find_verdicts,
     remaining_facts,
 )
 from remanence.write.prepare import prepare_fact, prepare_revision
@@ -72,7 +72,7 @@ def remember(
     """The facts of these sources as memories. The same extractor is not asked twice about the same sources, unless a
     fact of theirs was forgotten since: then it is told again."""
     batches = [sources[begin : begin + _BATCH] for begin in range(0, len(sources), _BATCH)]
-    return _remember_batches(engine, space, batches, now, progress, reuse=True)
+    return _remember_batches(engine, space, batches, now, progress, reuse_extractions=True)
 
 
 def reextract(
@@ -85,7 +85,9 @@ def reextract(
         raise NotFound(f"memory {memory_id!r} is not a source that remember() stored in space {space!r}.")
     sources = existing_memories(engine, space, [memory_id] if memory_id else ids)
     groups = groupby(sources, key=lambda m: ("memory", m.id) if m.turn is None else ("turn", m.turn.conversation))
-    return _remember_batches(engine, space, [list(group) for _, group in groups], now, progress, reuse=False)
+    return _remember_batches(
+        engine, space, [list(group) for _, group in groups], now, progress, reuse_extractions=False
+    )
 
 
 def _remember_batches(
@@ -95,17 +97,17 @@ def _remember_batches(
     now: datetime,
     progress: Progress | None,
     *,
-    reuse: bool,
+    reuse_extractions: bool,
 ) -> list[Memory]:
-    """The facts of some batches of sources. With `reuse`, the facts of an earlier extraction are returned."""
+    """The facts of some batches of sources. With `reuse_extractions`, those of an earlier extraction are returned."""
     facts: dict[str, Memory] = {}
     done, total = 0, sum(map(len, batches))
     for batch in batches:
         with engine.open_index(space) as index:
-            extracted = _extracted_facts(index, batch, engine.extractor) if reuse else None
+            extracted = _extracted_facts(index, batch, engine.extractor) if reuse_extractions else None
         memories = [] if extracted is None else existing_memories(engine, space, extracted)
         if extracted is None or len(memories) < len(extracted):  # what is told again is not forgotten any more
-            with engine.reading_dates(space, [memory.text for memory in batch]):
+            with engine.use_date_order_of(space, [memory.text for memory in batch]):
                 source_facts = extract_facts(engine.extractor, batch, now)
             memories = store_facts(engine, space, source_facts, now)
         facts |= {memory.id: memory for memory in memories}
@@ -123,7 +125,7 @@ def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Me
 
 def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> SourceFacts:
     """The facts in these memories. If the extractor fails, the rules are used."""
-    utterances = _utterances(sources, now)
+    utterances = _to_utterances(sources, now)
     try:
         result = _fact_extractor(extractor).facts(utterances, now=now)
     except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
@@ -132,7 +134,7 @@ def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime
     return SourceFacts(tuple(sources), result)
 
 
-def _utterances(sources: Sequence[Memory], now: datetime | None = None) -> list[Utterance]:
+def _to_utterances(sources: Sequence[Memory], now: datetime | None = None) -> list[Utterance]:
     return [
         Utterance(m.text, m.turn.speaker if m.turn else m.observed_by, (m.turn.at if m.turn else None) or now)
         for m in sources
@@ -170,8 +172,8 @@ def _compare_and_store(
         snapshot = index.snapshot(index.catalog.position, now)
         candidates = find_candidates(engine, index, new, source_ids, snapshot)
     whole_turns = range(len(new) - len(statements), len(new))
-    verdicts = find_verdicts(engine, new, candidates, whole_turns)
-    idle = _idle_turns(whole_turns, verdicts)
+    verdicts = compare_facts(engine, new, candidates, whole_turns)
+    idle = _turns_without_effect(whole_turns, verdicts)
     idle_ids = {new[number].memory.id for number in idle}
     verdicts = [each for each in verdicts if each.new_index not in idle and each.old_id not in idle_ids]
     remaining = remaining_facts(engine.reader, verdicts, new, candidates)
@@ -208,10 +210,10 @@ def _turns_without_facts(engine: Engine, source_facts: SourceFacts) -> list[Fact
     reader, by = engine.reader, source_facts.result.by
     if reader is None or not isinstance(reader, RelationReader) or by != RuleExtractor.name:
         return []
-    return RuleExtractor().statements(_utterances(source_facts.sources), source_facts.facts)
+    return RuleExtractor().statements(_to_utterances(source_facts.sources), source_facts.facts)
 
 
-def _idle_turns(whole_turns: Iterable[int], verdicts: Sequence[Verdict]) -> set[int]:
+def _turns_without_effect(whole_turns: Iterable[int], verdicts: Sequence[Verdict]) -> set[int]:
     """The indexes of the turns without facts that update no older fact either: they are not kept."""
     return set(whole_turns) - {verdict.new_index for verdict in verdicts if verdict.effect == "updates"}
 
@@ -272,7 +274,7 @@ def _extractions(source_facts: SourceFacts, new: Sequence[NewFact], ids: Sequenc
     ]
 
 
-def _invalidations(index: Index, new: Sequence[NewFact], now: datetime, by: str) -> list[Invalidated]:
+def _invalidations(index: Index, new: Sequence[NewFact], now: datetime, observed_by: str) -> list[Invalidated]:
     """The claims that the facts end ("I left Google"), from when the facts are true. A fact ends no claim of a more
     trusted memory, and none if its source is in quarantine."""
     snapshot = index.snapshot(index.catalog.position, now)
@@ -282,7 +284,7 @@ def _invalidations(index: Index, new: Sequence[NewFact], now: datetime, by: str)
         if not index.journal.is_quarantined(prepared.version)
         for pattern in fact.ended_claims
         for claim in _matching_claims(index, snapshot, pattern)
-        for event in invalidation_events(index, snapshot, claim, fact.valid.start or now, fact.text, by)
+        for event in invalidation_events(index, snapshot, claim, fact.valid.start or now, fact.text, observed_by)
         if prepared.version.trust >= index.relations.trust_of_edge(event.edge)
     ]
 
@@ -291,7 +293,7 @@ def _backdated_invalidations(
     index: Index,
     verdicts: Iterable[Verdict],
     new: Sequence[NewFact],
-    candidates: Candidates,
+    candidates: ComparisonCandidates,
     ids: Sequence[str],
     now: datetime,
     by: str,
@@ -324,7 +326,7 @@ def _matching_claims(index: Index, snapshot: Snapshot, pattern: Triple) -> list[
     number = index.names.number(pattern.subject or pattern.object)
     if number is None:
         return []
-    names = {index.names.spellings[each] for each in index.registry.same_entity(number, snapshot.position)}
+    names = {index.names.spellings[each] for each in index.registry.names_of_same_entity(number, snapshot.position)}
     relations = index.relations.relations_of(number, snapshot, predicates=[pattern.predicate], direction="both")
     return [
         Triple(relation.subject, relation.predicate, relation.object)

@@ -50,7 +50,7 @@ def replacement_events(index: Index, versions: Iterable[tuple[Remembered, dateti
         until = min(begins, recorded_at)  # "switched to MySQL, go-live in May" is known now
         ended = list(claims_ended_by(version.triples))
         for triple in filter(_may_replace, version.triples):
-            replaced = _replaced(index, snapshot, triple, version, until)
+            replaced = _relations_replaced_by(index, snapshot, triple, version, until)
             ended += [Triple(each.subject, each.predicate, each.object) for each in replaced]
         for claim in ended:
             for event in invalidation_events(index, snapshot, claim, until, version.text, BY):
@@ -65,7 +65,9 @@ def _may_replace(triple: Triple) -> bool:
     return triple.predicate in _TOOL_PREDICATES and _VERSION.fullmatch(triple.object) is not None
 
 
-def _replaced(index: Index, snapshot: Snapshot, triple: Triple, version: Remembered, until: datetime) -> list[Relation]:
+def _relations_replaced_by(
+    index: Index, snapshot: Snapshot, triple: Triple, version: Remembered, until: datetime
+) -> list[Relation]:
     number = index.names.number(triple.subject)
     if number is None or triple.subject == SELF or _is_person(index, number, version, triple.subject):
         return []
@@ -77,7 +79,7 @@ def _replaced(index: Index, snapshot: Snapshot, triple: Triple, version: Remembe
     versions = [relation for relation in others if _same_but_version(relation.object, triple.object)]
     if versions or triple.predicate != SWITCH:
         return versions
-    return _switched_from(others, triple.object, version.text)
+    return _relations_switched_from(others, triple.object, version.text)
 
 
 def _is_person(index: Index, number: int, version: Remembered, name: str) -> bool:
@@ -90,7 +92,7 @@ def _same_but_version(one: str, other: str) -> bool:
     return first is not None and second is not None and normalize_name(first["name"]) == normalize_name(second["name"])
 
 
-def _switched_from(relations: list[Relation], new: str, text: str) -> list[Relation]:
+def _relations_switched_from(relations: list[Relation], new: str, text: str) -> list[Relation]:
     """The relations that a switch to something new ends."""
     named = [relation for relation in relations if _is_named(relation.object, text)]
     if named:

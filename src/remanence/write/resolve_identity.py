@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from remanence.core.identity import digest
+from remanence.core.identity import content_digest
 from remanence.core.index import Index
 from remanence.events import Remembered
 from remanence.schema import Turn
@@ -29,7 +29,7 @@ class IdentityResolver:
             return version.memory, version
         version = self._with_own_identity(version)
         earlier = self._resolved.get(version.identity)
-        number = self._catalog.with_identity(version.identity)
+        number = self._catalog.find_by_identity(version.identity)
         if earlier is not None:
             if earlier.content == version.content:
                 return earlier.memory, None
@@ -57,14 +57,14 @@ class IdentityResolver:
         if version.trust == 1.0:
             return version
         earlier = self._resolved.get(version.identity)
-        number = self._catalog.with_identity(version.identity)
+        number = self._catalog.find_by_identity(version.identity)
         earlier_trust = earlier.trust if earlier is not None else None
         if earlier_trust is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
             row = self._catalog.row_at(number, self._catalog.position)
             earlier_trust = None if row is None else self._catalog.trust_of(row)
         if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
             return version
-        return replace(version, identity=digest("less trusted", version.identity, version.trust))
+        return replace(version, identity=content_digest("less trusted", version.identity, version.trust))
 
     def _repeats_ended_memory(self, prepared: PreparedVersion, memory: str) -> bool:
         """Whether a text without key and date repeats a memory that was superseded or ended since, and so is valid

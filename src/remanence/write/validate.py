@@ -47,7 +47,7 @@ def _parts(item: object, fields: Mapping[str, str | None], example: str) -> list
         given = [given, *list(fields.values())[1:]]
     texts = given if isinstance(given, Sequence) and len(given) == len(fields) else [None]
     if all(isinstance(part, str) and part.strip() for part in texts):
-        return [str(inputs.storable(part)) for part in texts]
+        return [str(inputs.check_storable(part)) for part in texts]
     raise ValueError(f"holds {item!r}. Give {example}")
 
 
@@ -99,8 +99,8 @@ def _strength(value: object) -> object:
 
 
 # Strict, because pydantic would otherwise accept bytes as text after `readable` has passed them.
-Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.readable)]
-Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.readable)]
+Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.check_not_blank)]
+Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.check_not_blank)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
 Strength = Annotated[float, Field(ge=1.0, le=2.0, allow_inf_nan=False), BeforeValidator(_strength)]
 Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple), Field(max_length=inputs.MAX_TAGS)]
@@ -152,29 +152,29 @@ class TurnDraft(BaseModel):
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def draft(fields: Mapping[str, Any]) -> Draft:
+def parse_draft(fields: Mapping[str, Any]) -> Draft:
     """Check one memory; InvalidInput names the field, the value and the next step."""
-    return _validated(Draft, fields)
+    return _parse_model(Draft, fields)
 
 
-def turn_draft(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraft:
+def parse_turn(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraft:
     """Check one chat turn."""
-    return _validated(TurnDraft, fields, row)
+    return _parse_model(TurnDraft, fields, row)
 
 
-def conversation(given: object, *, source: str | None, observed_by: str | None) -> Draft | list[TurnDraft]:
+def parse_conversation(given: object, *, source: str | None, observed_by: str | None) -> Draft | list[TurnDraft]:
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
     Messages of a system or a tool and messages with an empty text or only with calls of tools are omitted. A dict
     without `content` is refused.
     """
     if isinstance(given, str):
-        return draft({"text": given, "source": source, "observed_by": observed_by})
+        return parse_draft({"text": given, "source": source, "observed_by": observed_by})
     if isinstance(given, Mapping) or hasattr(given, "content"):
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InvalidInput(
-            f"{inputs.shown(given)} is {inputs.type_name(given)}: neither a text nor a list of messages. "
+            f"{inputs.shorten_repr(given)} is {inputs.type_name(given)}: neither a text nor a list of messages. "
             "Give for example [{'role': 'user', 'content': 'I moved to Lisbon.'}]."
         )
     turns: list[TurnDraft] = []
@@ -187,7 +187,7 @@ def conversation(given: object, *, source: str | None, observed_by: str | None) 
             continue
         if observed_by is not None and not fields.get("speaker") and fields.get("role") in _PERSON_ROLES:
             fields["speaker"] = observed_by
-        turns.append(turn_draft(({"conversation": source} if source else {}) | fields, row=row))
+        turns.append(parse_turn(({"conversation": source} if source else {}) | fields, row=row))
     return turns
 
 
@@ -198,7 +198,7 @@ def _message_fields(message: object, row: int) -> dict[str, Any]:
     content = getattr(message, "content", None)
     if not isinstance(role, str) or not (content is None or isinstance(content, str | list)):
         raise InvalidInput(
-            f"row {row}: {inputs.shown(message)} is {inputs.type_name(message)}, not a message. "
+            f"row {row}: {inputs.shorten_repr(message)} is {inputs.type_name(message)}, not a message. "
             "Give dicts with role and content."
         )
     if isinstance(content, list):
@@ -209,11 +209,11 @@ def _message_fields(message: object, row: int) -> dict[str, Any]:
     return {"role": role, "content": content or ""} | ({"key": key} if isinstance(key, str) else {})
 
 
-def _validated(model: type[Model], fields: Mapping[str, Any], row: int | None = None) -> Model:
+def _parse_model(model: type[Model], fields: Mapping[str, Any], row: int | None = None) -> Model:
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
         raise InvalidInput(
-            f"{where}{inputs.shown(fields)} is {inputs.type_name(fields)}, "
+            f"{where}{inputs.shorten_repr(fields)} is {inputs.type_name(fields)}, "
             "neither a text nor a dict with the fields of a memory."
         )
     try:
@@ -230,9 +230,9 @@ def _problem(model: type[BaseModel], fields: Mapping[str, Any], error: Mapping[s
     if kind == "extra_forbidden":
         return f"there is no field {field!r}. The fields are {', '.join(model.model_fields)}."
     if kind == "missing":
-        return f"{field} is missing from {inputs.shown(fields)}. The fields are {', '.join(model.model_fields)}."
+        return f"{field} is missing from {inputs.shorten_repr(fields)}. The fields are {', '.join(model.model_fields)}."
     if kind in ("too_long", "string_too_long"):
         unit = "characters" if isinstance(value, str) else "entries"
         return f"{field} has {len(value):,} {unit}. At most {error['ctx']['max_length']:,} are allowed: split it."
     separator = " " if kind == "value_error" else ": "
-    return f"{field}={inputs.shown(value)}{separator}{error['msg'].removeprefix('Value error, ')}."
+    return f"{field}={inputs.shorten_repr(value)}{separator}{error['msg'].removeprefix('Value error, ')}."

@@ -30,7 +30,7 @@ async def right_calls(space: Space, view: View) -> None:
     assert_type(await space.entities.aresolve("Alice"), Entity | None)
     assert_type(await space.admin.astats(), Stats)
     assert_type(await view.audit.areplay({}), Recall)
-    assert_type(view.audit.achanges(after=3), AsyncIterator[Change])
+    assert_type(view.audit.achanges(after_position=3), AsyncIterator[Change])
     assert_type(space.amemories("archived"), AsyncIterator[Memory])
     assert_type(await remanence.aopen("./memory", space="work"), Space)
     async with remanence.aopen(None) as opened:

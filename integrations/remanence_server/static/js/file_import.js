@@ -68,9 +68,9 @@ async function offer(files) {
 async function importOne(file, row) {
   try {
     const report = await upload(file);
-    const left = report.left_out.reduce((sum, group) => sum + group.count, 0);
+    const left = report.skipped.reduce((sum, group) => sum + group.count, 0);
     const parts = [`${count(report.added, "memory", "memories")} added`, report.changed && `${report.changed} changed`, report.unchanged && `${report.unchanged} known before`, left && `${left} left out`];
-    replace(row, data(file.name), h("p", { class: "faint" }, parts.filter(Boolean).join(", ")), report.left_out.map((group) => h("p", { class: "faint" }, `${group.count}: `, data(group.reason))));
+    replace(row, data(file.name), h("p", { class: "faint" }, parts.filter(Boolean).join(", ")), report.skipped.map((group) => h("p", { class: "faint" }, `${group.count}: `, data(group.reason))));
     return report.added;
   } catch (error) {
     replace(row, data(file.name), h("p", { class: "error", role: "alert" }, data(error.message)));

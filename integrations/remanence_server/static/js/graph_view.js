@@ -56,7 +56,7 @@ function showMap(graph, nodes, map, signal) {
   graph.show(nodes, map.edges);
   const more = map.total > nodes.length ? ` of ${map.total.toLocaleString("en")}` : "";
   graph.about = `${count(nodes.length, "entity", "entities")}${more}, ${count(map.edges.length, "connection")}. ${nodes.length > 320 ? "Point at a name for its connections." : ""}`;
-  layoutMap(nodes, map.edges, map.places, (done) => {
+  layoutMap(nodes, map.edges, map.coordinates, (done) => {
     if (signal.aborted) return;
     if (done) graph.canvas.dataset.settled = "";
     graph.fit();

@@ -57,7 +57,7 @@ function facts(memory, details) {
     ["Confidence", memory.confidence < 1 && memory.confidence.toFixed(2)],
     ["Expires", memory.expires_at && moment(memory.expires_at)],
     ["Names", memory.entities.length > 0 && memory.entities.map((name, place) => [place > 0 && ", ", h("a", { href: withParameters({ memory: null, entity: name }) }, data(name))])],
-    ["Used", usage && `${count(usage.uses, "time")}; decayed to ${usage.decay.toFixed(2)}`],
+    ["Used", usage && `${count(usage.uses, "time")}; decayed to ${usage.decay_score.toFixed(2)}`],
     ["Key", memory.key && data(memory.key)],
     ["Meta", Object.keys(memory.meta).length > 0 && data(shorten(JSON.stringify(memory.meta), 300))],
   ];
@@ -66,8 +66,8 @@ function facts(memory, details) {
 
 async function disagreements(id, signal) {
   const { items } = await read("/graph/disagreements", { kinds: ["conflict", "succession", "correction", "coexistence"] }, signal);
-  return items.filter((each) => each.memory.id === id || each.disagreement.other.id === id).map((each) => ({
-    kind: each.disagreement.kind, topic: each.disagreement.topic, other: each.memory.id === id ? each.disagreement.other : each.memory,
+  return items.filter((each) => each.memory.id === id || each.disagreement.memory.id === id).map((each) => ({
+    kind: each.disagreement.kind, topic: each.disagreement.topic, other: each.memory.id === id ? each.disagreement.memory : each.memory,
   }));
 }
 

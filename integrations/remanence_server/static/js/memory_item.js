@@ -51,6 +51,6 @@ function evidenceRows(evidence, scale) {
     return h("li", {},
       h("span", { class: "signal" }, signalName(each.signal)), bar,
       h("span", { class: "share" }, `${each.share < 0 ? "−" : "+"}${Math.abs(each.share).toFixed(2)}`),
-      h("span", { class: "note" }, data(each.note)));
+      h("span", { class: "note" }, data(each.reason)));
   }));
 }

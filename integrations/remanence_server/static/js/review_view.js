@@ -39,7 +39,7 @@ async function conflicts(signal) {
   if (!items.length) return h("p", { class: "empty" }, "No two memories are in conflict.");
   return h("ol", { class: "items" }, items.slice(0, 50).map(({ memory, disagreement }) => h("li", { class: "conflict" },
     h("p", { class: "eyebrow" }, data(predicate(disagreement.topic))),
-    h("div", { class: "pair" }, side(memory, disagreement.other), side(disagreement.other, memory)))));
+    h("div", { class: "pair" }, side(memory, disagreement.memory), side(disagreement.memory, memory)))));
 }
 
 function side(memory, other) {

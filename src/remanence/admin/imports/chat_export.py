@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from remanence.admin.imports.json_files import DamagedFile, JsonFiles
-from remanence.admin.imports.records import Item, LeftOut, Record
+from remanence.admin.imports.records import Item, Record, SkippedItem
 
 OTHER_BRANCH = "a branch that was edited or answered again (branches=True, or --branches, takes it)"
 NO_TEXT = "a message without text"
@@ -32,10 +32,10 @@ class ChatExport(ABC):
         self.branches = branches
         self._files = files
         self._user = observed_by
-        self._names = files.select(self.is_file_of_it)
+        self._names = files.select(self.is_export_file)
 
     @classmethod
-    def is_file_of_it(cls, name: str) -> bool:
+    def is_export_file(cls, name: str) -> bool:
         """Whether a file of this name has conversations or the like."""
         return cls.file_pattern.search(name) is not None
 
@@ -53,10 +53,10 @@ class ChatExport(ABC):
                 for found in self._files.objects(name):
                     yield from self.read_object(found, name)
             except DamagedFile as error:
-                yield LeftOut(name, f"the rest of the file: {error}", is_damage=True)
+                yield SkippedItem(name, f"the rest of the file: {error}", is_damage=True)
         for name in self._files.names:
             if name not in self._names:
-                yield LeftOut(name, "a file that has no conversations")
+                yield SkippedItem(name, "a file that has no conversations")
 
     def close(self) -> None:
         self._files.close()

@@ -15,8 +15,8 @@ from typing import Any
 from remanence.admin.imports.chat_export import NO_TEXT, OTHER_BRANCH, ChatExport
 from remanence.admin.imports.chat_tree import last_branch
 from remanence.admin.imports.json_files import JsonFiles
-from remanence.admin.imports.records import Item, LeftOut, Record, list_of, make_key, mapping_of, moment_of, text_of
-from remanence.core.identity import digest
+from remanence.admin.imports.records import Item, Record, SkippedItem, as_list, as_mapping, as_moment, as_text, make_key
+from remanence.core.identity import content_digest
 
 _CITATION = re.compile("\ue200[^\ue201]*\ue201|【[^】]*†[^】]*】")
 _REASONING = ("thoughts", "reasoning_recap")
@@ -36,36 +36,38 @@ class ChatGPTExport(ChatExport):
 
     def read_object(self, conversation: Mapping[str, Any], file: str) -> Iterator[Item]:
         """Yield the messages of a conversation."""
-        nodes = {each: mapping_of(node) for each, node in mapping_of(conversation.get("mapping")).items()}
-        title = text_of(conversation.get("title")) or "untitled"
+        nodes = {each: as_mapping(node) for each, node in as_mapping(conversation.get("mapping")).items()}
+        title = as_text(conversation.get("title")) or "untitled"
         if not nodes:
-            yield LeftOut(f"{file}: {title}", "a conversation without messages")
+            yield SkippedItem(f"{file}: {title}", "a conversation without messages")
             return
-        messages = {each: mapping_of(node.get("message")) for each, node in nodes.items()}
-        times = {each: moment_of(message.get("create_time")) for each, message in messages.items()}
+        messages = {each: as_mapping(node.get("message")) for each, node in nodes.items()}
+        times = {each: as_moment(message.get("create_time")) for each, message in messages.items()}
         parents = {
             each: node["parent"] if isinstance(node.get("parent"), str) else None for each, node in nodes.items()
         }
         chat = (
-            text_of(conversation.get("conversation_id")) or text_of(conversation.get("id")) or digest(title, [*nodes])
+            as_text(conversation.get("conversation_id"))
+            or as_text(conversation.get("id"))
+            or content_digest(title, [*nodes])
         )
         path = last_branch(parents, conversation.get("current_node"), times)
         on_branch = set(path)
-        at = moment_of(conversation.get("create_time"))
+        at = as_moment(conversation.get("create_time"))
         for each in (*path, *(other for other in nodes if other not in on_branch)):
             at = times[each] or at
             if not messages[each]:
                 continue  # the root of the tree
             for item in self._message(messages[each], (chat, each, title), at, on_branch=each in on_branch):
-                is_wanted = isinstance(item, LeftOut) or each in on_branch or self.branches
-                yield item if is_wanted else LeftOut(title, OTHER_BRANCH)
+                is_wanted = isinstance(item, SkippedItem) or each in on_branch or self.branches
+                yield item if is_wanted else SkippedItem(title, OTHER_BRANCH)
 
     def _message(
         self, message: Mapping[str, Any], ids: tuple[str, str, str], at: datetime | None, *, on_branch: bool
     ) -> Iterator[Item]:
         chat, node, title = ids
-        role = mapping_of(message.get("author")).get("role")
-        content, metadata = mapping_of(message.get("content")), mapping_of(message.get("metadata"))
+        role = as_mapping(message.get("author")).get("role")
+        content, metadata = as_mapping(message.get("content")), as_mapping(message.get("metadata"))
         content_type = content.get("content_type")
         if content_type == "user_editable_context" or metadata.get("is_user_system_message"):
             yield from self._own_settings(content, metadata, at)
@@ -73,49 +75,49 @@ class ChatGPTExport(ChatExport):
         text, other_parts = _content(content)
         hidden = metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0
         recipient = message.get("recipient") or "all"
-        key = make_key("chatgpt", chat, text_of(message.get("id")) or node)
+        key = make_key("chatgpt", chat, as_text(message.get("id")) or node)
         if role == "assistant" and recipient == "bio" and text:
             yield Record(key, {"text": text, "now": at, "source": f"chatgpt:{chat}", "tags": ["chatgpt-memory"]})
         elif role not in ("user", "assistant"):
             if text:
-                yield LeftOut(title, f"a message of the {'system' if role == 'system' else 'tools'}")
+                yield SkippedItem(title, f"a message of the {'system' if role == 'system' else 'tools'}")
         elif hidden or recipient != "all" or content_type in _REASONING:
             if text or content_type in _REASONING:
                 why = (
                     "reasoning of the model" if content_type in _REASONING else "a call of a tool, or a hidden message"
                 )
-                yield LeftOut(title, why)
+                yield SkippedItem(title, why)
         else:
             for part in other_parts:
-                yield LeftOut(title, f"a part of a message that is not text ({part})")
+                yield SkippedItem(title, f"a part of a message that is not text ({part})")
             if text:
                 conversation = f"chatgpt:{chat}"
                 about = {"content": text, "time": at, "conversation": conversation, "meta": {"title": title}}
                 yield self.turn(key, role, on_branch=on_branch, **about)
             elif not other_parts:
-                yield LeftOut(title, NO_TEXT)
+                yield SkippedItem(title, NO_TEXT)
 
     def _own_settings(
         self, content: Mapping[str, Any], metadata: Mapping[str, Any], at: datetime | None
     ) -> Iterator[Item]:
         """The custom instructions of the user, which every conversation repeats."""
-        told = mapping_of(metadata.get("user_context_message_data"))
+        told = as_mapping(metadata.get("user_context_message_data"))
         for name, other_name in _SETTINGS.items():
-            text = text_of(told.get(other_name)) or text_of(content.get(name))
+            text = as_text(told.get(other_name)) or as_text(content.get(name))
             if text and text not in self._settings:
                 self._settings.add(text)
                 fields = {"text": text, "now": at, "source": "chatgpt:settings", "tags": ["chatgpt-settings"]}
-                yield Record(make_key("chatgpt", name, digest(text)), fields | self.by_user())
+                yield Record(make_key("chatgpt", name, content_digest(text)), fields | self.by_user())
 
 
 def _content(content: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The text of a message, and the names of its parts that are not text."""
     texts, others = list[str](), list[str]()
-    for part in list_of(content.get("parts")) or [content]:
+    for part in as_list(content.get("parts")) or [content]:
         # A part is a text, or an object: a transcript has a text, an image has none.
-        found = text_of(part) or text_of(mapping_of(part).get("text"))
+        found = as_text(part) or as_text(as_mapping(part).get("text"))
         if found:
             texts.append(found)
-        elif mapping_of(part) and part is not content:
-            others.append(str(mapping_of(part).get("content_type") or "unknown"))
-    return text_of(_CITATION.sub("", "\n\n".join(texts)).strip()), others
+        elif as_mapping(part) and part is not content:
+            others.append(str(as_mapping(part).get("content_type") or "unknown"))
+    return as_text(_CITATION.sub("", "\n\n".join(texts)).strip()), others

@@ -12,8 +12,8 @@ from typing import Any
 
 from remanence.admin.imports.chat_export import NO_TEXT, OTHER_BRANCH, ChatExport
 from remanence.admin.imports.chat_tree import last_branch
-from remanence.admin.imports.records import Item, LeftOut, Record, list_of, make_key, mapping_of, moment_of, text_of
-from remanence.core.identity import digest
+from remanence.admin.imports.records import Item, Record, SkippedItem, as_list, as_mapping, as_moment, as_text, make_key
+from remanence.core.identity import content_digest
 
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 _MAX_SOURCE_LENGTH = 200
@@ -34,51 +34,53 @@ class ClaudeExport(ChatExport):
         elif "docs" in found or "prompt_template" in found:
             yield from self._project(found)
         else:
-            yield LeftOut(file, "an object that is not a conversation, project or memory")
+            yield SkippedItem(file, "an object that is not a conversation, project or memory")
 
     def _conversation(self, conversation: Mapping[str, Any]) -> Iterator[Item]:
-        title = text_of(conversation.get("name")) or "untitled"
-        given = [mapping_of(message) for message in list_of(conversation.get("chat_messages"))]
+        title = as_text(conversation.get("name")) or "untitled"
+        given = [as_mapping(message) for message in as_list(conversation.get("chat_messages"))]
         if not given:
-            yield LeftOut(title, "a conversation without messages")
+            yield SkippedItem(title, "a conversation without messages")
             return
-        chat = text_of(conversation.get("uuid")) or digest(title, conversation.get("created_at"))
-        messages = {text_of(message.get("uuid")) or f"{number}": message for number, message in enumerate(given)}
+        chat = as_text(conversation.get("uuid")) or content_digest(title, conversation.get("created_at"))
+        messages = {as_text(message.get("uuid")) or f"{number}": message for number, message in enumerate(given)}
         off_branch = _off_branch(messages, conversation.get("current_leaf_message_uuid"))
-        at = moment_of(conversation.get("created_at"))
+        at = as_moment(conversation.get("created_at"))
         for each, message in messages.items():
-            at = moment_of(message.get("created_at")) or at
+            at = as_moment(message.get("created_at")) or at
             if each in off_branch and not self.branches:
-                yield LeftOut(title, OTHER_BRANCH)
+                yield SkippedItem(title, OTHER_BRANCH)
                 continue
             role = _ROLES.get(str(message.get("sender")))
             text, other_blocks = _content(message)
             for block in other_blocks:
-                yield LeftOut(title, f"a part of a message that is not text ({block})")
+                yield SkippedItem(title, f"a part of a message that is not text ({block})")
             if text and role:
                 about = {"content": text, "time": at, "conversation": f"claude:{chat}", "meta": {"title": title}}
                 yield self.turn(make_key("claude", chat, each), role, on_branch=each not in off_branch, **about)
             elif text:
-                yield LeftOut(title, "a message of neither the user nor Claude")
-            attachments = [mapping_of(file) for file in list_of(message.get("attachments"))]
+                yield SkippedItem(title, "a message of neither the user nor Claude")
+            attachments = [as_mapping(file) for file in as_list(message.get("attachments"))]
             for number, file in enumerate(attachments):
-                if pasted := text_of(file.get("extracted_content")):
-                    name = text_of(file.get("file_name"))[:_MAX_SOURCE_LENGTH]
+                if pasted := as_text(file.get("extracted_content")):
+                    name = as_text(file.get("file_name"))[:_MAX_SOURCE_LENGTH]
                     fields = {"text": pasted, "now": at, "source": name or f"claude:{chat}", "meta": {"title": title}}
                     yield Record(make_key("claude", chat, each, f"attachment {number}"), fields)
                 else:
-                    yield LeftOut(text_of(file.get("file_name")) or title, "an attachment without text")
-            for file in (mapping_of(file) for file in list_of(message.get("files"))):
-                yield LeftOut(text_of(file.get("file_name")) or title, "a file, of which the export has the name only")
+                    yield SkippedItem(as_text(file.get("file_name")) or title, "an attachment without text")
+            for file in (as_mapping(file) for file in as_list(message.get("files"))):
+                yield SkippedItem(
+                    as_text(file.get("file_name")) or title, "a file, of which the export has the name only"
+                )
             if not text and not attachments and not other_blocks:
-                yield LeftOut(title, NO_TEXT)
+                yield SkippedItem(title, NO_TEXT)
 
     def _project(self, project: Mapping[str, Any]) -> Iterator[Item]:
-        name = text_of(project.get("name")) or "untitled"
-        chat = text_of(project.get("uuid")) or digest(name)
-        at, meta = moment_of(project.get("created_at")), {"project": name}
+        name = as_text(project.get("name")) or "untitled"
+        chat = as_text(project.get("uuid")) or content_digest(name)
+        at, meta = as_moment(project.get("created_at")), {"project": name}
         for field in ("description", "prompt_template"):
-            if text := text_of(project.get(field)):
+            if text := as_text(project.get(field)):
                 fields = {
                     "text": text,
                     "now": at,
@@ -86,21 +88,21 @@ class ClaudeExport(ChatExport):
                     "meta": meta,
                 }
                 yield Record(make_key("claude", "project", chat, field), fields)
-        for number, document in enumerate(map(mapping_of, list_of(project.get("docs")))):
-            file = text_of(document.get("filename")) or name
-            if text := text_of(document.get("content")):
-                made = moment_of(document.get("created_at")) or at
-                each = text_of(document.get("uuid")) or f"{number}"
+        for number, document in enumerate(map(as_mapping, as_list(project.get("docs")))):
+            file = as_text(document.get("filename")) or name
+            if text := as_text(document.get("content")):
+                made = as_moment(document.get("created_at")) or at
+                each = as_text(document.get("uuid")) or f"{number}"
                 fields = {"text": text, "now": made, "source": file[:_MAX_SOURCE_LENGTH], "meta": meta}
                 yield Record(make_key("claude", "project", chat, each), fields)
             else:
-                yield LeftOut(file, "a document without text")
+                yield SkippedItem(file, "a document without text")
 
     def _memories(self, found: Mapping[str, Any]) -> Iterator[Item]:
-        account = text_of(found.get("account_uuid")) or "account"
-        texts = {"conversations": found.get("conversations_memory"), **mapping_of(found.get("project_memories"))}
+        account = as_text(found.get("account_uuid")) or "account"
+        texts = {"conversations": found.get("conversations_memory"), **as_mapping(found.get("project_memories"))}
         for name, value in texts.items():
-            if text := text_of(value):
+            if text := as_text(value):
                 fields = {"text": text, "source": "claude:memory", "tags": ["claude-memory"]}
                 yield Record(make_key("claude", "memory", account, str(name)), fields)
 
@@ -110,14 +112,14 @@ def _off_branch(messages: Mapping[str, Mapping[str, Any]], leaf: object) -> set[
     parents = {each: message.get("parent_message_uuid") for each, message in messages.items()}
     if not any(parent in messages for parent in parents.values()):
         return set()
-    times = {each: moment_of(message.get("created_at")) for each, message in messages.items()}
+    times = {each: as_moment(message.get("created_at")) for each, message in messages.items()}
     return set(messages) - set(last_branch(parents, leaf, times))
 
 
 def _content(message: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The text of a message, and the types of its blocks that are not text."""
-    blocks = [mapping_of(block) for block in list_of(message.get("content"))]
-    texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
+    blocks = [as_mapping(block) for block in as_list(message.get("content"))]
+    texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
     others = [str(block.get("type") or "unknown") for block in blocks if block.get("type") != "text"]
     # Beside blocks, `text` only repeats them, with words in place of what is not text.
-    return ("\n\n".join(filter(None, texts)) if blocks else text_of(message.get("text"))), others
+    return ("\n\n".join(filter(None, texts)) if blocks else as_text(message.get("text"))), others

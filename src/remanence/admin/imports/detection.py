@@ -42,7 +42,7 @@ def open_source(
         raise InvalidInput(f"kind={kind!r} is none of {', '.join(KINDS)}. Leave it out to have it found.")
     if not isinstance(given, str | Path) and isinstance(given, BaseStore):
         return LangGraphStore(given)
-    path = inputs.path(given, "source")
+    path = inputs.check_path(given, "source")
     try:
         found, name = _find(path, now, {"branches": branches, "observed_by": observed_by})
     except OSError as error:
@@ -65,7 +65,7 @@ def _find(path: Path, now: datetime, chat_options: dict[str, Any]) -> tuple[Sour
         )
     if starts_with(path, ZIP_MAGIC) or starts_with(path, GZIP_MAGIC) or _is_json(path):
         return _find_chats(path, chat_options)
-    raise _unknown(path, "it is not a JSON, zip, SQLite or Markdown file")
+    raise _unknown_source_error(path, "it is not a JSON, zip, SQLite or Markdown file")
 
 
 def _is_json(path: Path) -> bool:
@@ -80,13 +80,13 @@ def _find_folder(path: Path, now: datetime, chat_options: dict[str, Any]) -> tup
     if qdrant or history:
         collections = [file for each in qdrant for file in qdrant_collections(each)]
         return Mem0Database(path, collections, history, now), "mem0"
-    if any(ChatGPTExport.is_file_of_it(each.name) for each in path.iterdir()):
+    if any(ChatGPTExport.is_export_file(each.name) for each in path.iterdir()):
         return _find_chats(path, chat_options)
     if (path / "ledger.db").is_file():
         raise InvalidInput(f"{path} is a folder of Remanence itself. Export it, and import the file.")
     if next((each for ending in NOTE_ENDINGS for each in path.rglob(f"*{ending}")), None) is not None:
         return MarkdownFolder(path), "markdown"
-    raise _unknown(path, "the folder has no notes, conversations or Qdrant collections")
+    raise _unknown_source_error(path, "the folder has no notes, conversations or Qdrant collections")
 
 
 def _history(path: Path) -> SqliteFile | None:
@@ -111,14 +111,14 @@ def _find_database(path: Path, now: datetime) -> tuple[Source, ImportKind]:
         return Mem0Database(path, [], file, now), "mem0"
     tables = ", ".join(sorted(file.tables)) or "none"
     file.close()
-    raise _unknown(path, f"the database has the tables {tables}")
+    raise _unknown_source_error(path, f"the database has the tables {tables}")
 
 
 def _find_chats(path: Path, chat_options: dict[str, Any]) -> tuple[Source, ImportKind]:
     files = JsonFiles(path)
     problem = "it has no conversations"
     for source, fields, name in _CHAT_EXPORTS:
-        for file in files.select(source.is_file_of_it):
+        for file in files.select(source.is_export_file):
             try:
                 first = next(files.objects(file), {})
             except DamagedFile as error:
@@ -128,10 +128,10 @@ def _find_chats(path: Path, chat_options: dict[str, Any]) -> tuple[Source, Impor
                 files.done = 0
                 return source(files, str(path), **chat_options), name
     files.close()
-    raise _unknown(path, problem)
+    raise _unknown_source_error(path, problem)
 
 
-def _unknown(path: Path, found: str) -> InvalidInput:
+def _unknown_source_error(path: Path, found: str) -> InvalidInput:
     return InvalidInput(
         f"{path} is nothing that can be imported: {found}. What can be: exports of ChatGPT and Claude (the zip file or "
         "conversations.json), SqliteStore files of LangGraph, databases of mem0 and memvara, folders of Markdown "

@@ -12,8 +12,8 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from remanence.admin.imports.records import LeftOut, Record, Source
-from remanence.core.identity import digest, key_identity
+from remanence.admin.imports.records import Record, SkippedItem, Source
+from remanence.core.identity import content_digest, key_identity
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.write import validate
@@ -33,7 +33,7 @@ _FORGOTTEN = "a memory that was imported before and forgotten here since"
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOutGroup:
+class SkippedGroup:
     """Things of a source that were not imported for one reason, with some of them as examples."""
 
     reason: str
@@ -59,13 +59,13 @@ class ImportReport:
     changed: int
     unchanged: int
     spaces: Mapping[str, int]
-    left_out: tuple[LeftOutGroup, ...]
+    skipped: tuple[SkippedGroup, ...]
     complete: bool = True
 
     @property
-    def left_out_count(self) -> int:
+    def skipped_count(self) -> int:
         """How many things were not imported."""
-        return sum(group.count for group in self.left_out)
+        return sum(group.count for group in self.skipped)
 
     def __str__(self) -> str:
         numbers = [f"{self.added:,} {'memory' if self.added == 1 else 'memories'} added"]
@@ -74,8 +74,8 @@ class ImportReport:
         lines = [f"{self.path} ({self.kind}): {', '.join(numbers)}"]
         if len(self.spaces) > 1:
             lines += [f"{count:>7,}  in {space}" for space, count in self.spaces.items()]
-        if self.left_out:
-            lines += [f"not imported: {self.left_out_count:,}", *map(str, self.left_out)]
+        if self.skipped:
+            lines += [f"not imported: {self.skipped_count:,}", *map(str, self.skipped)]
         return "\n".join(lines)
 
 
@@ -101,15 +101,15 @@ def import_source(
     for number, item in enumerate(source.read()):
         if progress is not None and number % _BATCH == 0:
             progress(*source.progress())
-        if isinstance(item, LeftOut):
-            run.leave_out(item)
+        if isinstance(item, SkippedItem):
+            run.skip(item)
         elif user is not None and user not in _names(item.owner):
-            run.leave_out(LeftOut("/".join(item.owner) or item.key, "it belongs to another user"))
+            run.skip(SkippedItem("/".join(item.owner) or item.key, "it belongs to another user"))
         else:
             try:
                 here = space_name(item.owner if separate else ()), item.is_turn
             except InvalidInput as error:
-                run.leave_out(LeftOut(item.key, str(error)))
+                run.skip(SkippedItem(item.key, str(error)))
                 continue
             if here != place or len(batch) >= _BATCH or item.key in batch:
                 run.write([*batch.values()], *place)
@@ -161,12 +161,12 @@ class _Import:
         self._groups: dict[str, _Group] = {}
         self._complete = True
 
-    def leave_out(self, item: LeftOut) -> None:
+    def skip(self, item: SkippedItem) -> None:
         self._complete = self._complete and not item.is_damage
         known = item.reason in self._groups or len(self._groups) < _REASONS
         group = self._groups.setdefault(item.reason if known else "other reasons", _Group())
         group.count += 1
-        where = truncate(" ".join(item.where.split()), 60)
+        where = truncate(" ".join(item.location.split()), 60)
         if len(group.examples) < _EXAMPLES and where not in group.examples:
             group.examples.append(where)
 
@@ -181,11 +181,11 @@ class _Import:
                 try:
                     made = [self._prepared(record.key, fields, is_turn) for fields in versions]
                 except InvalidInput as error:
-                    self.leave_out(LeftOut(record.key, str(error)))
+                    self.skip(SkippedItem(record.key, str(error)))
                     continue
                 prepared += made
                 if made:
-                    is_new = index.catalog.with_identity(made[0].version.identity) is None
+                    is_new = index.catalog.find_by_identity(made[0].version.identity) is None
                     self._added += is_new
                     self._changed += not is_new
                     self._spaces[space] = self._spaces.get(space, 0) + 1
@@ -195,15 +195,15 @@ class _Import:
     def _versions(self, record: Record, index: Index) -> list[Mapping[str, Any]]:
         """The versions of a record that are to be written."""
         kind = record.key.partition(":")[0]
-        current = _stamped(record.fields, kind)
-        number = index.catalog.with_identity(key_identity(record.key))
+        current = _with_origin(record.fields, kind)
+        number = index.catalog.find_by_identity(key_identity(record.key))
         if number is None:
-            return [*(_stamped(fields, kind) for fields in record.earlier), current]
+            return [*(_with_origin(fields, kind) for fields in record.previous_versions), current]
         known = index.latest_version(index.catalog.ids[number])
         if known is not None and known.meta.get(IMPORTED_FIELD) == current["meta"][IMPORTED_FIELD]:
             self._unchanged += 1
         elif not index.catalog.is_visible(number, index.catalog.position):
-            self.leave_out(LeftOut(record.key, _FORGOTTEN))
+            self.skip(SkippedItem(record.key, _FORGOTTEN))
         else:
             return [current]
         return []
@@ -211,22 +211,22 @@ class _Import:
     def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion:
         engine = self._engine
         if is_turn:
-            turn = validate.turn_draft({**fields, "key": key})
+            turn = validate.parse_turn({**fields, "key": key})
             return prepare_turns([turn], engine.extractor, self._now, engine.trust, engine.redactor)[0]
-        draft = validate.draft({**fields, "key": key})
+        draft = validate.parse_draft({**fields, "key": key})
         return prepare(draft, engine.extractor, self._now, engine.trust, engine.redactor)
 
     def report(self, source: Source) -> ImportReport:
-        groups = [LeftOutGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]
+        groups = [SkippedGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]
         groups.sort(key=lambda group: -group.count)
         numbers = self._added, self._changed, self._unchanged
         return ImportReport(source.path, source.kind, *numbers, self._spaces, tuple(groups), self._complete)
 
 
-def _stamped(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _with_origin(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """The fields with their digest. The time of a note is not part of it, as copying a file changes its time."""
     given = {name: value for name, value in fields.items() if value is not None}
-    content = digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
+    content = content_digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
     return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: {"from": kind, "digest": content}}}
 
 

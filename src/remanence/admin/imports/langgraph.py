@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from remanence.admin.imports.records import Item, LeftOut, Record, json_of, make_key, mapping_of, moment_of, text_of
+from remanence.admin.imports.records import Item, Record, SkippedItem, as_json, as_mapping, as_moment, as_text, make_key
 from remanence.admin.imports.sqlite_file import SqliteFile
 
 _PAGE = 100
@@ -49,17 +49,17 @@ class LangGraphFile:
         """Yield every item."""
         for row in self._file.rows("store", _COLUMNS, "created_at, prefix, key"):
             self._done += 1
-            namespace, key = _namespace(row["prefix"]), text_of(row["key"])
-            expires = moment_of(row["expires_at"])
+            namespace, key = _namespace(row["prefix"]), as_text(row["key"])
+            expires = as_moment(row["expires_at"])
             try:
                 value = json.loads(row["value"])
             except (ValueError, TypeError, RecursionError):
-                yield LeftOut(_where(namespace, key), "a value that is not JSON")
+                yield SkippedItem(_where(namespace, key), "a value that is not JSON")
                 continue
             if expires is not None and expires <= self._now:
-                yield LeftOut(_where(namespace, key), "it has expired")
+                yield SkippedItem(_where(namespace, key), "it has expired")
             else:
-                yield _item(namespace, key, value, moment_of(row["created_at"]), expires)
+                yield _item(namespace, key, value, as_moment(row["created_at"]), expires)
 
     def close(self) -> None:
         self._file.close()
@@ -102,12 +102,12 @@ class LangGraphStore:
 
 def _item(namespace: tuple[str, ...], key: str, value: Any, created: datetime | None, expires: datetime | None) -> Item:
     try:
-        value = json_of(value)
+        value = as_json(value)
     except ValueError:
-        return LeftOut(_where(namespace, key), "a value that cannot be written as JSON")
+        return SkippedItem(_where(namespace, key), "a value that cannot be written as JSON")
     found = text_of_value(value)
     if not found:
-        return LeftOut(_where(namespace, key), "an item without text")
+        return SkippedItem(_where(namespace, key), "an item without text")
     fields = {
         "text": found,
         "now": created,
@@ -127,8 +127,8 @@ def text_of_value(value: Any) -> str:
     'city: Porto\\npets.dog: Rex'
     """
     for name in _TEXT_FIELDS:
-        inner = mapping_of(value).get(name)
-        if found := text_of(inner) or (text_of_value(inner) if isinstance(inner, Mapping) else ""):
+        inner = as_mapping(value).get(name)
+        if found := as_text(inner) or (text_of_value(inner) if isinstance(inner, Mapping) else ""):
             return found
     return "\n".join(f"{path}: {text}" if path else text for path, text in _texts(value, ""))
 
@@ -144,12 +144,12 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
             waiting[:0] = [(path, inner) for inner in value]
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield path, str(value)
-        elif text := text_of(value):
+        elif text := as_text(value):
             yield path, text
 
 
 def _namespace(prefix: object) -> tuple[str, ...]:
-    return tuple(part for part in text_of(prefix).split(".") if part)
+    return tuple(part for part in as_text(prefix).split(".") if part)
 
 
 def _where(namespace: tuple[str, ...], key: str) -> str:

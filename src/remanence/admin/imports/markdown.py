@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from remanence.admin.imports.records import Item, LeftOut, Record, make_key, moment_of, text_of
+from remanence.admin.imports.records import Item, Record, SkippedItem, as_moment, as_text, make_key
 from remanence.core.inputs import MAX_TAGS, MAX_TEXT_LENGTH
 from remanence.language.front_matter import split_front_matter, strip_links
 from remanence.schema import UTC
@@ -52,15 +52,15 @@ class MarkdownFolder:
             return
         for parent, folders, names in os.walk(self._path):
             for hidden in (name for name in folders if name.startswith(".")):
-                yield LeftOut(self._relative(parent, hidden), "a hidden folder")
+                yield SkippedItem(self._relative(parent, hidden), "a hidden folder")
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 self._done += 1
                 where, file = self._relative(parent, name), Path(parent, name)
                 if name.startswith(".") or not name.lower().endswith(NOTE_ENDINGS):
-                    yield LeftOut(where, "a file that is not a Markdown note")
+                    yield SkippedItem(where, "a file that is not a Markdown note")
                 elif file.is_symlink():
-                    yield LeftOut(where, "a link to another file")
+                    yield SkippedItem(where, "a link to another file")
                 else:
                     yield from self._note(file, where)
 
@@ -74,22 +74,24 @@ class MarkdownFolder:
         try:
             info = file.stat()
             if info.st_size > _MAX_BYTES:
-                yield LeftOut(where, f"a note of more than {_MAX_BYTES:,} bytes: split it")
+                yield SkippedItem(where, f"a note of more than {_MAX_BYTES:,} bytes: split it")
                 return
             written = file.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
-            yield LeftOut(where, "a note that is not UTF-8 text")
+            yield SkippedItem(where, "a note that is not UTF-8 text")
             return
         except OSError as error:
-            yield LeftOut(where, f"a note that cannot be read ({error.strerror})")
+            yield SkippedItem(where, f"a note that cannot be read ({error.strerror})")
             return
-        fields, body = split_front_matter(text_of(written))
+        fields, body = split_front_matter(as_text(written))
         if fields.keys() >= _OWN_NOTE:
-            yield LeftOut(where, "a note that Remanence wrote (space.upkeep.import_vault reads what was edited in it)")
+            yield SkippedItem(
+                where, "a note that Remanence wrote (space.upkeep.import_vault reads what was edited in it)"
+            )
             return
         for embedded in _EMBED.finditer(body):
-            yield LeftOut(f"{where}: {embedded[1] or embedded[2]}", "an embedded file")
-        title = text_of(str(fields.get("title") or "")).strip() or Path(where).stem
+            yield SkippedItem(f"{where}: {embedded[1] or embedded[2]}", "an embedded file")
+        title = as_text(str(fields.get("title") or "")).strip() or Path(where).stem
         at = _date(fields, where) or datetime.fromtimestamp(info.st_mtime, UTC)
         found = False
         for headings, text in _sections(body):
@@ -109,7 +111,7 @@ class MarkdownFolder:
                 },
             )
         if not found:
-            yield LeftOut(where, "a note without text")
+            yield SkippedItem(where, "a note without text")
 
 
 def _sections(body: str) -> Iterator[tuple[list[str], str]]:
@@ -146,7 +148,7 @@ def _without_code(text: str) -> str:
 def _tags(value: object) -> list[str]:
     """Tags of front matter: a list, or a text with commas or spaces."""
     given = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
-    tags = (text_of(str(tag)).strip().lstrip("#") for tag in given)
+    tags = (as_text(str(tag)).strip().lstrip("#") for tag in given)
     return [tag for tag in tags if tag]
 
 
@@ -154,7 +156,7 @@ def _date(fields: Mapping[str, Any], where: str) -> datetime | None:
     """The date of a note: that of its front matter, or the one in its file name, as daily notes have it."""
     named = {name.lower(): value for name, value in fields.items()}
     for name in _DATE_FIELDS:
-        if at := moment_of(named.get(name)):
+        if at := as_moment(named.get(name)):
             return at
     in_name = _ISO_DATE.search(Path(where).stem)
     try:

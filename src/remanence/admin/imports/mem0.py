@@ -17,14 +17,14 @@ from typing import Any
 
 from remanence.admin.imports.records import (
     Item,
-    LeftOut,
     Record,
-    json_of,
-    list_of,
+    SkippedItem,
+    as_json,
+    as_list,
+    as_mapping,
+    as_moment,
+    as_text,
     make_key,
-    mapping_of,
-    moment_of,
-    text_of,
 )
 from remanence.admin.imports.sqlite_file import SqliteFile
 from remanence.errors import InvalidInput
@@ -82,36 +82,36 @@ class Mem0Database:
     def _memory(self, point: Mapping[str, Any] | None) -> Iterator[Item]:
         payload = _payload(point)
         if point is None or not payload:
-            yield LeftOut(self.path, "a point of Qdrant that is not one of mem0, or is damaged")
+            yield SkippedItem(self.path, "a point of Qdrant that is not one of mem0, or is damaged")
             return
         if "linked_memory_ids" in payload:
-            yield LeftOut(text_of(payload.get("data")), "an entity: names are found in the memories again")
+            yield SkippedItem(as_text(payload.get("data")), "an entity: names are found in the memories again")
             return
-        memory_id, text = str(point.get("id")), text_of(payload.get("data"))
-        expires = moment_of(payload.get("expiration_date"))
+        memory_id, text = str(point.get("id")), as_text(payload.get("data"))
+        expires = as_moment(payload.get("expiration_date"))
         if not text or (expires is not None and expires <= self._now):
-            yield LeftOut(text or memory_id, "it has expired" if text else "a memory without text")
+            yield SkippedItem(text or memory_id, "it has expired" if text else "a memory without text")
             return
-        user, role = text_of(payload.get("user_id")), payload.get("role")
-        said_by = text_of(payload.get("actor_id")) or (user if role == "user" else text_of(role))
+        user, role = as_text(payload.get("user_id")), payload.get("role")
+        said_by = as_text(payload.get("actor_id")) or (user if role == "user" else as_text(role))
         try:
-            meta = json_of({name: value for name, value in payload.items() if name not in _OWN_FIELDS})
+            meta = as_json({name: value for name, value in payload.items() if name not in _OWN_FIELDS})
         except ValueError:
-            yield LeftOut(memory_id, "metadata that cannot be written as JSON")
+            yield SkippedItem(memory_id, "metadata that cannot be written as JSON")
             return
         common = {
             "meta": meta,
             "expires_at": expires,
             **({"observed_by": said_by} if said_by else {}),
-            **({"tags": tags} if (tags := [*filter(None, map(text_of, list_of(payload.get("categories"))))]) else {}),
+            **({"tags": tags} if (tags := [*filter(None, map(as_text, as_list(payload.get("categories"))))]) else {}),
         }
-        created, updated = moment_of(payload.get("created_at")), moment_of(payload.get("updated_at"))
+        created, updated = as_moment(payload.get("created_at")), as_moment(payload.get("updated_at"))
         said_before = [(before, at) for before, at in self._versions(memory_id) if before != text]
         yield Record(
             make_key("mem0", memory_id),
             {"text": text, "now": updated if said_before else created, **common},
             owner=_owner(payload),
-            earlier=tuple({"text": before, "now": at or created, **common} for before, at in said_before),
+            previous_versions=tuple({"text": before, "now": at or created, **common} for before, at in said_before),
         )
 
     def _index_history(self) -> None:
@@ -130,13 +130,13 @@ class Mem0Database:
         if self._history is not None:
             query = "SELECT new_memory, at FROM versions WHERE memory_id = ? AND new_memory IS NOT NULL ORDER BY rowid"
             for text, at in self._history.execute(query, [memory_id]):
-                if text_of(text):
-                    yield text_of(text), moment_of(at)
+                if as_text(text):
+                    yield as_text(text), as_moment(at)
 
     def _deleted(self) -> Iterator[Item]:
         assert self._history is not None
         for (memory_id,) in self._history.execute("SELECT memory_id FROM versions WHERE event = 'DELETE'"):
-            yield LeftOut(str(memory_id), "a memory that was deleted in mem0")
+            yield SkippedItem(str(memory_id), "a memory that was deleted in mem0")
 
     def _history_alone(self) -> Iterator[Item]:
         assert self._history is not None
@@ -145,9 +145,9 @@ class Mem0Database:
             is_deleted = "SELECT 1 FROM versions WHERE memory_id = ? AND event = 'DELETE'"
             versions = [{"text": text, "now": at} for text, at in self._versions(memory_id)]
             if any(self._history.execute(is_deleted, [memory_id])):
-                yield LeftOut(str(memory_id), "a memory that was deleted in mem0")
+                yield SkippedItem(str(memory_id), "a memory that was deleted in mem0")
             elif versions:
-                yield Record(make_key("mem0", memory_id), versions[-1], earlier=tuple(versions[:-1]))
+                yield Record(make_key("mem0", memory_id), versions[-1], previous_versions=tuple(versions[:-1]))
 
     def _messages(self) -> Iterator[dict[str, Any]]:
         if self._history is not None and self._history.has("messages", "content"):
@@ -160,38 +160,38 @@ def qdrant_collections(folder: Path) -> list[SqliteFile]:
         described = json.loads((folder / "meta.json").read_bytes())
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{folder / 'meta.json'} is not that of a Qdrant folder: {error}.") from error
-    names = mapping_of(mapping_of(described).get("collections"))
+    names = as_mapping(as_mapping(described).get("collections"))
     files = [folder / "collection" / name / "storage.sqlite" for name in names if name != "mem0migrations"]
     return [SqliteFile(file) for file in files if file.is_file()]
 
 
 def _message(row: Mapping[str, Any]) -> Item:
-    text, scope = text_of(row["content"]), text_of(row["session_scope"])
+    text, scope = as_text(row["content"]), as_text(row["session_scope"])
     if not text:
-        return LeftOut(scope, "a message without text")
-    speaker = {"speaker": text_of(row["name"])} if text_of(row["name"]) else {}
+        return SkippedItem(scope, "a message without text")
+    speaker = {"speaker": as_text(row["name"])} if as_text(row["name"]) else {}
     fields = {
         "content": text,
-        "role": text_of(row["role"]) or "user",
-        "time": moment_of(row["created_at"]),
+        "role": as_text(row["role"]) or "user",
+        "time": as_moment(row["created_at"]),
         "conversation": f"mem0:{scope}"[:400],
     }
     return Record(make_key("mem0", "message", str(row["id"])), fields | speaker, True, _scope_owner(scope))
 
 
 def _owner(payload: Mapping[str, Any]) -> tuple[str, ...]:
-    user = text_of(payload.get("user_id"))
+    user = as_text(payload.get("user_id"))
     return ("users", user) if user else ()
 
 
 def _scope_owner(scope: object) -> tuple[str, ...]:
     """The user in a scope such as "agent_id=coach&user_id=bob"."""
-    parts = dict(part.partition("=")[::2] for part in text_of(scope).split("&"))
+    parts = dict(part.partition("=")[::2] for part in as_text(scope).split("&"))
     return ("users", parts["user_id"]) if parts.get("user_id") else ()
 
 
 def _payload(point: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return mapping_of(mapping_of(point).get("payload"))
+    return as_mapping(as_mapping(point).get("payload"))
 
 
 def _points(file: SqliteFile) -> Iterator[Mapping[str, Any] | None]:
@@ -204,7 +204,7 @@ def _points(file: SqliteFile) -> Iterator[Mapping[str, Any] | None]:
 
 
 def _point_id(point: Mapping[str, Any] | None) -> str:
-    return str(mapping_of(point).get("id"))
+    return str(as_mapping(point).get("id"))
 
 
 def _rows(file: SqliteFile) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
@@ -224,7 +224,7 @@ class _Point:
         self.fields: dict[str, Any] = {}
 
     def __setstate__(self, state: Any) -> None:
-        self.fields = dict(mapping_of(mapping_of(state).get("__dict__", state)))
+        self.fields = dict(as_mapping(as_mapping(state).get("__dict__", state)))
 
 
 class _PointUnpickler(pickle.Unpickler):

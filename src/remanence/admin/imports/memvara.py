@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from remanence.admin.imports.records import Item, LeftOut, Record, json_of, make_key, mapping_of, moment_of, text_of
+from remanence.admin.imports.records import Item, Record, SkippedItem, as_json, as_mapping, as_moment, as_text, make_key
 from remanence.admin.imports.sqlite_file import SqliteFile
 
 _KINDS = {"episodic": "episode", "semantic": "semantic", "procedural": "viewpoint"}
@@ -48,27 +48,27 @@ class MemvaraDatabase:
             self._done += 1
             yield _episode(row, titles)
         if self._file.has("claim_links") and (links := self._file.count("claim_links")):
-            yield LeftOut(f"{links:,} links", "links between memories")
+            yield SkippedItem(f"{links:,} links", "links between memories")
 
     def close(self) -> None:
         self._file.close()
 
     def _claim(self, row: Mapping[str, Any]) -> Item:
-        text, where = text_of(row["text"]), text_of(row["id"])
-        expires = moment_of(row["expires_at"])
+        text, where = as_text(row["text"]), as_text(row["id"])
+        expires = as_moment(row["expires_at"])
         if not text:
-            return LeftOut(where, "a claim without text")
+            return SkippedItem(where, "a claim without text")
         if row["invalidated_at"] is not None:
-            return LeftOut(text, "a claim that was withdrawn in memvara")
+            return SkippedItem(text, "a claim that was withdrawn in memvara")
         if expires is not None and expires <= self._now:
-            return LeftOut(text, "it has expired")
-        triple = tuple(text_of(row[name]) for name in ("subject", "predicate", "object"))
-        valid_from, valid_until = moment_of(row["valid_from"]), moment_of(row["valid_to"])
+            return SkippedItem(text, "it has expired")
+        triple = tuple(as_text(row[name]) for name in ("subject", "predicate", "object"))
+        valid_from, valid_until = as_moment(row["valid_from"]), as_moment(row["valid_to"])
         is_window = valid_until is not None and (valid_from is None or valid_until > valid_from)
         fields = {
             "text": text,
             "kind": _KINDS.get(row["memory_type"]),
-            "now": moment_of(row["recorded_at"]),
+            "now": as_moment(row["recorded_at"]),
             "valid_from": valid_from,
             "valid_until": valid_until if is_window else None,
             "confidence": _fraction(row["confidence"]),
@@ -83,39 +83,39 @@ class MemvaraDatabase:
         if not self._file.has("documents"):
             return {}
         rows = self._file.rows("documents", "id title filepath source_uri")
-        return {row["id"]: text_of(row["title"] or row["filepath"] or row["source_uri"]) for row in rows}
+        return {row["id"]: as_text(row["title"] or row["filepath"] or row["source_uri"]) for row in rows}
 
 
 def _episode(row: Mapping[str, Any], titles: Mapping[str, str]) -> Item:
-    text, where = text_of(row["content"]), text_of(row["id"])
+    text, where = as_text(row["content"]), as_text(row["id"])
     document = _meta(row["meta"]).get("document_id")
     if not text:
-        return LeftOut(where, "a turn without text")
+        return SkippedItem(where, "a turn without text")
     key, owner = make_key("memvara", where), _owner(row)
     if document is not None:
         source = titles.get(str(document)) or str(document)
-        return Record(key, {"text": text, "now": moment_of(row["ts"]), "source": source[:400]}, owner=owner)
+        return Record(key, {"text": text, "now": as_moment(row["ts"]), "source": source[:400]}, owner=owner)
     if row["role"] not in ("user", "assistant"):
-        return LeftOut(text, "a turn of the system or of a tool")
-    fields = {"content": text, "role": row["role"], "time": moment_of(row["ts"]), "conversation": _source(row)}
+        return SkippedItem(text, "a turn of the system or of a tool")
+    fields = {"content": text, "role": row["role"], "time": as_moment(row["ts"]), "conversation": _source(row)}
     return Record(key, fields, is_turn=True, owner=owner)
 
 
 def _owner(row: Mapping[str, Any]) -> tuple[str, ...]:
     """The user; of another tenant than the usual one, below it."""
-    tenant, user = text_of(row["tenant"]), text_of(row["usr"])
+    tenant, user = as_text(row["tenant"]), as_text(row["usr"])
     in_tenant = () if tenant in ("", _ONE_TENANT) else ("tenants", tenant)
     return (*in_tenant, "users", user) if user else in_tenant
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    parts = (text_of(row[name]) for name in ("agent", "session"))
+    parts = (as_text(row[name]) for name in ("agent", "session"))
     return ":".join(("memvara", *(part for part in parts if part)))[:400]
 
 
 def _meta(written: object) -> dict[str, Any]:
     try:
-        return dict(mapping_of(json_of(json.loads(written)))) if isinstance(written, str) else {}
+        return dict(as_mapping(as_json(json.loads(written)))) if isinstance(written, str) else {}
     except (ValueError, RecursionError):
         return {}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, get_args
 
-from remanence.core.identity import digest
+from remanence.core.identity import content_digest
 from remanence.language.text import replace_unstorable
 from remanence.schema import UTC
 
@@ -26,30 +26,30 @@ _FRACTION = re.compile(r"(\.\d{6})\d+")
 class Record:
     """One memory or chat turn of a source.
 
-    `fields` are the arguments of `add`, or for a turn those of `add_turns`, without the key. `earlier` has the same
-    for versions before this one. `owner` is the user that it belongs to, as the path of a child of the space.
+    `fields` are the arguments of `add`, or for a turn those of `add_turns`, without the key. `previous_versions` has
+    the same for versions before this one. `owner` is the user that it belongs to, as the path of a child of the space.
     """
 
     key: str
     fields: Mapping[str, Any]
     is_turn: bool = False
     owner: tuple[str, ...] = ()
-    earlier: tuple[Mapping[str, Any], ...] = ()
+    previous_versions: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedItem:
     """Something of a source that is not imported. `reason` is the same text for all things of one sort.
 
     `is_damage` says that the source cannot be read from here on.
     """
 
-    where: str
+    location: str
     reason: str
     is_damage: bool = False
 
 
-Item = Record | LeftOut
+Item = Record | SkippedItem
 
 
 class Source(Protocol):
@@ -87,16 +87,16 @@ def make_key(kind: str, *parts: str) -> str:
 
 def _short(part: str) -> str:
     usable = replace_unstorable(part) == part and part.strip() and len(part) <= _MAX_ID_LENGTH
-    return part if usable else digest(replace_unstorable(part))
+    return part if usable else content_digest(replace_unstorable(part))
 
 
-def text_of(value: object) -> str:
+def as_text(value: object) -> str:
     """A text of a source as it can be stored; "" if it is not text, or has no visible character."""
     text = replace_unstorable(value) if isinstance(value, str) else ""
     return "" if text.isspace() else text
 
 
-def moment_of(value: object) -> datetime | None:
+def as_moment(value: object) -> datetime | None:
     """A time of a source: seconds or milliseconds since 1970, or ISO text. None if it is none of these.
 
     >>> str(moment_of(1_700_000_000.0)), str(moment_of("2026-03-29T07:06:34Z"))
@@ -113,7 +113,7 @@ def moment_of(value: object) -> datetime | None:
     return None
 
 
-def json_of(value: object) -> Any:
+def as_json(value: object) -> Any:
     """A value of a source as JSON that can be stored: other objects become text.
 
     Raises:
@@ -126,11 +126,11 @@ def json_of(value: object) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def mapping_of(value: object) -> Mapping[str, Any]:
+def as_mapping(value: object) -> Mapping[str, Any]:
     """The value if it is a JSON object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-def list_of(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """The value if it is a JSON array, else an empty one."""
     return value if isinstance(value, list) else []

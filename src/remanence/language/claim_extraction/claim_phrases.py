@@ -45,8 +45,8 @@ _PLAIN_WORDS_OF = {  # predicates whose object can end elsewhere too
 }
 _LIST_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
 _LIST_END = re.compile(rf"{_END})")
-_LIST_JOINT = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
-_NAME_JOINT = re.compile(r",? and |, (?=[A-Z])")
+_LIST_CONJUNCTION = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
+_NAME_CONJUNCTION = re.compile(r",? and |, (?=[A-Z])")
 _AFTER_NAMES = re.compile(
     r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|each|too)\b|, "
 )
@@ -86,8 +86,8 @@ def first_group(match: re.Match[str] | None) -> ObjectPhrase | None:
 def name_list_from(text: str, first: NameSpan, names: NamesByStart) -> ObjectPhrase:
     """Rome, Florence and Siena. A further name counts only where a list can end after it."""
     values, end = [first.text], first.end
-    while joint := _NAME_JOINT.match(text, end):
-        name = name_at(text, joint.end(), names)
+    while conjunction := _NAME_CONJUNCTION.match(text, end):
+        name = name_at(text, conjunction.end(), names)
         if name is None or not _AFTER_NAMES.match(text, name.end):
             break
         values.append(name.text)
@@ -109,11 +109,11 @@ def plain_list_at(text: str, start: int, names: NamesByStart) -> ObjectPhrase | 
         else:
             return None
         values.append(value)
-        joint = None if _LIST_END.match(text, at) else _LIST_JOINT.match(text, at)
-        if joint is None or last:
+        conjunction = None if _LIST_END.match(text, at) else _LIST_CONJUNCTION.match(text, at)
+        if conjunction is None or last:
             break
-        last = joint["last"] is not None
-        at = joint.end()
+        last = conjunction["last"] is not None
+        at = conjunction.end()
     if len(values) > 1 and not last:
         return None  # "tea, especially green tea" is not a list
     if len(values) == 2 and _is_one_item(*values):

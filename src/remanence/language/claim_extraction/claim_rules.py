@@ -34,7 +34,7 @@ from remanence.schema import Triple
 _CONJUNCTION = compile_pattern("conjunction")
 _NO_STATEMENT = re.compile(rf"\b(?:{load_pattern('claimless_words')})\b", re.IGNORECASE)
 _NEGATED = compile_pattern("negated", re.IGNORECASE)
-_CLAUSE_JOINT = compile_pattern("clause_joint")
+_CLAUSE_CONJUNCTION = compile_pattern("clause_joint")
 _PERFECT = {"has_lived_in": ("lived_in", "lives_in"), "has_worked_at": ("worked_at", "works_at")}
 LEFT_FOR_THE_DAY = compile_pattern("left_for_the_day")
 """The words after a place that a person left only until the next day."""
@@ -120,9 +120,9 @@ def _with_kind_of_object(text: str, at: int, predicate: str, value: str, kinds: 
 
 def _clause_at(sentence: str, at: int) -> str:
     """The clause around `at`: a "not" after "but" belongs to another clause."""
-    joints = [*_CLAUSE_JOINT.finditer(sentence)]
-    begin = max((joint.end() for joint in joints if joint.end() <= at), default=0)
-    end = min((joint.start() for joint in joints if joint.start() > at), default=len(sentence))
+    conjunctions = [*_CLAUSE_CONJUNCTION.finditer(sentence)]
+    begin = max((conjunction.end() for conjunction in conjunctions if conjunction.end() <= at), default=0)
+    end = min((conjunction.start() for conjunction in conjunctions if conjunction.start() > at), default=len(sentence))
     return sentence[begin:end]
 
 
@@ -167,7 +167,7 @@ def _claims_of(
             more, at = following_claims(text, at, Triple(subject.text, predicate, target.values[0]), names)
             for claim in more:
                 yield replace(claim, predicate=_with_kind_of_object(text, at, claim.predicate, claim.object, kinds))
-        joint = _CONJUNCTION.match(text, at)
-        if joint is None:
+        conjunction = _CONJUNCTION.match(text, at)
+        if conjunction is None:
             return
-        at = joint.end()
+        at = conjunction.end()

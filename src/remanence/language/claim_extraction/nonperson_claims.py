@@ -207,15 +207,15 @@ class _SentenceReader:
         at = self._after_report(self._after_openers(at))
         if at >= len(self.words):
             return [], at
-        done = self._done_to(at) or self._used_for(at) or self._existing_in(at)
+        done = self._passive_claims(at) or self._purpose_claims(at) or self._existence_claims(at)
         if done is not None:
             return done
-        own = self._own_attribute(at) or self._of_last_subject(at)
+        own = self._own_attribute(at) or self._anaphoric_claims(at)
         if own is not None:
             return own
         subject = subject_at(self.words, at, self.text)
         if subject is None:
-            return self._gapped(at)
+            return self._elliptical_claims(at)
         if any(map(self._is_person, subject.names)) or (at > 0 and self._is_participle(subject.verb)):
             return [], subject.verb
         claims, stop = self._claims_of_subject(subject)
@@ -247,21 +247,25 @@ class _SentenceReader:
             claims, stop = claims_of_verb(self.statement, verb_index, is_passive=is_passive)
             claims = [claim for claim in claims if self._is_definite(subject, names[0], verb_index, *claim)]
             all_claims += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
-            joint = stop
+            conjunction = stop
             if not claims:
-                joint = self._next_clause(stop) - 1
+                conjunction = self._next_clause(stop) - 1
             was_passive = self.words[verb_index].lower in ("is", "are", "was", "were", "has", "have")
-            while joint < len(self.words) and self.words[joint].lower in (",", "and", "but", ";", "then"):
-                joint += 1
-            if joint == stop or not continues(self.words, joint, is_plural=is_plural) or self._is_negated(joint):
+            while conjunction < len(self.words) and self.words[conjunction].lower in (",", "and", "but", ";", "then"):
+                conjunction += 1
+            if (
+                conjunction == stop
+                or not continues(self.words, conjunction, is_plural=is_plural)
+                or self._is_negated(conjunction)
+            ):
                 return all_claims, stop
-            next_verb = skip_adverbs(self.words, joint)
+            next_verb = skip_adverbs(self.words, conjunction)
             is_passive = was_passive or is_passive
             if participle_of(self.words[next_verb].lower) is None or self.words[next_verb].lower in PRESENT_FORMS:
                 is_passive = False
             elif not is_passive and next_verb + 1 < len(self.words) and self.words[next_verb + 1].lower == "by":
                 return all_claims, stop  # "closed its series B, led by Ostara": of the object
-            verb_index = joint
+            verb_index = conjunction
 
     def _is_definite(self, subject: Subject, name: str, verb: int, predicate: str, value: str) -> bool:
         """Whether both ends tell what is meant: "the chandelier adds a nice feel" is talk, not a relation, and "the
@@ -335,7 +339,7 @@ class _SentenceReader:
             claims = []
         return subject.names, [Triple(name, predicate, value) for predicate, value in claims]
 
-    def _done_to(self, at: int) -> tuple[list[Triple], int] | None:
+    def _passive_claims(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "we moved X to Y", "moved X to Y", and in the title of a change "move X to Y"."""
         i, has_agent = self._after_agent(at), self.words[at].lower in _AGENTS
         if not has_agent and at > 0 and not self.is_command:
@@ -368,7 +372,7 @@ class _SentenceReader:
             i = skip_adverbs(self.words, i + 1)
         return i
 
-    def _used_for(self, at: int) -> tuple[list[Triple], int] | None:
+    def _purpose_claims(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "we use X for Y" and "we went with X for Y": Y uses X."""
         i = self._after_agent(at)
         verb = " ".join(word.lower for word in self.words[i : i + 2])
@@ -389,7 +393,7 @@ class _SentenceReader:
             return [Triple(user.text, "is", tool.text)], user.next
         return [Triple(user.text, "uses", tool.text)], user.next
 
-    def _existing_in(self, at: int) -> tuple[list[Triple], int] | None:
+    def _existence_claims(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "there are three replicas of users-db": users-db has three replicas."""
         if self.words[at].lower != "there" or at + 2 >= len(self.words):
             return None
@@ -427,7 +431,7 @@ class _SentenceReader:
             return None
         return [Triple(self.subject, snake_case(value["attribute"]), value["value"])], end
 
-    def _gapped(self, at: int) -> tuple[list[Triple], int]:
+    def _elliptical_claims(self, at: int) -> tuple[list[Triple], int]:
         """The claim of "…, ledger-ui in TypeScript" after "ledger-core is written in Rust": the verb is omitted."""
         subject = phrase_at(self.words, at, self.text)
         preposition = self.predicate.rpartition("_")[2]
@@ -438,7 +442,7 @@ class _SentenceReader:
             return [], at
         return [Triple(subject.text, self.predicate, value.text)], value.next
 
-    def _of_last_subject(self, at: int) -> tuple[list[Triple], int] | None:
+    def _anaphoric_claims(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "it's in Porto now" after a clause about something, and of "…, which runs on Redis" about what
         the last claim leads to."""
         lower = self.words[at].lower

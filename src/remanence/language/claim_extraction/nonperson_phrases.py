@@ -138,15 +138,15 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
     begin = at + (at < len(words) and words[at].lower in ("the", "our"))
     if begin >= len(words) or words[begin].lower in NO_SUBJECT or words[begin].text in PUNCTUATION:
         return None
-    joints: list[int] = []
+    conjunctions: list[int] = []
     for i in range(begin, min(begin + _MAX_SUBJECT_WORDS, len(words))):
         lower = words[i].lower
-        if i > begin and is_verb(words, i, is_plural=bool(joints)):
-            return _subject(words, begin, i, joints, text, is_definite=begin > at)
+        if i > begin and is_verb(words, i, is_plural=bool(conjunctions)):
+            return _subject(words, begin, i, conjunctions, text, is_definite=begin > at)
         if i > begin and lower == ",":
             return _subject_with_insertion(words, begin, i, text, is_definite=begin > at)
         if lower == "and":
-            joints.append(i)
+            conjunctions.append(i)
         elif (
             i > begin
             and lower == "("
@@ -180,11 +180,13 @@ def _subject_with_insertion(
 
 
 def _subject(
-    words: Sequence[Word], begin: int, verb: int, joints: Sequence[int], text: str, *, is_definite: bool
+    words: Sequence[Word], begin: int, verb: int, conjunctions: Sequence[int], text: str, *, is_definite: bool
 ) -> Subject | None:
     """The subject before a verb; adverbs before the verb are not part of it."""
     parts: list[str] = []
-    for start, stop in zip([begin, *(joint + 1 for joint in joints)], [*joints, verb], strict=True):
+    for start, stop in zip(
+        [begin, *(conjunction + 1 for conjunction in conjunctions)], [*conjunctions, verb], strict=True
+    ):
         while stop > start and is_adverb(words[stop - 1].lower):
             stop -= 1
         while start < stop and words[start].lower in _ARTICLES:

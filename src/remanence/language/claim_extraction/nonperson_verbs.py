@@ -351,12 +351,16 @@ def phrases_at(statement: Statement, at: int) -> list[Phrase]:
         return []
     phrases, last = [first], first.next
     while last < len(words) and words[last].lower in (",", "and", "or"):
-        joint = last
-        while joint < len(words) and words[joint].lower in (",", "and", "or"):
-            joint += 1
-        is_last = any(words[index].lower in ("and", "or") for index in range(last, joint))
-        following = None if continues(words, joint) else phrase_at(words, joint, text)
-        if following is None or subject_at(words, joint, text) is not None or time_at(words, joint, text) is not None:
+        conjunction = last
+        while conjunction < len(words) and words[conjunction].lower in (",", "and", "or"):
+            conjunction += 1
+        is_last = any(words[index].lower in ("and", "or") for index in range(last, conjunction))
+        following = None if continues(words, conjunction) else phrase_at(words, conjunction, text)
+        if (
+            following is None
+            or subject_at(words, conjunction, text) is not None
+            or time_at(words, conjunction, text) is not None
+        ):
             break
         phrases.append(following)
         last = following.next

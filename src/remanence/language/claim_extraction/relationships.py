@@ -155,10 +155,10 @@ def _list_of_people(text: str, at: int, names: NamesByStart) -> list[str]:
     people: list[str] = []
     while (name := names.get(at)) is not None and name.kind in ("person", "thing"):
         people.append(name.text)
-        joint = _LIST_JOINT.match(text, name.end)
-        if joint is None:
+        conjunction = _LIST_CONJUNCTION.match(text, name.end)
+        if conjunction is None:
             break
-        at = joint.end()
+        at = conjunction.end()
     return people
 
 
@@ -193,7 +193,7 @@ _COUPLE = compile_pattern("couple")
 _OWNED_RELATIVES = compile_pattern("relatives_of_owner")
 _NAMED_RELATIVE = compile_pattern("named_relative")
 _FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ )*?(?=[A-Z])")
-_LIST_JOINT = re.compile(r",? and |, ")
+_LIST_CONJUNCTION = re.compile(r",? and |, ")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
 _OWN_RELATIVE = compile_pattern("own_relative")
 _END_OF_ADDRESS = re.compile(r"[.;!?\n]| (?:now|from|since|as of)\b")

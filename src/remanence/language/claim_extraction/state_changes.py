@@ -117,7 +117,7 @@ def find_denial(text: str, names: Sequence[NameSpan], speaker: str, claims: Sequ
 
 def _find_breakup(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """Broke up with Tom, or with an unnamed girlfriend; was left by an unnamed wife."""
-    deserted = _deserted_by(text, subject, names)
+    deserted = _find_abandonment(text, subject, names)
     match = _BROKE_UP.match(text, subject.end)
     if deserted is not None or match is None:
         return deserted
@@ -131,7 +131,7 @@ def _find_breakup(text: str, subject: NameSpan, names: NamesByStart) -> StateCha
     return StateChange(events, _couple_claims(subject, other))
 
 
-def _deserted_by(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+def _find_abandonment(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     """ "Alice's wife left Alice" ends the relationships of Alice."""
     match = _DESERTED.match(text, subject.end)
     other = names.get(match.end()) if match else None
@@ -263,16 +263,16 @@ def _find_departure(text: str, subject: NameSpan, names: NamesByStart) -> StateC
     old = names.get(left.end()) if left else None
     if old is None or old.kind == "person" or LEFT_FOR_THE_DAY.match(text, old.end):
         return None
-    joint = _AND_MOVED.match(text, old.end)
-    home = names.get(joint.end()) if joint else None
+    conjunction = _AND_MOVED.match(text, old.end)
+    home = names.get(conjunction.end()) if conjunction else None
     if home is not None and home.kind != "person":
         return _move(text, subject, home.text, old)
     if old.kind == "place":
         return None
     event = Triple(subject.text, "left", old.text)
     ended = claims_ended_by([event])
-    for joint in _TO_JOIN.finditer(text, old.end):
-        new = names.get(joint.end())
+    for conjunction in _TO_JOIN.finditer(text, old.end):
+        new = names.get(conjunction.end())
         if new is not None and new.kind not in ("person", "place"):
             change = _job_change(text, subject, new.text, new.end)
             return replace(change, event_claims=(event, *change.event_claims), ended_claims=ended)

@@ -193,8 +193,8 @@ def following_claims(text: str, at: int, claim: Triple, names: NamesByStart) -> 
         return ([Triple(subject, "works_as", role.name)], role.end) if role else ([], at)
     if predicate in _SECOND_OBJECT:
         pattern, second_predicate = _SECOND_OBJECT[predicate]
-        joint = pattern.match(text, at)
-        place = name_at(text, joint.end(), names) if joint else None
+        conjunction = pattern.match(text, at)
+        place = name_at(text, conjunction.end(), names) if conjunction else None
         if place is not None:
             return [Triple(subject, second_predicate, place.text)], place.end
     return [], at
@@ -266,13 +266,13 @@ def _possessions(text: str, at: int, claim: Triple, names: NamesByStart) -> tupl
         noun = thing.rpartition(" ")[2]
         noun = PLURAL_RELATIONSHIP_NOUNS.get(noun, noun)
         is_relative = noun in word_lists.RELATIONSHIP_NOUNS or noun == "child"
-        joint = (_NAMED_OR_COMMA if is_relative else _NAMED).match(text, at)
-        name = name_at(text, joint.end(), names) if joint else None
+        conjunction = (_NAMED_OR_COMMA if is_relative else _NAMED).match(text, at)
+        name = name_at(text, conjunction.end(), names) if conjunction else None
         if name is not None:
             relatives, at = name_list_from(text, name, names)
             claims += [Triple(relative, f"{noun}_of", claim.subject) for relative in relatives]
-        joint = _AND_COUNT.match(text, at)
-        count = _COUNT.match(text, joint.end()) if joint else None
+        conjunction = _AND_COUNT.match(text, at)
+        count = _COUNT.match(text, conjunction.end()) if conjunction else None
         more = plain_words_at(text, count.end(), "has") if count else None
         if more is None:
             return claims, at

@@ -148,7 +148,7 @@ def _how_many_do(match: re.Match[str], answer: ParsedAnswer) -> str:
     return f"{number} {match['noun']} {to_first_person(match['rest'])} {more}".strip()
 
 
-def _called(match: re.Match[str], answer: ParsedAnswer) -> str:
+def _name_statement(match: re.Match[str], answer: ParsedAnswer) -> str:
     return f"I am called {answer.rest}"
 
 
@@ -230,7 +230,7 @@ _Builder = Callable[[re.Match[str], ParsedAnswer], str]
 _WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     (re.compile(rf"[Ww]hat (?:do|does) {SUBJECT} do(?: for (?:a living|work))?"), _occupation),
     (re.compile(rf"(?:[Ww]hat(?: is|['’]s)|[Aa]nd) {_OF_SUBJECT} (?:job|profession|occupation)"), _occupation),
-    (re.compile(r"[Ww]hat (?:should|shall|can|do|may) I call you"), _called),
+    (re.compile(r"[Ww]hat (?:should|shall|can|do|may) I call you"), _name_statement),
     (re.compile(r"[Ww]hat(?: is|['’]s| are) (?P<noun>(?:the [a-z]+ of )?(?:your|her|his|their) .+)"), _attribute),
     (re.compile(rf"(?P<noun>{load_pattern('asked_attributes')})", re.IGNORECASE), _own_attribute),
     (re.compile(rf"[Hh]ow old (?:are|is) {SUBJECT}(?: now)?"), _age),
@@ -283,11 +283,11 @@ class PolarQuestion(NamedTuple):
             return cls(subject, "", agree(verb, subject), verb, rest, is_still, is_past)
         return cls(subject, auxiliary, "", "", to_first_person(rest), is_still, is_past)
 
-    def says(self, complement: str) -> str:
+    def affirmative_statement(self, complement: str) -> str:
         """The statement with this complement."""
         return " ".join(filter(None, (self.subject, self.auxiliary or self.verb, complement)))
 
-    def denies(self, *, no_longer: bool, never: bool) -> str:
+    def negative_statement(self, *, no_longer: bool, never: bool) -> str:
         """The statement denied."""
         if self.auxiliary:
             negation = "no longer" if no_longer else "never" if never and self.auxiliary in ("have", "has") else "not"
@@ -309,42 +309,42 @@ def polar_statements(asked: PolarQuestion, answer: ParsedAnswer) -> list[str]:
     if answer.is_yes is False:
         if alternatives:
             denied = (
-                [f"{asked.says('not ' + alternative)}" for alternative in alternatives.groups()]
+                [f"{asked.affirmative_statement('not ' + alternative)}" for alternative in alternatives.groups()]
                 if asked.auxiliary
                 else []
             )
         else:
-            denied = [asked.denies(no_longer=asked.is_still or answer.no_longer, never=answer.never)]
+            denied = [asked.negative_statement(no_longer=asked.is_still or answer.no_longer, never=answer.never)]
         if not rest:
             return denied
         if rest.lower().startswith("no "):
-            return denied if asked.auxiliary else [asked.says(rest[:1].lower() + rest[1:])]
+            return denied if asked.auxiliary else [asked.affirmative_statement(rest[:1].lower() + rest[1:])]
         if OWN_SENTENCE.match(rest):
             return [*denied, _with_object(rest, asked)]
         if answer.never and rest.endswith("ed"):
             return denied  # never learned
         if rest.lower().removeprefix("an ") == "only child":
             return [*denied, "I am an only child"]
-        return [*([] if alternatives else denied), _replaced(asked, rest)]
+        return [*([] if alternatives else denied), _replacement_statement(asked, rest)]
     if not rest:
         if alternatives:
             return []
-        return [asked.says(_WITHOUT_ANY.sub("", asked.complement))]
+        return [asked.affirmative_statement(_WITHOUT_ANY.sub("", asked.complement))]
     if alternatives:
         if rest.lower() == "both":
-            return [asked.says(f"{alternatives[1]} and {alternatives[2]}")]
+            return [asked.affirmative_statement(f"{alternatives[1]} and {alternatives[2]}")]
         named = _named_alternative(alternatives, rest)
         if named is None and asked.auxiliary in ("am", "is", "are") and not PREPOSITION.match(rest):
-            return [asked.says(rest)] if len(rest.split()) == 1 else []
-        return [asked.says(named) if named else _chosen(asked, rest)]
+            return [asked.affirmative_statement(rest)] if len(rest.split()) == 1 else []
+        return [asked.affirmative_statement(named) if named else _alternative_statement(asked, rest)]
     if OWN_SENTENCE.match(rest):
         own = _with_object(rest, asked)
-        return [asked.says(_WITHOUT_ANY.sub("", asked.complement)), own] if answer.is_yes else [own]
+        return [asked.affirmative_statement(_WITHOUT_ANY.sub("", asked.complement)), own] if answer.is_yes else [own]
     if _VERB_FIRST.match(rest):
         return [f"{asked.subject} {_with_object(rest[:1].lower() + rest[1:], asked)}"]
     if _ADVERBIAL.match(rest):
-        return [f"{asked.says(_WITHOUT_ANY.sub('', asked.complement))} {rest}"]
-    return [_replaced(asked, rest)]
+        return [f"{asked.affirmative_statement(_WITHOUT_ANY.sub('', asked.complement))} {rest}"]
+    return [_replacement_statement(asked, rest)]
 
 
 def _named_alternative(alternatives: re.Match[str], rest: str) -> str | None:
@@ -362,7 +362,7 @@ def _named_alternative(alternatives: re.Match[str], rest: str) -> str | None:
     return hits[0] if len(hits) == 1 and len(words) <= 2 and " " in hits[0].replace("-", " ") else None
 
 
-def _replaced(asked: PolarQuestion, rest: str) -> str:
+def _replacement_statement(asked: PolarQuestion, rest: str) -> str:
     """The statement with `rest` in place of what the question leaves open."""
     complement = asked.complement
     have = asked.verb in ("have", "has", "own", "owns", "keep", "keeps") or _HAVE_GOT.match(complement)
@@ -379,24 +379,24 @@ def _replaced(asked: PolarQuestion, rest: str) -> str:
         return f"{asked.subject} {asked.verb or 'have'} {noun}: {rest}"
     open_part = _OPEN_PART.search(complement)
     if PREPOSITION.match(rest):
-        return _chosen(asked, rest)
+        return _alternative_statement(asked, rest)
     if open_part:
-        return asked.says(complement[: open_part.start()] + rest + complement[open_part.end() :])
+        return asked.affirmative_statement(complement[: open_part.start()] + rest + complement[open_part.end() :])
     if asked.auxiliary in ("am", "is", "are", "was", "were") and not PREPOSITION.match(complement):
         if _IS_STATE_WITH_PREPOSITION.match(complement):
-            return asked.says(_LAST_PHRASE.sub(lambda match: f"{match[1]} {rest}", complement))
-        return asked.says(rest)
-    return _chosen(asked, rest)
+            return asked.affirmative_statement(_LAST_PHRASE.sub(lambda match: f"{match[1]} {rest}", complement))
+        return asked.affirmative_statement(rest)
+    return _alternative_statement(asked, rest)
 
 
-def _chosen(asked: PolarQuestion, rest: str) -> str:
+def _alternative_statement(asked: PolarQuestion, rest: str) -> str:
     """The statement with `rest` in place of the last noun phrase: after a preposition, or all after the verb."""
     if PREPOSITION.match(rest):
         kept = _FIRST_PREPOSITION.split(asked.complement, maxsplit=1)[0].removesuffix("alone")
-        return asked.says(f"{kept} {rest}".strip())
+        return asked.affirmative_statement(f"{kept} {rest}".strip())
     first = asked.complement.split(" or ")[0]
     match = _LAST_PHRASE.fullmatch(first)
-    return asked.says(f"{match[1]} {rest}" if match else rest)
+    return asked.affirmative_statement(f"{match[1]} {rest}" if match else rest)
 
 
 def _with_object(sentence: str, asked: PolarQuestion) -> str:

@@ -42,18 +42,18 @@ def main_clauses(text: str, speaker: str) -> list[ParsedSentence]:
 
     Clauses that depend on a condition are excluded.
     """
-    if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
+    if _CONDITIONAL.search(text) or not _MAIN_CONJUNCTION.search(text):
         return []
     label = speaker_label(speaker)
-    parts = [part.strip(" ,") for part in _MAIN_JOINT.split(text)]
+    parts = [part.strip(" ,") for part in _MAIN_CONJUNCTION.split(text)]
     parts = [part[:1].upper() + part[1:] for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
     return [parse_sentence(part, speaker) for part in parts if not _YOU.search(part)]
 
 
 def _with_own_subjects(text: str, speaker: str, is_certain: bool) -> list[ParsedSentence]:
     label = speaker_label(speaker)
-    for joint in _CLAUSE_JOINT.finditer(text):
-        left, right = text[: joint.start()], text[joint.end() :]
+    for conjunction in _CLAUSE_CONJUNCTION.finditer(text):
+        left, right = text[: conjunction.start()], text[conjunction.end() :]
         if _ONLY_SUBJECT.fullmatch(left):
             continue  # "Alice's wife Ana" and Alice do something together
         halves = [parse_sentence(left, speaker), parse_sentence(right[:1].upper() + right[1:], speaker)]
@@ -74,10 +74,14 @@ def _with_shared_subject(sentence: ParsedSentence, speaker: str, splits: int) ->
     if not any(name.kind == "person" and name.end == subject.end() for name in sentence.names):
         return [sentence]  # "Backups of the database are encrypted and shipped": these words are not a subject
     label, stated = speaker_label(speaker), set(_stated_claims(sentence))
-    for joint in _SHARED_JOINT.finditer(text, subject.end()):
-        verb = conjugate(joint["verb"]) if joint["now"] and joint["verb"] in _BASE_FORMS else joint["verb"]
-        left = parse_sentence(text[: joint.start()], speaker)
-        right = parse_sentence(f"{subject.group()} {verb}{text[joint.end() :]}", speaker)
+    for conjunction in _SHARED_CONJUNCTION.finditer(text, subject.end()):
+        verb = (
+            conjugate(conjunction["verb"])
+            if conjunction["now"] and conjunction["verb"] in _BASE_FORMS
+            else conjunction["verb"]
+        )
+        left = parse_sentence(text[: conjunction.start()], speaker)
+        right = parse_sentence(f"{subject.group()} {verb}{text[conjunction.end() :]}", speaker)
         if stated.issuperset(_all_claims(right)) or not _all_claims(left):
             continue
         if classify_fact(left, label) and classify_fact(right, label):
@@ -106,11 +110,11 @@ def _all_claims(clause: ParsedSentence) -> tuple[Triple, ...]:
     return (*_stated_claims(clause), *(clause.denial.claims if clause.denial else ()))
 
 
-_CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
+_CLAUSE_CONJUNCTION = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _SHARED_SUBJECT = compile_pattern("shared_subject")
-_SHARED_JOINT = compile_pattern("shared_subject_joint")
+_SHARED_CONJUNCTION = compile_pattern("shared_subject_joint")
 _BASE_FORMS = word_set("live work study play teach run own use drive speak")
-_MAIN_JOINT = compile_pattern("main_clause_joint")
+_MAIN_CONJUNCTION = compile_pattern("main_clause_joint")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _OWN_SUBJECT = re.compile(r"(?:[Tt]he|[Tt]heir) [a-z]|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
 _CONDITIONAL = re.compile(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from remanence.language.lexicon.word_lists import CALENDAR_WORDS, compile_pattern, load_words
 
 
-class Announced(NamedTuple):
+class IntroducedStatement(NamedTuple):
     """A sentence without its introduction."""
 
     text: str
@@ -23,15 +23,15 @@ class Announced(NamedTuple):
     """Whether the speaker asks to remember it."""
 
 
-def without_introduction(sentence: str) -> Announced:
+def without_introduction(sentence: str) -> IntroducedStatement:
     """The sentence without its introduction.
 
     >>> without_introduction("One thing you should know about me: I'm colour-blind.")
-    Announced(text="I'm colour-blind.", remember_requested=False)
+    IntroducedStatement(text="I'm colour-blind.", remember_requested=False)
     >>> without_introduction("Don't forget: I prefer tea."), without_introduction("My boss told me: no tea.").text
-    (Announced(text='I prefer tea.', remember_requested=True), 'My boss told me: no tea.')
+    (IntroducedStatement(text='I prefer tea.', remember_requested=True), 'My boss told me: no tea.')
     >>> without_introduction("I'm so glad we moved to Porto.")
-    Announced(text='we moved to Porto.', remember_requested=False)
+    IntroducedStatement(text='we moved to Porto.', remember_requested=False)
     >>> without_introduction("I should add that Bob is vegan.").text
     'Bob is vegan.'
     """
@@ -45,7 +45,7 @@ def without_introduction(sentence: str) -> Announced:
         sentence = sentence[frame.end() :]
         if frame["asked"]:
             sentence = sentence.rstrip("? ")
-    return Announced(sentence, remember)
+    return IntroducedStatement(sentence, remember)
 
 
 def _is_introduction(head: str) -> bool:

@@ -43,7 +43,7 @@ _ENDINGS = tuple(
 """A state, and what ends it; their groups have to be the same."""
 _KIN = re.compile(rf"[\w ]+['’]s (?:[a-z]+ )?({load_pattern('relationship')}),? ([A-Z]\w+)")
 _NAME = r"[A-ZÀ-Þ][\w'’-]+"
-_NAME_JOINT = re.compile(r", (?:and )?| and ")
+_NAME_CONJUNCTION = re.compile(r", (?:and )?| and ")
 _COUNTS = ("one", "two", "three", "four", "five")
 _NAME_LIST = re.compile(
     rf"(?:\b(?P<count>two|three|four|five|six) (?P<noun>[a-z]+)(?P<joint>,? (?:called |named )?|: ))?"
@@ -120,7 +120,7 @@ def remainder(new: Memory, old: Memory) -> str | None:
     listed = _NAME_LIST.search(old.text)
     if listed:
         first_clause = re.split(r"[,;]| so | but ", new.text, maxsplit=1)[0]
-        names = _NAME_JOINT.split(listed["names"])
+        names = _NAME_CONJUNCTION.split(listed["names"])
         ended = [name for name in names if re.search(rf"\b{re.escape(name)}\b", first_clause)]
         left = [name for name in names if name not in ended]
         if not ended or not left or not _states_loss(new):

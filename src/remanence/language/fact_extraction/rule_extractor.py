@@ -107,7 +107,7 @@ class RuleExtractor:
         speakers = [speaker_name(utterance.speaker) or SELF for utterance in utterances]
         return turns_as_statements(utterances, speakers, facts)
 
-    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """The effect of each new memory on the older ones in its list, where a rule makes it certain."""
         from remanence.language.fact_extraction.verdict_rules import find_verdicts
 

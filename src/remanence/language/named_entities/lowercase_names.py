@@ -36,7 +36,7 @@ _TOLD_BEFORE = compile_pattern("lowercase_told_before")
 _AFTER_TOLD = compile_pattern("lowercase_after_told")
 _PAIR = re.compile(r" and ([a-z]+) (?:came|come|are|were|went|have|had|said|left|want|arrived|got|live|brought|met)\b")
 _ARTICLES = word_set("the a an my your his her our their this that some no any every")
-_LIST_JOINT = re.compile(r"(?: [a-z]\.)?(?:,|,? and)(?: (?:possibly|maybe|also|perhaps|then))? ")
+_LIST_CONJUNCTION = re.compile(r"(?: [a-z]\.)?(?:,|,? and)(?: (?:possibly|maybe|also|perhaps|then))? ")
 _AFTER_LISTED = compile_pattern("after_listed_name")
 _MIN_UNKNOWN = 4
 _ALSO_WORDS = load_words("names_also_words")
@@ -61,7 +61,7 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
     for first, second in (*pairs, *reversed(pairs)):  # a list of names and of unknown words
         if (first.start() in name_words) != (second.start() in name_words):
             other = second if first.start() in name_words else first
-            if _LIST_JOINT.fullmatch(text, first.end(), second.start()) and _may_be_unknown(text, other):
+            if _LIST_CONJUNCTION.fullmatch(text, first.end(), second.start()) and _may_be_unknown(text, other):
                 name_words[other.start()] = other
     return [NameSpan(w.group().title(), "person", *w.span()) for _, w in sorted(name_words.items())]
 

@@ -5,7 +5,7 @@ to its words, with the data of dateparser; dateparser also reads isolated dates 
 imported only then.
 """
 
-from remanence.language.temporal.date_order import date_order_evidence, has_numeric_date, reading_dates
+from remanence.language.temporal.date_order import date_order_evidence, has_numeric_date, use_date_order
 from remanence.language.temporal.time_parsing import (
     TimePhrase,
     find_stated_times,
@@ -22,5 +22,5 @@ __all__ = [
     "has_numeric_date",
     "parse_moment",
     "parse_window",
-    "reading_dates",
+    "use_date_order",
 ]

@@ -185,18 +185,18 @@ class CalendarDateRules(TokenReader):
         number, j = month
         if self.may_be_verb(i):
             alone = self.whole_text and self.token_count < 4
-            sure = alone or before in ("in", "since", "during", "until", "till")
+            is_certain = alone or before in ("in", "since", "during", "until", "till")
         elif not allow_ambiguous and self.may_be_name(i):
-            sure = False
+            is_certain = False
         elif self.word(i) in vocab.UNAMBIGUOUS_MONTHS or self.year_step(j) is not None:
-            sure = True
+            is_certain = True
         elif before in ("to", "of", "from", "by", "at", "about", "on", "over"):
             # April, June, August and May are also names of people: "a gift from April".
-            sure = self.word(j) in vocab.RANGE_WORDS or (expected and before == "to")
-            sure = sure or ((expected or before in ("of", "by")) and self.may_end_before(j))
+            is_certain = self.word(j) in vocab.RANGE_WORDS or (expected and before == "to")
+            is_certain = is_certain or ((expected or before in ("of", "by")) and self.may_end_before(j))
         else:
-            sure = allow_ambiguous
-        return (self.in_open_year(lambda year: Span.of_date("month", year, number)), j) if sure else None
+            is_certain = allow_ambiguous
+        return (self.in_open_year(lambda year: Span.of_date("month", year, number)), j) if is_certain else None
 
     def bare_year(self, i: int, expected: bool) -> SpanMatch:
         """As in "in 2019", "the year 1850", "(2019)", "from 1765 to 1803"; never "room 2012"."""
@@ -250,7 +250,7 @@ class CalendarDateRules(TokenReader):
             weeks = -1 if self.word(j) == "before" else 2
             return Span.enclosing(self.today + ONE_DAY * (7 * weeks - back), "day"), j + 2
         self.chosen = "week"
-        if self.is_statement and self.direction.lies_ahead is not False:
+        if self.is_statement and self.direction.is_future is not False:
             return Span.enclosing(self.today + ONE_DAY * (7 - back), "day"), j
         if self.is_statement:
             back = back or 7  # of today people say "today"
@@ -277,11 +277,11 @@ class CalendarDateRules(TokenReader):
         """This day of this month and of the months of five years before or after, the nearest first."""
         self.chosen = "month"
         month = Span.enclosing(self.today, "month").start
-        lies_ahead = self.direction.lies_ahead is not False
+        is_future = self.direction.is_future is not False
         for step in range(60):
-            start = shift(month, step if lies_ahead else -step, "month") + ONE_DAY * (day - 1)
+            start = shift(month, step if is_future else -step, "month") + ONE_DAY * (day - 1)
             behind = start <= self.now or not self.is_statement  # of a question, also later in this month
-            if start.day == day and (start >= self.today if lies_ahead else behind):
+            if start.day == day and (start >= self.today if is_future else behind):
                 yield Span.enclosing(start, "day")
 
     def day_alone(self, i: int, allow_ambiguous: bool) -> SpanMatch:
@@ -347,10 +347,10 @@ class CalendarDateRules(TokenReader):
             return Span.season(year[0], first), other[1] if other and other[0] == year[0] + 1 else year[1]
         before = self.word(i - 2) if self.word(i - 1) == "the" else self.word(i - 1)
         if before in ("in", "during", "over", "since", "until"):
-            sure = self.may_end_before(i + 1) and self.word(i + 1) != "of"
+            is_certain = self.may_end_before(i + 1) and self.word(i + 1) != "of"
         else:
-            sure = allow_ambiguous and self.whole_text
-        return (self.in_open_year(lambda year: Span.season(year, first)), i + 1) if sure else None
+            is_certain = allow_ambiguous and self.whole_text
+        return (self.in_open_year(lambda year: Span.season(year, first)), i + 1) if is_certain else None
 
     def holiday(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """As in "Christmas 2022", "on Halloween", but not "a Christmas tree"."""
@@ -365,8 +365,8 @@ class CalendarDateRules(TokenReader):
         if name == "new year" and (before == "the" or not self.token(i).capitalized or not allow_ambiguous):
             return None  # "in the new year" is not one day
         announced = allow_ambiguous or before in ("for", "this", "last", "next")
-        sure = self.may_end_before(j) if announced else " " in name
-        return (self.in_open_year(make), j) if sure else None
+        is_certain = self.may_end_before(j) if announced else " " in name
+        return (self.in_open_year(make), j) if is_certain else None
 
     def holiday_maker(self, i: int, name: str) -> Callable[[int], Span]:
         """The holiday of a year; "over Easter" is Good Friday to Easter Monday."""

@@ -19,7 +19,7 @@ _day_first: ContextVar[bool | None] = ContextVar("day_first", default=None)
 
 
 @contextmanager
-def reading_dates(day_first: bool | None) -> Iterator[None]:
+def use_date_order(day_first: bool | None) -> Iterator[None]:
     """Read ambiguous dates in this order; None leaves it to the language of the text."""
     token = _day_first.set(day_first)
     try:
@@ -29,7 +29,7 @@ def reading_dates(day_first: bool | None) -> Iterator[None]:
 
 
 def given_date_order() -> bool | None:
-    """The order that `reading_dates` gave, for code that runs in another thread."""
+    """The order that `use_date_order` gave, for code that runs in another thread."""
     return _day_first.get()
 
 

@@ -228,7 +228,7 @@ class RelativeTimeRules(CalendarDateRules):
         the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _WEEKEND_CUES
         if the_weekend and after not in ("of", "before", "after"):
             back = (self.today.weekday() - 5) % 7
-            if self.is_statement and self.direction.lies_ahead is not False:
+            if self.is_statement and self.direction.is_future is not False:
                 back -= 7 if back > 1 else 0
             return Span.enclosing(self.today - ONE_DAY * back, "weekend"), i + 1
         if after == "of" and (unit in ("weekend", "month", "year") or word in vocab.DAY_PARTS):

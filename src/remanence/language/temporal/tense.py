@@ -26,7 +26,7 @@ _PARTICIPLE_ENDINGS = ("ed", "en")
 class Direction(NamedTuple):
     """Whether a time is in the future or in the past. `is_certain` is False if no verb shows it."""
 
-    lies_ahead: bool | None
+    is_future: bool | None
     is_certain: bool
     recurs: Recurrence | None = None
     """Whether it comes again: "her birthday is on 3 May", "we always meet on Friday". That is not one day."""

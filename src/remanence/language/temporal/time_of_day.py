@@ -94,8 +94,8 @@ class TimeOfDayRules(TokenReader):
         final, k = end
         if self.unit(k) or self.month(self.skip(k, "of")):
             return None
-        sure = any(self.token(at).kind in ("clock", "hm") for at in (i + opener, j + 1))
-        if not sure and not (allow_ambiguous and (opener or self.word(j) in ("-", "–"))):
+        is_certain = any(self.token(at).kind in ("clock", "hm") for at in (i + opener, j + 1))
+        if not is_certain and not (allow_ambiguous and (opener or self.word(j) in ("-", "–"))):
             return None
         if not first.mark and final.mark in ("a", "p"):
             same = first.digits[0] % 12 <= final.digits[0] % 12

@@ -81,7 +81,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if not (name := next((name for name in names if name in vocab.NOW_WORDS), None)):
             return None
         end = i + len(name.split())
-        if self.direction.lies_ahead is False and self.direction.is_certain:
+        if self.direction.is_future is False and self.direction.is_certain:
             return None
         return Window(self.today, None), end
 
@@ -123,7 +123,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         """As in "I'm away until Sunday", from today on, "I lived there until 2019", "we slept until noon"."""
         if span.granularity == "clock":
             return Window(midnight(span.start), span.end)
-        return Window(self.today if self.direction.lies_ahead and span.end > self.now else None, span.end)
+        return Window(self.today if self.direction.is_future and span.end > self.now else None, span.end)
 
     def beyond(self, i: int) -> tuple[Window, int] | None:
         """As in "more than two weeks ago", "over a year ago", "less than a month ago"."""
@@ -186,7 +186,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             year = begin.start.year
             final = next((span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final)
         elif self.chosen == "month" and final.end <= begin.start:  # "from the 28th to the 3rd"
-            if self.direction.lies_ahead is False:
+            if self.direction.is_future is False:
                 begin = Span.enclosing(shift(begin.start, -1, "month"), "day")
             else:
                 final = Span.enclosing(shift(final.start, 1, "month"), "day")

@@ -76,11 +76,11 @@ class TokenReader:
         self.chosen = "year"
         behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
         latest = next((span for span in behind if span and span.start <= self.now), None)
-        if self.direction.lies_ahead is not False:
+        if self.direction.is_future is not False:
             ahead = (self._made(make, self.now.year + step) for step in range(-1, 9))
             coming = next((span for span in ahead if span and span.end > self.now), None)
             near = coming and latest and self.now - latest.end < coming.start - self.now
-            latest = latest if near and self.direction.lies_ahead is None else coming
+            latest = latest if near and self.direction.is_future is None else coming
         if latest is None:
             raise ValueError("it does not occur within nine years")
         return replace(latest, in_year=make)

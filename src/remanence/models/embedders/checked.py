@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
+from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput, RemanenceError
 from remanence.language.text import pluralize, truncate
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import FastEmbedder
@@ -72,11 +72,11 @@ class CheckedEmbedder:
         try:
             answer = self._limit.call(embed, value)
         except TimedOut as error:
-            raise EmbedderDown(f"The embedder {self.name!r} {error}. Try again when it is up.") from error
+            raise EmbedderUnavailable(f"The embedder {self.name!r} {error}. Try again when it is up.") from error
         except RemanenceError:
             raise
         except Exception as error:
-            raise EmbedderDown(
+            raise EmbedderUnavailable(
                 f"The embedder {self.name!r} raised {type(error).__name__}: {error}. "
                 "Try again when it is up; the cause is attached."
             ) from error
@@ -120,8 +120,8 @@ class CheckedEmbedder:
             raise self._broken(f"gave vectors of {dimension} dimensions where {self.dimension} were due")
         self._mismatch_error = None
 
-    def _broken(self, problem: str) -> EmbedderBroken:
-        return EmbedderBroken(
+    def _broken(self, problem: str) -> InvalidEmbedding:
+        return InvalidEmbedding(
             f"The embedder {self.name!r} {problem}. It must answer a list of texts with one vector for each, "
             "always of the same dimension."
         )

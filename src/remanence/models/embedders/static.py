@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.errors import EmbedderBroken
+from remanence.errors import InvalidEmbedding
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -56,7 +56,7 @@ class StaticEmbedder:
         return row
 
 
-class Table:
+class EmbeddingTable:
     """The vectors of the pieces, and their tokenizer."""
 
     def __init__(self, folder: Path) -> None:
@@ -86,16 +86,16 @@ class Table:
 
 
 @lru_cache(maxsize=4)
-def load_table(folder: Path) -> Table:
+def load_table(folder: Path) -> EmbeddingTable:
     """Read once in a process; two threads may both read it at first, without harm."""
-    return Table(folder)
+    return EmbeddingTable(folder)
 
 
 def _checked(folder: Path, file: str) -> bytes:
     content = (folder / file).read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256[file]:
-        raise EmbedderBroken(
+        raise InvalidEmbedding(
             f"{folder / file} is not the file of this release: its SHA-256 is {found}, not {SHA256[file]}. "
             "Run: pip install --force-reinstall --no-deps remanence"
         )

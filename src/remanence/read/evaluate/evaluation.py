@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from remanence.schema.notebook_pictures import NotebookPicture
 
-Ask = Callable[[str, Mapping[str, Any]], Recall]
+RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
 _QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms")
@@ -74,7 +74,7 @@ class SettingResult:
     scores: Mapping[str, tuple[float, float, float]]
 
     @property
-    def ms(self) -> float:
+    def mean_ms(self) -> float:
         """Milliseconds for a question, on average."""
         return sum(question.ms for question in self.questions) / len(self.questions)
 
@@ -185,20 +185,20 @@ class Evaluation(Sequence[SettingResult]):
             pairs = [(reciprocal_rank(own), reciprocal_rank(other)) for own, other in ranks]
             better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
             means = [mean for mean, _, _ in result.scores.values()]
-            yield [result.name, *means, result.ms, len(result.misses), better, worse]
+            yield [result.name, *means, result.mean_ms, len(result.misses), better, worse]
 
 
 def evaluate(
     questions: Sequence[ExpectedAnswer],
     settings: Mapping[str, Mapping[str, Any]],
-    ask: Callable[[Mapping[str, Any]], Ask],
+    recall_with: Callable[[Mapping[str, Any]], RecallFunction],
     limit: int,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Ask every question under every setting. `ask` gives the function that asks under one setting."""
+    """Ask every question under every setting. `recall_with` gives the function that recalls under one setting."""
     results: list[SettingResult] = []
     for name, options in settings.items():
-        ask_one = ask(options)
+        ask_one = recall_with(options)
         answered: list[QuestionResult] = []
         for question in questions:
             start = time.perf_counter()
@@ -222,11 +222,13 @@ def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mappin
     """The settings of a caller: options of `recall` by name. The values are checked when they are used."""
     if not isinstance(settings, Mapping) or not settings:
         raise InvalidInput(
-            f"settings={inputs.shown(settings)} is not a dict such as {{'words': {{'signals': ['words']}}}}."
+            f"settings={inputs.shorten_repr(settings)} is not a dict such as {{'words': {{'signals': ['words']}}}}."
         )
     for name, values in settings.items():
         if not isinstance(name, str) or not isinstance(values, Mapping):
-            raise InvalidInput(f"settings has {name!r}: {inputs.shown(values)}. Give a name and a dict of options.")
+            raise InvalidInput(
+                f"settings has {name!r}: {inputs.shorten_repr(values)}. Give a name and a dict of options."
+            )
         for option in values:
             if option not in options or option == "limit":
                 raise InvalidInput(f"setting {name!r} has the option {option!r}. The options are {', '.join(options)}.")
@@ -243,7 +245,9 @@ def expected_answers(
     """
     items = questions.items() if isinstance(questions, Mapping) else questions
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise InvalidInput(f"questions={inputs.shown(questions)} is not a list. Give [(question, expected), ...].")
+        raise InvalidInput(
+            f"questions={inputs.shorten_repr(questions)} is not a list. Give [(question, expected), ...]."
+        )
     texts: dict[str, str] = {}
 
     def matches(value: str) -> frozenset[str]:
@@ -280,16 +284,16 @@ def _question(item: object, row: int) -> tuple[str, tuple[str, ...], dict[str, A
     unknown = [name for name in fields if name not in _QUESTION_FIELDS]
     if unknown or not {"question", "expected"} <= set(fields):
         raise InvalidInput(
-            f"question {row} is {inputs.shown(item)}. Give (question, expected), or a dict with the fields "
+            f"question {row} is {inputs.shorten_repr(item)}. Give (question, expected), or a dict with the fields "
             f"{', '.join(_QUESTION_FIELDS)}."
         )
     expected = fields["expected"]
     several = [expected] if isinstance(expected, str | Memory) or not isinstance(expected, Iterable) else [*expected]
-    values = tuple(inputs.memory_id(value) for value in several)
+    values = tuple(inputs.check_memory_id(value) for value in several)
     if not values:
         raise InvalidInput(f"question {row} expects nothing. Give a memory, an id, a key, or a part of a text.")
     options = {name: fields[name] for name in ("now", "during") if fields.get(name) is not None}
-    return inputs.query_text(fields["question"]), tuple(dict.fromkeys(values)), options
+    return inputs.check_query(fields["question"]), tuple(dict.fromkeys(values)), options
 
 
 def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResult:

@@ -58,9 +58,9 @@ def _recall_svg(title: str, hits: Sequence[Hit], height: float) -> str:
         body.append(_label(top, hit.memory.text))
         body.append(_rect("track", left, top, _BARS))
         x = left
-        for evidence in sorted(_adding(hit), key=lambda evidence: list(colors).index(evidence.signal)):
+        for evidence in sorted(_positive_evidence(hit), key=lambda evidence: list(colors).index(evidence.signal)):
             width = evidence.share * _BARS
-            note = tooltip(f"{evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.note}")
+            note = tooltip(f"{evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.reason}")
             body.append(_rect("bar", x, top, width, f' tabindex="0" fill="{colors[evidence.signal]}"', note))
             x += width
         body.append(text_element(left + _BARS + 10, top + 11, f"{hit.score:.2f}", "called"))
@@ -94,12 +94,12 @@ def _settings_svg(title: str, results: Sequence[SettingResult], height: float) -
 
 def _signal_colors(hits: Sequence[Hit]) -> dict[str, str]:
     """A color for each signal in these hits; the colors of plug-in signals come after the fixed ones."""
-    present = {evidence.signal for hit in hits for evidence in _adding(hit)}
+    present = {evidence.signal for hit in hits for evidence in _positive_evidence(hit)}
     ordered = [*_SIGNALS, *sorted(present.difference(_SIGNALS))]
     return {signal: COLORS[i % len(COLORS)] for i, signal in enumerate(ordered) if signal in present}
 
 
-def _adding(hit: Hit) -> list[Evidence]:
+def _positive_evidence(hit: Hit) -> list[Evidence]:
     """The reasons that add to a score. All reasons are in `Recall.explain()`."""
     return [evidence for evidence in hit.evidence if evidence.share > 0]
 

@@ -17,7 +17,7 @@ MEMORY_COLUMNS = (
     *("importance", "confidence", "strength", "tags", "entities", "speaker", "conversation"),
     *("source", "observed_by", "key", "meta", "id"),
 )
-USAGE_COLUMNS = ("decay", "uses", "last_used", "age_days")
+USAGE_COLUMNS = ("decay_score", "uses", "last_used", "age_days")
 TIMES = frozenset(("valid_from", "valid_until", "told_at", "recorded_at", "expires_at", "last_used", "at"))
 """The names of all columns with moments."""
 _SHOWN_MEMORIES = 50
@@ -112,7 +112,7 @@ def _hit_records(hits: Iterable[Hit]) -> Iterator[dict[str, Any]]:
             "score": hit.score,
             "current": hit.current,
             "superseded_by": None if hit.superseded_by is None else hit.superseded_by.text,
-            "because": hit.because,
+            "because": hit.reason,
         }
 
 

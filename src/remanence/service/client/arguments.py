@@ -62,12 +62,12 @@ def make_request(request: type[AnyRequest], /, **arguments: Any) -> AnyRequest:
         raise InvalidInput(f"{name}={first['input']!r}: {first['msg']}.") from None
 
 
-def several(value: Any) -> Any:
+def to_list(value: Any) -> Any:
     """One name or several as a list."""
     return [value] if isinstance(value, str) else value
 
 
-def ids_of(value: Any) -> list[str]:
+def ids_to_json(value: Any) -> list[str]:
     """The ids of one memory or several."""
     values = [value] if isinstance(value, str | Memory) else value
     if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
@@ -75,7 +75,7 @@ def ids_of(value: Any) -> list[str]:
     return [to_json(each) for each in values]
 
 
-def id_of(value: Any) -> str:
+def id_to_json(value: Any) -> str:
     """The id of a memory."""
     if isinstance(value, Memory):
         return value.id

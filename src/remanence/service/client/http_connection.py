@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
 from remanence.schema.version import __version__
-from remanence.service.exceptions import exception_of
+from remanence.service.exceptions import exception_from_response
 from remanence.service.operation import AnswerT, AnyRequest, Operation
 from remanence.service.spaces import to_segment
 
@@ -145,7 +145,7 @@ class Connection:
         detail = found.get("detail") or f"{self.url} answered with status {response.status_code}."
         if response.status_code == 404 and not found.get("error"):
             detail = f"{response.url} does not exist. Connect to the address of the server alone, without /v1."
-        raise exception_of(found.get("error"), detail, response.status_code, found.get("position"))
+        raise exception_from_response(found.get("error"), detail, response.status_code, found.get("position"))
 
     def _unavailable(self, error: Exception) -> LedgerUnavailable:
         return LedgerUnavailable(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.admin.imports.importing import ImportReport
 from remanence.api.admin_facet import Admin, AdminView
 from remanence.api.audit_facet import Audit, AuditView
-from remanence.api.entity_facet import Candidate, Entities, EntitiesView, Page, Registration, Revision
+from remanence.api.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
 from remanence.api.facet import Facet
 from remanence.api.job_facet import Jobs
 from remanence.core import inputs
@@ -22,7 +22,7 @@ from remanence.read.receipts import Exposure, Receipt
 from remanence.schema import Change, Entity, Memory
 from remanence.service import admin_operations, entity_operations, memory_operations, upkeep_operations
 from remanence.service import requests as ask
-from remanence.service.client.arguments import alias_to_json, id_of, make_request, several
+from remanence.service.client.arguments import alias_to_json, id_to_json, make_request, to_list
 from remanence.service.cursors import make_cursor
 from remanence.service.files import FileAnswer
 from remanence.service.graph_answers import RevisionAnswer
@@ -31,14 +31,14 @@ from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
 
 if TYPE_CHECKING:
-    from remanence.service.client.remote_space import RemoteReads, RemoteSpace
+    from remanence.service.client.remote_space import RemoteSpace, RemoteViewBase
     from remanence.write.quarantine import Quarantine
 
 
 class RemoteFacet(Facet):
     """A facet whose methods are done by a server."""
 
-    def __init__(self, view: RemoteReads) -> None:
+    def __init__(self, view: RemoteViewBase) -> None:
         self._view = view
         self._space = view.name
         self._now = view._now
@@ -71,14 +71,14 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
             return None
         return entity
 
-    def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
-        first = (inputs.positive_int(page, "page") - 1) * page_size
+    def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> EntityPage:
+        first = (inputs.check_positive_int(page, "page") - 1) * page_size
         cursor = make_cursor("entities", first) if first else None
         return self._read(entity_operations.list_entities, kind=kind, limit=page_size, cursor=cursor).to_page(
             page, page_size
         )
 
-    def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
+    def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
         return tuple(
             each.to_candidate() for each in self._read(entity_operations.propose, name=name, limit=limit).items
         )
@@ -90,18 +90,18 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     def register(
         self, name: str, aliases: Any = (), kind: str | None = None, *, observed_by: str | None = None
     ) -> Registration:
-        given = [alias_to_json(each) for each in several(aliases)]
+        given = [alias_to_json(each) for each in to_list(aliases)]
         answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
         return answer.to_registration()
 
     def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
         return self._revise_by(entity_operations.rename, entity=entity, name=name, observed_by=observed_by)
 
-    def merge(self, a: Any, b: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        return self._revise_by(entity_operations.merge, a=a, b=b, why=why, observed_by=observed_by)
+    def merge(self, entity: Any, into: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
+        return self._revise_by(entity_operations.merge, a=entity, b=into, why=why, observed_by=observed_by)
 
     def split(self, entity: Any, names: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        given = {"entity": entity, "names": several(names), "why": why, "observed_by": observed_by}
+        given = {"entity": entity, "names": to_list(names), "why": why, "observed_by": observed_by}
         return self._revise_by(entity_operations.split, **given)
 
     def undo(self, revision: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
@@ -183,7 +183,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
         return self._read(memory_operations.replay, receipt=given, vector=vector).to_recall()
 
     def exposures(self, id: str | Memory) -> list[Exposure]:
-        items = self._read(admin_operations.exposures, id=id_of(id)).items
+        items = self._read(admin_operations.exposures, id=id_to_json(id)).items
         return [
             Exposure(
                 Receipt.from_dict(each.receipt),
@@ -207,14 +207,14 @@ class RemoteAuditView(RemoteFacet, AuditView):
             entity_events=tuple(each.to_event() for each in found.entity_events),
         )
 
-    def changes(self, *, after: int = 0) -> Iterator[Change]:
-        first = self._read(admin_operations.changes, after=after, limit=1_000)
+    def changes(self, *, after_position: int = 0) -> Iterator[Change]:
+        first = self._read(admin_operations.changes, after=after_position, limit=1_000)
         return self._changes(first)
 
     def _changes(self, page: Any) -> Iterator[Change]:
         while True:
             yield from (each.to_change() for each in page.items)
-            if not page.more:
+            if not page.has_more:
                 return
             page = self._read(admin_operations.changes, after=page.position, limit=1_000)
 
@@ -225,11 +225,11 @@ class RemoteAuditView(RemoteFacet, AuditView):
 class RemoteAudit(RemoteAuditView, Audit):
     """Recording recalls of a remote space, and quarantine."""
 
-    def record(self, answer: Recall) -> Receipt:
-        receipt = answer.receipt if isinstance(answer, Recall) else None
+    def record(self, recall: Recall) -> Receipt:
+        receipt = recall.receipt if isinstance(recall, Recall) else None
         if receipt is None or receipt.space != self._space:
-            raise InvalidInput(f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave.")
-        self._send(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in answer])
+            raise InvalidInput(f"{recall!r} is not a recall of space {self._space!r}. Give what recall() gave.")
+        self._send(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in recall])
         return receipt
 
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
@@ -253,7 +253,7 @@ class RemoteAdminView(RemoteFacet, AdminView):
     def stats(self) -> Any:
         return self._read(admin_operations.stats).to_stats()
 
-    def _tree(self) -> list[str]:
+    def _space_names(self) -> list[str]:
         return self._send(memory_operations.spaces_below).spaces
 
 
@@ -276,7 +276,7 @@ class RemoteAdmin(RemoteAdminView, Admin):
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False
     ) -> Any:
         """Write every ledger entry of this space to a file, which is compressed whatever its name."""
-        place = inputs.path(path, "path")
+        place = inputs.check_path(path, "path")
         request = ask.ExportRequest(children=children, vectors=vectors)
         connection = self._view._connection
         with connection.download(self._space, "/export", params=request.model_dump(mode="json")) as response:
@@ -288,7 +288,7 @@ class RemoteAdmin(RemoteAdminView, Admin):
 
     def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
         """Send a file to the server, and import it there: also an export of Remanence, a text or JSON lines."""
-        place = inputs.path(source, "source")
+        place = inputs.check_path(source, "source")
         if not place.is_file():
             raise InvalidInput(f"{place} is not a file. Only single files can be sent to a server: zip a folder.")
         request = make_request(ask.FileRequest, name=place.name, **options)
@@ -304,5 +304,5 @@ class RemoteAdmin(RemoteAdminView, Admin):
         done = FileAnswer.model_validate_json(response.content)
         spaces = {self._space: done.added + done.changed}
         return ImportReport(
-            str(place), done.kind, done.added, done.changed, done.unchanged, spaces, tuple(done.left_out), done.complete
+            str(place), done.kind, done.added, done.changed, done.unchanged, spaces, tuple(done.skipped), done.complete
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from remanence.admin.overview import GraphPage
+from remanence.admin.overview import MemoryPage
 from remanence.api.graph_facet import Graph, GraphView
 from remanence.errors import InvalidInput
 from remanence.graph.entity_map import EntityMap
@@ -13,7 +13,7 @@ from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
 from remanence.read.show.recall_tables import RelationList
 from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
 from remanence.service import graph_operations, map_operations
-from remanence.service.client.arguments import several, to_json
+from remanence.service.client.arguments import to_json, to_list
 from remanence.service.client.remote_facets import RemoteFacet
 
 
@@ -29,24 +29,24 @@ class RemoteGraphView(RemoteFacet, GraphView):
         at: Any = None,
         limit: int = 100,
     ) -> Subgraph:
-        given = {"start": start, "relations": several(relations), "depth": depth, "at": at}
+        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at}
         return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_subgraph()
 
-    def path(self, a: Any, b: Any, depth: int = 6, at: Any = None) -> Path | None:
-        return self._read(graph_operations.path, a=a, b=b, depth=depth, at=at).to_path()
+    def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
+        return self._read(graph_operations.path, a=start, b=end, depth=depth, at=at).to_path()
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
         items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
         return RelationList(each.to_relation() for each in items)
 
     def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
-        items = self._read(graph_operations.disagreements, kinds=several(kinds)).items
+        items = self._read(graph_operations.disagreements, kinds=to_list(kinds)).items
         return [(each.memory.to_memory(), each.disagreement.to_disagreement()) for each in items]
 
-    def map(self, *, limit: int = 5_000) -> EntityMap:
+    def entity_map(self, *, limit: int = 5_000) -> EntityMap:
         return self._read(map_operations.entity_map, limit=limit)
 
-    def join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
+    def temporal_join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
         items = self._read(graph_operations.join, left=left, condition=condition, right=right).items
         return [
             OverlapPeriod(
@@ -58,14 +58,14 @@ class RemoteGraphView(RemoteFacet, GraphView):
         ]
 
     def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
-        given = {"node": node, "since": since, "until": until, "relations": several(relations)}
+        given = {"node": node, "since": since, "until": until, "relations": to_list(relations)}
         return Timeline(event.to_event() for event in self._read(graph_operations.timeline, **given).items)
 
-    def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> GraphPage:
+    def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
         return self._read(graph_operations.read_graph, status=status, page=page, page_size=page_size).to_page()
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
-        given = {"start": start, "relations": several(relations), "depth": depth, "at": at, "limit": limit}
+        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
         return self._read(graph_operations.graph, **given).to_subgraph()
 
     def _relations_of(self, node: Any) -> list[Relation]:
@@ -85,11 +85,11 @@ class RemoteGraph(RemoteGraphView, Graph):
         given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
         return self._send(graph_operations.relate, **given, **details).to_relation()
 
-    def link(self, a: Any, kind: Any, b: Any = None, **details: Any) -> Link:
-        if b is None and isinstance(kind, str) and kind in LINK_KINDS:
-            raise InvalidInput(f"link({a!r}, {kind!r}) names one memory. Give the other one too.")
-        kind, b = ("related_to", kind) if b is None else (kind, b)
-        return self._send(graph_operations.link, a=a, kind=kind, b=b, **details).to_link()
+    def link(self, source: Any, kind: Any, target: Any = None, **details: Any) -> Link:
+        if target is None and isinstance(kind, str) and kind in LINK_KINDS:
+            raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
+        kind, target = ("related_to", kind) if target is None else (kind, target)
+        return self._send(graph_operations.link, a=source, kind=kind, b=target, **details).to_link()
 
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
         self._send(graph_operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)

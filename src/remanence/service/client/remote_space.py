@@ -20,7 +20,7 @@ from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service import admin_operations, memory_operations
 from remanence.service import requests as ask
-from remanence.service.client.arguments import id_of, ids_of, make_request, several, to_json
+from remanence.service.client.arguments import id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def like(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
+def same_signature_as(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
     """Give a method the docstring and the signature of the one that it replaces."""
 
-    def give(own: _Method) -> _Method:
+    def apply(own: _Method) -> _Method:
         update_wrapper(own, method)
         return own
 
-    return give
+    return apply
 
 
-class RemoteReads(View):
+class RemoteViewBase(View):
     """Reading a space of a server, now or as of a moment."""
 
     _connection: Connection
@@ -91,20 +91,20 @@ class RemoteReads(View):
         request = ask.EmbedRequest(texts=list(texts), query=query)
         return self._connection.call(memory_operations.embed, self.name, request).vectors
 
-    @like(View.recall)
+    @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):
             raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
         answer = self._read(
-            memory_operations.recall, query=query, include=several(include), weights=_numbers(weights), **options
+            memory_operations.recall, query=query, include=to_list(include), weights=_numbers(weights), **options
         )
         return answer.to_recall()
 
-    @like(View.get)
+    @same_signature_as(View.get)
     def get(self, id: str | Memory) -> Memory | None:
-        return self._one(memory_operations.get, id=id_of(id))
+        return self._one(memory_operations.get, id=id_to_json(id))
 
-    @like(View.find)
+    @same_signature_as(View.find)
     def find(self, key: str) -> Memory | None:
         return self._one(memory_operations.find, key=key)
 
@@ -115,16 +115,16 @@ class RemoteReads(View):
             return None
         return memory
 
-    @like(View.get_many)
+    @same_signature_as(View.get_many)
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        return self._read(memory_operations.get_many, ids=ids_of(ids)).to_batch()
+        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_batch()
 
-    @like(View.memories)
+    @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
         import json
 
         text = None if meta is None else json.dumps(to_json(meta))
-        given = {name: several(value) if name != "since" else value for name, value in filters.items()}
+        given = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
         # The arguments are checked here, not when the first memory is asked for.
         make_request(ask.ListRequest, status=status, meta=text, **given)
         return Memories(self._pages(status=status, meta=text, limit=1_000, **given))
@@ -138,19 +138,19 @@ class RemoteReads(View):
             if cursor is None:
                 return
 
-    @like(View.count)
+    @same_signature_as(View.count)
     def count(self) -> int:
         return self._read(memory_operations.count).count
 
-    @like(View.profile)
+    @same_signature_as(View.profile)
     def profile(self, *, max_tokens: int = 400) -> Profile:
         return self._read(memory_operations.profile, max_tokens=max_tokens).to_profile()
 
-    @like(View.history)
+    @same_signature_as(View.history)
     def history(self, node: str | Memory | Entity) -> Timeline:
         return Timeline(event.to_event() for event in self._read(memory_operations.history, node=node).items)
 
-    @like(View.as_of)
+    @same_signature_as(View.as_of)
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
 
@@ -171,14 +171,14 @@ class RemoteReads(View):
         return RemoteAdminView(self)
 
 
-class RemoteView(RemoteReads):
+class RemoteView(RemoteViewBase):
     """A space of a server as it was known at one moment."""
 
     def __init__(self, connection: Connection, name: str, moment: datetime) -> None:
         self._set_up(connection, name, moment)
 
 
-class RemoteSpace(RemoteReads, Space):
+class RemoteSpace(RemoteViewBase, Space):
     """A space of a server, with the methods of `Space`. `remanence.connect` makes one."""
 
     def __init__(self, connection: Connection, name: str, *, root: bool = False) -> None:
@@ -188,20 +188,20 @@ class RemoteSpace(RemoteReads, Space):
     def _write(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
 
-    @like(Space.add)
+    @same_signature_as(Space.add)
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        return self._write(memory_operations.add, text=text, tags=several(tags), **fields).to_memory()
+        return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_memory()
 
-    @like(Space.add_many)
+    @same_signature_as(Space.add_many)
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
         return _memories(self._write(memory_operations.add_many, rows=given))
 
-    @like(Space.add_turns)
+    @same_signature_as(Space.add_turns)
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
-        checked = [validate.turn_draft(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
+        checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
         return _memories(self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
 
     @overload
@@ -226,7 +226,7 @@ class RemoteSpace(RemoteReads, Space):
         observed_by: str | None = None,
         progress: bool | Progress = False,
     ) -> Job: ...
-    @like(Space.remember)
+    @same_signature_as(Space.remember)
     def remember(
         self,
         text_or_turns: Any,
@@ -238,7 +238,7 @@ class RemoteSpace(RemoteReads, Space):
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         # Message objects of frameworks become turns here.
-        checked = validate.conversation(text_or_turns, source=source, observed_by=observed_by)
+        checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:
@@ -247,51 +247,55 @@ class RemoteSpace(RemoteReads, Space):
             return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
         return _memories(self._write(memory_operations.remember_now, now=now, **content))
 
-    @like(Space.forget)
+    @same_signature_as(Space.forget)
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
-        self._write(memory_operations.forget, id=id_of(id), why=why, with_related=with_related)
+        self._write(memory_operations.forget, id=id_to_json(id), why=why, with_related=with_related)
 
-    @like(Space.forget_many)
+    @same_signature_as(Space.forget_many)
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
-        return self._write(memory_operations.forget_many, ids=ids_of(ids), why=why, with_related=with_related).count
+        return self._write(
+            memory_operations.forget_many, ids=ids_to_json(ids), why=why, with_related=with_related
+        ).count
 
-    @like(Space.unforget)
+    @same_signature_as(Space.unforget)
     def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
-        self._write(memory_operations.unforget, id=id_of(id), with_related=with_related)
+        self._write(memory_operations.unforget, id=id_to_json(id), with_related=with_related)
 
-    @like(Space.erase)
+    @same_signature_as(Space.erase)
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(memory_operations.erase, id=id_of(id), with_related=with_related).to_certificate()
+        return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_certificate()
 
-    @like(Space.erase_many)
+    @same_signature_as(Space.erase_many)
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(memory_operations.erase_many, ids=ids_of(ids), with_related=with_related).to_certificate()
+        return self._write(
+            memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related
+        ).to_certificate()
 
-    @like(Space.erase_space)
+    @same_signature_as(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
         return self._write(memory_operations.erase_space).to_certificate()
 
-    @like(Space.touch)
+    @same_signature_as(Space.touch)
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
-        return self._write(memory_operations.touch, id=id_of(id), boost=boost)
+        return self._write(memory_operations.touch, id=id_to_json(id), boost=boost)
 
-    @like(Space.child)
+    @same_signature_as(Space.child)
     def child(self, *path: str) -> Space:
         return RemoteSpace(self._connection, child_name(self.name, path))
 
-    @like(Space.spaces)
+    @same_signature_as(Space.spaces)
     def spaces(self) -> list[str]:
         return self._write(memory_operations.spaces_below).spaces
 
-    @like(Space.verify)
+    @same_signature_as(Space.verify)
     def verify(self) -> VerificationReport:
         return self._write(admin_operations.verify)
 
-    @like(Space.rebuild)
+    @same_signature_as(Space.rebuild)
     def rebuild(self, *, progress: bool | Progress = False) -> None:
         self._write(admin_operations.rebuild)
 
-    @like(Space.close)
+    @same_signature_as(Space.close)
     def close(self) -> None:
         if self._root:
             self._connection.close()
@@ -360,7 +364,7 @@ def _row(row: str | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(row, Mapping):
         raise InvalidInput(f"{row!r} is of type {type(row).__name__}, neither a text nor a dict.")
     given = {name: to_json(value) for name, value in row.items() if value is not None}
-    return given | ({"tags": several(given["tags"])} if "tags" in given else {})
+    return given | ({"tags": to_list(given["tags"])} if "tags" in given else {})
 
 
 def _turn(turn: validate.TurnDraft) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from remanence.api.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput
 from remanence.schema import Memory
 from remanence.service import memory_operations, upkeep_operations
-from remanence.service.client.arguments import ids_of, several
+from remanence.service.client.arguments import ids_to_json, to_list
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.upkeep_answers import TableAnswer
 from remanence.upkeep.decay import DecayReport, TouchReport
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
+from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, ResultTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class RemotePlan(Plan):
         return self.changes
 
     @property
-    def is_due(self) -> bool:
+    def has_changes(self) -> bool:
         return self.due
 
     @property
@@ -67,7 +67,9 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return RemoteUpkeep(self._view, {**self._changes, **changes})
 
     def observe_usage(self, ids: Any, context_tags: Any = ()) -> list[TouchReport]:
-        items = self._send(memory_operations.observe_usage, ids=ids_of(ids), context_tags=several(context_tags)).items
+        items = self._send(
+            memory_operations.observe_usage, ids=ids_to_json(ids), context_tags=to_list(context_tags)
+        ).items
         return list(items)
 
     def decay(self, *, progress: Any = False) -> DecayReport:
@@ -92,27 +94,27 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return [each.to_memory() for each in self._send(upkeep_operations.expire).items]
 
     def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
-        return self._settled(dry_run, step="gc", mode=mode, limit=limit)
+        return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
 
     def consolidate(
         self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
     ) -> Any:
         ids = None if clusters is None else [each.id for each in clusters]
         step = "link" if mode == "link" else "consolidate"
-        return self._settled(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
+        return self._request_plan(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
 
     def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = True, progress: Any = False) -> Any:
         _refuse_vault(vault)
-        return self._settled(dry_run, step="promote", ids=None if ids is None else ids_of(ids))
+        return self._request_plan(dry_run, step="promote", ids=None if ids is None else ids_to_json(ids))
 
     def discover(self, *, dry_run: bool = True, progress: Any = False) -> Any:
-        return self._settled(dry_run, step="discover")
+        return self._request_plan(dry_run, step="discover")
 
     def run(
         self, *, dry_run: bool = True, steps: Sequence[Any] = DEFAULT_STEPS, vault: Any = None, progress: Any = False
     ) -> Any:
         _refuse_vault(vault)
-        return self._settled(dry_run, step="run", steps=list(steps))
+        return self._request_plan(dry_run, step="run", steps=list(steps))
 
     def apply(self, plan: Any, *, progress: Any = False) -> Run | None:
         if not isinstance(plan, RemotePlan):
@@ -128,11 +130,17 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
             return None
         return self._send(upkeep_operations.undo, run=run_id)
 
-    def restore(self, what: Any) -> int:
-        ids = what.hidden if isinstance(what, Run) else what.memories if isinstance(what, RemotePlan) else ids_of(what)
+    def restore(self, memories: Any) -> int:
+        ids = (
+            memories.hidden
+            if isinstance(memories, Run)
+            else memories.memories
+            if isinstance(memories, RemotePlan)
+            else ids_to_json(memories)
+        )
         return self._send(upkeep_operations.restore, ids=ids).count
 
-    def _settled(self, dry_run: bool, **options: Any) -> RemotePlan:
+    def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
         found = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
         plan = RemotePlan(
             position=found.position,

@@ -49,7 +49,7 @@ class StoreBusy(Exception):
     """The folder is used by another process, or cannot be locked here. The caller uses a store in memory."""
 
 
-class NoRoom(ProjectionError):
+class DiskFull(ProjectionError):
     """There is too little room on the disk for the engine."""
 
 
@@ -64,7 +64,7 @@ class EdgeStore:
         self._lock = threading.Lock()
         self._unpacked = 0
         self._checksums = Checksums(folder, folder.with_name(folder.name + ".sums"))
-        self._check_room()
+        self._check_free_space()
         self._lock_file: IO[bytes] = _lock(folder.with_name(folder.name + ".lock"))
         try:
             self._shard = self._load() if folder.exists() else None  # None until the first point
@@ -78,11 +78,13 @@ class EdgeStore:
             with self._engine():  # for each batch, so that searches get a turn in a bulk load
                 self._insert(ids[start : start + BATCH], rows[start : start + BATCH])
 
-    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+    def search(
+        self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
         from qdrant_edge import Filter, HasIdCondition
 
         query = as_rows(vector, 1, self._dimension)[0].tolist()
-        chosen = None if only is None else Filter(must=[HasIdCondition(set(only))])
+        chosen = None if allowed_ids is None else Filter(must=[HasIdCondition(set(allowed_ids))])
         with self._engine() as shard:
             if shard is None:
                 return [], []
@@ -168,7 +170,7 @@ class EdgeStore:
     def _insert(self, ids: Sequence[int], rows: Vector) -> None:
         from qdrant_edge import EdgeShard, Point, UpdateOperation
 
-        self._check_room(8 * rows.nbytes)
+        self._check_free_space(8 * rows.nbytes)
         self._checksums.remove()
         if self._shard is None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -188,8 +190,8 @@ class EdgeStore:
         count = shard.count(CountRequest(exact=False))
         if self._unpacked >= count // 2 and count <= PACK_UP_TO:
             try:
-                self._check_room(4 * count * self._dimension)
-            except NoRoom as error:
+                self._check_free_space(4 * count * self._dimension)
+            except DiskFull as error:
                 log.info("%s The vectors are not packed now.", error)
                 return
             self._checksums.remove()
@@ -211,11 +213,11 @@ class EdgeStore:
         if self._folder.exists():
             shutil.rmtree(self._folder)
 
-    def _check_room(self, more: int = 0) -> None:
-        """NoRoom if the disk is too full for the engine to write this many bytes more."""
+    def _check_free_space(self, more: int = 0) -> None:
+        """DiskFull if the disk is too full for the engine to write this many bytes more."""
         free, needed = free_bytes(self._folder), MIN_ROOM + more
         if free < needed:
-            raise NoRoom(
+            raise DiskFull(
                 f"The disk of {self._folder} has {free / 1e6:.0f} MB free, and the vector engine needs "
                 f"{needed / 1e6:.0f} MB. Free some space."
             )
@@ -239,7 +241,7 @@ class EdgeStore:
                 raise Closed(f"The vector store in {self._folder} was closed. Open the space again.")
             try:
                 yield self._shard
-            except NoRoom:
+            except DiskFull:
                 raise
             except BaseException as error:
                 if not _from_engine(error):
@@ -331,7 +333,7 @@ def _lock(path: Path) -> IO[bytes]:
         raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise NoRoom(f"{path} cannot be written: {error}. Free some space.") from error
+            raise DiskFull(f"{path} cannot be written: {error}. Free some space.") from error
         raise StoreBusy(f"{path} cannot be written: {error}.") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

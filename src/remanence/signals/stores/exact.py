@@ -60,12 +60,14 @@ class ExactStore:
                 column.fill(max(0, len(self._slots) - len(column)), 0)
                 column.values[slots] = values
 
-    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+    def search(
+        self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
         query = as_rows(vector, 1, self._dimension)[0]
         with self._usable():
             slots: Any = slice(0, len(self._slots))
-            if only is not None:
-                slots = [self._slots[point] for point in set(only) if point in self._slots]
+            if allowed_ids is not None:
+                slots = [self._slots[point] for point in set(allowed_ids) if point in self._slots]
             ids, scores = self._ids.values[slots], _dot(self._matrix.values[slots], query)
             limit = min(limit, len(ids))
             if limit <= 0:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import Closed, ProjectionError
-from remanence.signals.stores.edge import EdgeStore, NoRoom, StoreBusy, remove_store
+from remanence.signals.stores.edge import DiskFull, EdgeStore, StoreBusy, remove_store
 from remanence.signals.stores.exact import ExactStore, as_rows, round_to_half
 
 if TYPE_CHECKING:
@@ -78,12 +78,14 @@ class FolderStore:
                 self._replaced.update(int(point) for point in ids if point <= self._last_in_shard)
             self._move(_MOVE_AT_ONCE + 2 * len(ids))  # more would stop readers for longer
 
-    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+    def search(
+        self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
         with self._usable():
-            found = self._recent.search(vector, limit, only)
+            found = self._recent.search(vector, limit, allowed_ids)
             if self._shard is None or limit <= 0:
                 return found
-            ids, scores = self._shard.search(vector, limit + len(self._replaced), only)
+            ids, scores = self._shard.search(vector, limit + len(self._replaced), allowed_ids)
             if not found[0] and not self._replaced:
                 return ids, scores
             others = [pair for pair in zip(ids, scores, strict=True) if pair[0] not in self._replaced]
@@ -171,7 +173,7 @@ class FolderStore:
         ids, rows = self._recent.first(count)
         try:
             self._shard.upsert(ids, rows)
-        except NoRoom as error:
+        except DiskFull as error:
             self._retry_later(str(error))
             return
         self.problem = None
@@ -183,7 +185,7 @@ class FolderStore:
     def _start_engine(self) -> None:
         try:
             self._shard = EdgeStore(self._folder, self._dimension)
-        except NoRoom as error:
+        except DiskFull as error:
             self._retry_later(str(error))
         except StoreBusy as busy:
             log.info("%s The vectors of this space are kept in memory here.", busy)
@@ -203,7 +205,7 @@ class FolderStore:
         if self._folder.exists():
             try:
                 remove_store(self._folder)
-            except (StoreBusy, NoRoom) as busy:
+            except (StoreBusy, DiskFull) as busy:
                 log.info("The shard in %s stays: %s", self._folder, busy)
 
     @contextmanager

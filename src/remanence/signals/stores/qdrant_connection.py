@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from remanence.errors import InvalidInput, ProjectionUnreachable, RemanenceError
+from remanence.errors import InvalidInput, ProjectionUnavailable, RemanenceError
 from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SAFE = "The ledger has every vector, and what is missing is written when Qdrant
 _locks: WeakKeyDictionary[QdrantClient, threading.RLock] = WeakKeyDictionary()
 
 
-class CollectionMissing(ProjectionUnreachable):
+class CollectionMissing(ProjectionUnavailable):
     """The server answers, but does not have the collection."""
 
 
@@ -42,7 +42,7 @@ class QdrantServer:
     def __init__(self, qdrant: Any, api_key: str | None = None, timeout: int = DEFAULT_SETTINGS.timeout) -> None:
         from qdrant_client import QdrantClient
 
-        self._is_ours = not isinstance(qdrant, QdrantClient)
+        self._owns_clients = not isinstance(qdrant, QdrantClient)
         if isinstance(qdrant, QdrantClient):
             self._clients = [qdrant]
         else:
@@ -63,7 +63,7 @@ class QdrantServer:
         return _address(self._clients[self._first])
 
     def call(self, action: Callable[[QdrantClient], T]) -> T:
-        """What `action` returns for a client. Whatever the server does becomes ProjectionUnreachable, which callers
+        """What `action` returns for a client. Whatever the server does becomes ProjectionUnavailable, which callers
         survive; CollectionMissing if it says that there is no such collection."""
         count, begin = len(self._clients), self._first
         for attempt in range(count):
@@ -85,7 +85,7 @@ class QdrantServer:
 
     def close(self) -> None:
         """Close the connections that were opened here."""
-        for client in self._clients if self._is_ours else ():
+        for client in self._clients if self._owns_clients else ():
             client.close()
 
 
@@ -106,18 +106,18 @@ def _address(client: QdrantClient) -> str:
     return str(options.get("url") or options.get("location") or options.get("host") or "localhost")
 
 
-def _explain(error: Exception, address: str, in_process: bool) -> tuple[ProjectionUnreachable, bool]:
+def _explain(error: Exception, address: str, in_process: bool) -> tuple[ProjectionUnavailable, bool]:
     """Our error for one of the client, and whether another address of the same cluster may do better."""
     status = getattr(error, "status_code", None)
     if status == 404 or (in_process and isinstance(error, ValueError) and "not found" in str(error)):
         return CollectionMissing(f"Qdrant at {address} has lost its collection. It is filled again."), False
     if status in (401, 403):
         advice = f"Give the right key with api_key= or in QDRANT_API_KEY. {_SAFE}"
-        return ProjectionUnreachable(f"Qdrant at {address} refuses the key: {status}. {advice}"), False
+        return ProjectionUnavailable(f"Qdrant at {address} refuses the key: {status}. {advice}"), False
     if status is not None:
         said = getattr(error, "content", b"")[:200].decode("utf-8", "replace")
         reason = " ".join(filter(None, (str(status), getattr(error, "reason_phrase", ""), said)))
-        return ProjectionUnreachable(f"Qdrant at {address} answers with an error: {reason}. {_SAFE}"), status >= 429
+        return ProjectionUnavailable(f"Qdrant at {address} answers with an error: {reason}. {_SAFE}"), status >= 429
     if isinstance(error, RuntimeError):  # a client that was closed
-        return ProjectionUnreachable(f"Qdrant at {address} cannot be asked: {error} {_SAFE}"), False
-    return ProjectionUnreachable(f"Qdrant at {address} does not answer: {error}. {_SAFE}"), True
+        return ProjectionUnavailable(f"Qdrant at {address} cannot be asked: {error} {_SAFE}"), False
+    return ProjectionUnavailable(f"Qdrant at {address} does not answer: {error}. {_SAFE}"), True

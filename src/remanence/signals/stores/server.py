@@ -55,10 +55,12 @@ class ServerStore:
                 lambda client, batch=points: client.upsert(self._collection.name, batch, wait=True)  # type: ignore[misc]
             )
 
-    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+    def search(
+        self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
         self._check_open()
         query = as_rows(vector, 1, self._collection.dimension)[0].tolist()
-        chosen, parameters = self._filter(only), self._search_parameters()
+        chosen, parameters = self._filter(allowed_ids), self._search_parameters()
 
         def scan(depth: int) -> list[tuple[int, float]]:
             found = self._collection.call(
@@ -96,7 +98,7 @@ class ServerStore:
         ).count
 
     def ids(self) -> list[int]:
-        return [*self.stored().numbers.tolist()]
+        return [*self.stored().ids.tolist()]
 
     def clear(self) -> None:
         """Remove all points of this space, and of no other."""

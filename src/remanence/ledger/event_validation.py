@@ -17,7 +17,7 @@ WRONG_TYPES = (TypeError, ValueError, LookupError, AttributeError, OverflowError
 """What a value of a wrong type may raise where it is used."""
 
 
-def damage_in(entries: Iterable[Entry]) -> LedgerCorrupt | None:
+def find_damage(entries: Iterable[Entry]) -> LedgerCorrupt | None:
     """The error that names the first of these entries with a value that no release writes; None if there is none. It
     is asked after something has failed: checking every entry that is read would take as long as reading it."""
     for entry in entries:

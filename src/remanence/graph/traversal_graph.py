@@ -19,7 +19,7 @@ _UNSTATED_COST = 1 + 1 / 64
 _MODES = {"out": "out", "in": "in", "both": "all"}
 
 
-class MomentGraph:
+class TraversalGraph:
     """Nodes and edges by number, in the order in which they were found."""
 
     def __init__(
@@ -45,7 +45,7 @@ class MomentGraph:
         self._update()
         return out
 
-    def read(self, numbers: Iterable[int], fan_out: int, *, until: int | None = None) -> range:
+    def load_edges(self, numbers: Iterable[int], fan_out: int, *, until: int | None = None) -> range:
         """Read the edges of these nodes, the newest `fan_out` of each kind. Returns the nodes that were added: those at
         the other ends. With `until`, stop once there are more nodes than that."""
         first = len(self)

@@ -47,7 +47,7 @@ class ResultTable:
         return html_table(self.title, self.columns, self.rows, self.notes)
 
 
-class ShownAsTable:
+class TableResult:
     """A result that prints as a table, and is one in a notebook."""
 
     __slots__ = ()
@@ -74,7 +74,7 @@ class ShownAsTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(ShownAsTable):
+class Plan(TableResult):
     """What a step is going to do. It prints as a table; `space.upkeep.apply(plan)` does it."""
 
     position: int
@@ -86,7 +86,7 @@ class Plan(ShownAsTable):
         raise NotImplementedError
 
     @property
-    def is_due(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether applying the plan writes anything."""
         return len(self) > 0
 
@@ -102,7 +102,7 @@ class Plan(ShownAsTable):
         """Do what the plan says. What others may change in the meantime is checked in each transaction."""
         raise NotImplementedError
 
-    def applied_by(self: AnyPlan, run: str) -> AnyPlan:
+    def with_run(self: AnyPlan, run: str) -> AnyPlan:
         """The same plan with the run that applied it."""
         return replace(self, run=run)
 
@@ -151,7 +151,7 @@ def check_unchanged(index: Index, positions: Mapping[str, int], *, used_after: i
         row = index.current_row(memory, catalog.position)
         if row is None or catalog.positions_of_rows([row]) != [position]:
             raise StalePlan(f"memory {memory!r} was hidden or has changed")
-        if used_after is not None and index.usage.get(memory).line > used_after:
+        if used_after is not None and index.usage.get(memory).position > used_after:
             raise StalePlan(f"memory {memory!r} was used")
 
 
@@ -188,7 +188,7 @@ def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> boo
 
 def unexpired_current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows have neither expired nor been superseded."""
-    mask = index.catalog.current(rows, snapshot.position, snapshot.now)
+    mask = index.catalog.current_mask(rows, snapshot.position, snapshot.now)
     mask[mask] = supersession.unsuperseded_mask(index, rows[mask], snapshot)
     return mask
 

@@ -36,13 +36,13 @@ _MAX_REFRESH_SHARE = 0.25
 """The share of the time that a space may be rebuilt in, if something is erased in it again and again."""
 
 
-class Housekeeper:
+class ErasureCleaner:
     """Finishes the erasures of one engine. Its thread starts when there is something to do or to watch."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = ref(engine)
         self._locks = engine.locks
-        work = WeakMethod(self.work)
+        work = WeakMethod(self.run_pending)
 
         def run_once() -> float:
             method = work()  # not held during a pause, so that an engine that no caller closes can be freed
@@ -52,10 +52,10 @@ class Housekeeper:
 
         problem = "erasures could not be finished"
         self._thread = PeriodicThread("remanence-housekeeping", run_once, problem=problem, retry_seconds=POLL_SECONDS)
-        self._seen = 0  # the last erasure that all open indexes have
+        self._indexed_erasure = 0  # the last erasure that all open indexes have
         self._announced: int | None = None  # what other processes know of that
-        self._cleaned = 0  # the last erasure that left no text in any file of the ledger
-        self._quiet_since = 0.0
+        self._cleaned_erasure = 0  # the last erasure that left no text in any file of the ledger
+        self._last_erasure_seen_at = 0.0
         self._next_refresh: dict[str, float] = {}
         self._next_embedding = 0.0
         self._embedding_pause = POLL_SECONDS
@@ -69,7 +69,7 @@ class Housekeeper:
 
     def notify(self) -> None:
         """Something was erased by this process."""
-        self._quiet_since = time.monotonic()
+        self._last_erasure_seen_at = time.monotonic()
         self._start()
         self._thread.notify()
 
@@ -77,17 +77,17 @@ class Housekeeper:
         """End the thread. What is not finished is finished when the ledger is opened again."""
         self._thread.stop(wait)
 
-    def work(self) -> bool:
+    def run_pending(self) -> bool:
         """Do what can be done now. True if something is left that has to be tried again soon."""
         engine = self._engine()
         if engine is None:
             raise Closed("the engine is gone.")
         last = engine.ledger.last_erasure()
-        if last > self._seen:
+        if last > self._indexed_erasure:
             for space, _ in engine.indexes.items():
                 with engine.open_index(space):  # which brings it up to date
                     pass
-            self._seen = last
+            self._indexed_erasure = last
         self._announce_seen()
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
@@ -117,7 +117,7 @@ class Housekeeper:
             if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
                 where = f"the vector server, of space {name!r}"
                 out.append(PendingErasure("vectors", where, "the server answers again"))
-        for process, position in self._locks.others():
+        for process, position in self._locks.other_processes():
             if position < last:
                 until = f"that process looks at the ledger again, every {POLL_SECONDS:.0f} s"
                 out.append(PendingErasure("words, names and vectors", f"an index of process {process}", until))
@@ -126,15 +126,15 @@ class Housekeeper:
     def _is_clean(self, engine: Engine, last: int) -> bool:
         """Whether the erased text of all erasures up to this one is gone from the files of the ledger. If not, it is
         removed if possible."""
-        if last > self._cleaned and engine.ledger.clean_up():
-            self._cleaned = last
-        return last <= self._cleaned
+        if last > self._cleaned_erasure and engine.ledger.clean_up():
+            self._cleaned_erasure = last
+        return last <= self._cleaned_erasure
 
     def _refresh_if_due(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
             began = time.monotonic()
             first = self._next_refresh.setdefault(space, began)
-            is_quiet = began >= self._quiet_since + _QUIET_SECONDS or began >= first + _MAX_WAIT_SECONDS
+            is_quiet = began >= self._last_erasure_seen_at + _QUIET_SECONDS or began >= first + _MAX_WAIT_SECONDS
             if not index.needs_refresh or began < first or not is_quiet:
                 return
             index.refresh()
@@ -158,19 +158,19 @@ class Housekeeper:
     def _announce(self) -> None:
         engine = self._engine()
         if engine is not None and self._locks.is_shared:
-            self._seen = engine.ledger.last_erasure()
+            self._indexed_erasure = engine.ledger.last_erasure()
             self._announce_seen()
 
     def _announce_seen(self) -> None:
         """Tell other processes which erasures this one has. On a full disk that has to wait, and reading has not."""
-        if self._announced == self._seen or not self._locks.is_shared:
+        if self._announced == self._indexed_erasure or not self._locks.is_shared:
             return
         try:
-            self._locks.announce(self._seen)
+            self._locks.publish_position(self._indexed_erasure)
         except OSError as error:
             log.warning("other processes are not told of this one for now, and it is tried again: %s", error)
         else:
-            self._announced = self._seen
+            self._announced = self._indexed_erasure
 
 
 def _stale_spaces(engine: Engine) -> list[str]:

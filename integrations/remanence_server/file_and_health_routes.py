@@ -25,8 +25,8 @@ from remanence.service.operation import Access
 from remanence.service.requests import ChangesRequest, ExportRequest, FileRequest
 from remanence.service.upkeep_answers import SpacesAnswer
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
-from remanence_server.problems import Refused, problem
-from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, once, space_of
+from remanence_server.problems import RequestRejected, problem
+from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, run_idempotent, space_of
 from remanence_server.state import ServerState, state_of
 
 _POLL_SECONDS = 0.25
@@ -108,8 +108,8 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
             return done.model_dump_json().encode()
 
         if not path.stat().st_size:
-            raise Refused(problem(422, f"the file {arguments.name!r} is empty. Send its content as the body."))
-        return await once(state, request, caller, 201, work, digest.digest())
+            raise RequestRejected(problem(422, f"the file {arguments.name!r} is empty. Send its content as the body."))
+        return await run_idempotent(state, request, caller, 201, work, digest.digest())
 
 
 @router.get(
@@ -155,7 +155,7 @@ async def events(
     """Follow what happens to the memories of a space. Each event is a change, and its id the ledger position."""
     state, _, opened = await space_of(request, space, "read")
     if state.streams >= state.settings.max_streams:
-        raise Refused(problem(503, f"{state.streams} event streams are open already. Try again later."))
+        raise RequestRejected(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
     if after is None:
         after = await state.pools.run("quick", partial(admin_operations.last_position, opened))
@@ -177,7 +177,7 @@ async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator
             quiet = 0 if page.items else quiet + 1
             if quiet and quiet % _HEARTBEAT_POLLS == 0:
                 yield ": still here\n\n"
-            if not page.more:
+            if not page.has_more:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(state.stopping.wait(), _POLL_SECONDS)
     finally:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from remanence.schema.display import html_table
-from remanence.schema.moments import ANY_TIME, EPOCH, Window, format_moment
+from remanence.schema.windows import ANY_TIME, EPOCH, Window, format_moment
 
 MemoryKind = Literal["episode", "semantic", "viewpoint"]
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)

@@ -22,7 +22,7 @@ from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import is_current_row, replacement_row
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
 from remanence.state.journal import MemoryUsage
-from remanence.upkeep.decay import MAX_STRENGTH, last_used, score_of, score_of_row, strength_of
+from remanence.upkeep.decay import MAX_STRENGTH, decay_score, last_used, row_decay_score, strength_of
 from remanence.upkeep.settings import UpkeepSettings
 
 _SIGNAL = "recency"
@@ -39,12 +39,17 @@ class _Scored(NamedTuple):
 
 
 def list_by_recency(
-    engine: Engine, space: str, request: RecallRequest, position_of: Callable[[Index], int], *, archive: bool = False
+    engine: Engine,
+    space: str,
+    request: RecallRequest,
+    find_position: Callable[[Index], int],
+    *,
+    include_archive: bool = False,
 ) -> Recall:
     """The memories that pass the filters of a request, the highest decay score first. The arguments are the same as
     for `recall`."""
     answer = partial(_list_from_index, settings=UpkeepSettings.from_env())
-    return answer_request(engine, space, request, position_of, answer, archive=archive)
+    return answer_request(engine, space, request, find_position, answer, include_archive=include_archive)
 
 
 def _list_from_index(index: Index, request: RecallRequest, settings: UpkeepSettings) -> Recall:
@@ -67,7 +72,8 @@ def _best(index: Index, rows: Sequence[int], request: RecallRequest, settings: U
     catalog, now = index.catalog, micros(request.now)
     usages = [index.usage.get(catalog.ids[catalog.memory_of(row)]).up_to(now) for row in rows]
     bounds = [
-        MAX_STRENGTH * score_of_row(catalog, row, usage, now, settings) for row, usage in zip(rows, usages, strict=True)
+        MAX_STRENGTH * row_decay_score(catalog, row, usage, now, settings)
+        for row, usage in zip(rows, usages, strict=True)
     ]
     order = sorted(range(len(rows)), key=lambda place: (-bounds[place], -rows[place]))
     found: list[_Scored] = []
@@ -77,7 +83,7 @@ def _best(index: Index, rows: Sequence[int], request: RecallRequest, settings: U
         memories = index.memories([rows[place] for place in part])
         for place, memory in zip(part, memories, strict=True):
             usage = usages[place]
-            found.append(_Scored(score_of(memory, usage, request.now, settings), rows[place], memory, usage))
+            found.append(_Scored(decay_score(memory, usage, request.now, settings), rows[place], memory, usage))
         found = sorted(found, key=lambda each: (-each.score, -each.row))[: request.limit]
         if len(found) == request.limit and bounds[part[-1]] <= found[-1].score:
             break
@@ -86,7 +92,7 @@ def _best(index: Index, rows: Sequence[int], request: RecallRequest, settings: U
 
 def _hit(index: Index, snapshot: Snapshot, rank: int, found: _Scored) -> Hit:
     score, memory, usage = found.score / (1 + found.score), found.memory, found.usage
-    note = f"last used {format_moment(last_used(memory, usage))}, {pluralize(usage.times, 'use')}"
+    note = f"last used {format_moment(last_used(memory, usage))}, {pluralize(usage.use_count, 'use')}"
     note += f", strength {strength_of(memory, usage):.2f}"
     successor = index.catalog.successor(found.row, snapshot.position)
     if successor is None:
@@ -111,12 +117,12 @@ def with_reviews(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
 
 
 def _review(hit: Hit) -> float:
-    return 0.0 if hit.usage is None or not hit.current else hit.usage.review
+    return 0.0 if hit.usage is None or not hit.current else hit.usage.review_priority
 
 
 def _labelled(hit: Hit) -> Hit:
     usage = hit.usage
     if usage is None or not _review(hit):
         return hit
-    note = f"about to fade: decay score {usage.decay:.2f}, last used {format_moment(usage.last_used)}"
-    return replace(hit, evidence=(*hit.evidence, Evidence("review", 1, 0.0, usage.review, note)))
+    note = f"about to fade: decay score {usage.decay_score:.2f}, last used {format_moment(usage.last_used)}"
+    return replace(hit, evidence=(*hit.evidence, Evidence("review", 1, 0.0, usage.review_priority, note)))

@@ -11,7 +11,7 @@ from remanence.api.space import Space
 from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.errors import NotFound
-from remanence.upkeep.step_tools import Plan
+from remanence.upkeep.plans import Plan
 
 _MAX_PLANS = 64
 
@@ -26,7 +26,7 @@ _PLANS: WeakKeyDictionary[Engine, _Plans] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
-def keep_plan(space: Space, plan: Plan) -> str:
+def store_plan(space: Space, plan: Plan) -> str:
     """Keep a plan and return its id. Of many plans, the oldest are dropped."""
     plans, plan_id = _plans(space), new_id()
     with plans.lock:
@@ -36,7 +36,7 @@ def keep_plan(space: Space, plan: Plan) -> str:
     return plan_id
 
 
-def kept_plan(space: Space, plan_id: str) -> Plan:
+def get_plan(space: Space, plan_id: str) -> Plan:
     """The plan with this id.
 
     Raises:
@@ -53,7 +53,7 @@ def kept_plan(space: Space, plan_id: str) -> Plan:
     return plan
 
 
-def drop_plan(space: Space, plan_id: str) -> None:
+def delete_plan(space: Space, plan_id: str) -> None:
     """Forget a plan that was applied."""
     plans = _plans(space)
     with plans.lock:
