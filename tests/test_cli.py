@@ -276,7 +276,7 @@ class TestTheFolder:
     @pytest.mark.parametrize("verb", ["count", "spaces", "verify", "check", "rebuild", "memories"])
     def test_asking_makes_no_folder(self, run: Run, home: Path, verb: str) -> None:
         """A mistyped folder is an error, and is not there afterwards."""
-        assert "holds no memories" in run(verb, code=1)
+        assert "contains no memories" in run(verb, code=1)
         assert not home.exists()
 
     def test_a_file_is_no_folder(self, run: Run, home: Path) -> None:

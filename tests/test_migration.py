@@ -133,7 +133,7 @@ def test_vectors_of_the_first_release_are_copied(home: Path, database: str) -> N
 
 def test_what_is_refused(home: Path, database: str, tmp_path: Path) -> None:
     """Nothing is changed anywhere."""
-    with pytest.raises(errors.InvalidInput, match="holds no memories"):
+    with pytest.raises(errors.InvalidInput, match="contains no memories"):
         remanence.migrate(home, database)
     assert not home.exists()
     fill(home)

@@ -218,7 +218,7 @@ class TestPictures:
         heights = [float(point.split()[1]) for point in (curves[0].get("d") or "")[1:].split("L")]
         assert min(heights[1:]) < heights[1] - 20  # higher up than soon after it was added
         assert "<iframe" in picture._repr_html_()
-        assert picture.title == "How 2 memories fade"
+        assert picture.title == "Decay of 2 memories"
 
     def test_bars_show_what_each_signal_adds(self, space: Space, told: list[Memory]) -> None:
         """As long as the shares, in one color a signal; what only lowers a score is in the tooltip of none."""

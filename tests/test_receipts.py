@@ -119,7 +119,7 @@ def test_a_recall_with_a_vector_of_ones_own_is_replayed_with_it(life: Space) -> 
     assert answer.receipt is not None
 
     assert listed(life.audit.replay(answer.receipt, vector=vector)) == listed(answer)
-    with pytest.raises(InvalidInput, match="give it again as vector="):
+    with pytest.raises(InvalidInput, match="pass the same `vector=` again"):
         life.audit.replay(answer.receipt)
 
 
@@ -150,7 +150,7 @@ def test_a_replay_that_could_not_be_the_same_is_refused(
     """Another space, another embedder, or what is not a receipt."""
     receipt = life.recall("Alice").receipt
     assert receipt is not None
-    with pytest.raises(InvalidInput, match="of space 'default'"):
+    with pytest.raises(InvalidInput, match="belongs to space 'default'"):
         life.child("b").audit.replay(receipt)
     with pytest.raises(ProjectionStale, match="settings"):
         reopen(embedder=HashingEmbedder(dimension=32)).audit.replay(receipt)

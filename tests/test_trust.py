@@ -460,7 +460,7 @@ class TestSignatures:
             with remanence.open(None, embedder=HashingEmbedder()) as forged:
                 with forged._engine.ledger.transaction() as transaction:
                     transaction.append("default", [forged_event], at=forged._at(None))
-                with pytest.raises(LedgerTampered, match="entry 1 has a signature that is not valid"):
+                with pytest.raises(LedgerTampered, match=r"entry 1 about .* has an invalid signature"):
                     forged._engine.check_signatures("default")
 
     def test_entries_that_an_older_release_did_not_sign_are_valid(self, key: Any) -> None:
@@ -480,7 +480,7 @@ class TestSignatures:
         with remanence.open(None, embedder=HashingEmbedder()) as forged:
             with forged._engine.ledger.transaction() as transaction:
                 transaction.append("default", [replace(version, text="Alice lives in Atlantis.")], at=forged._at(None))
-            with pytest.raises(LedgerTampered, match="entry 1 has a signature that is not valid"):
+            with pytest.raises(LedgerTampered, match=r"entry 1 about .* has an invalid signature"):
                 forged.verify()
 
     def test_a_key_that_is_none_is_not_shown(self, key: Any) -> None:

@@ -416,7 +416,7 @@ class TestPlansThatAreOutOfDate:
         red = lived.upkeep.import_vault(vault)
         (vault / "boat.md").write_text("The boat is blue.", "utf-8")
         lived.upkeep.import_vault(vault, dry_run=False)
-        with pytest.raises(InvalidInput, match=r"'boat\.md' was read in since\. Nothing was done"):
+        with pytest.raises(InvalidInput, match=r"'boat\.md' was imported since\. Nothing was done"):
             lived.upkeep.apply(red)
         assert [memory.text for memory in notes_of(lived).memories()] == ["The boat is blue."]
 

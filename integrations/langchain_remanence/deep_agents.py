@@ -74,7 +74,7 @@ class RemanenceBackend(BackendProtocol):
             entries[folder if rest else file.path] = (
                 FileInfo(path=folder, is_dir=True, size=0, modified_at="") if rest else _info(file)
             )
-        return LsResult(entries=[entries[each] for each in sorted(entries)])
+        return LsResult(entries=[entries[entry] for entry in sorted(entries)])
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Read lines of a file; a file that is not text is read whole."""

@@ -161,7 +161,7 @@ class RemanenceMemory(BaseMemory):
         )
 
     def _reinforce(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:
-        """Count as used what the answer took from the loaded memories, which a chain returns with its inputs."""
+        """Record the usage of the loaded memories that the answer contains. A chain returns them with its inputs."""
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
         with log_and_continue(log, "reinforce"):  # the chain has its answer and must not fail
             hits = self._recall_for(question, self._history.stored_memories(self.window)).hits

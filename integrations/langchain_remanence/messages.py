@@ -103,7 +103,7 @@ def structured_reply(messages: Sequence[BaseMessage], response: object) -> list[
 def chat_turns(messages: Sequence[BaseMessage]) -> list[dict[str, str]]:
     """Return what the user and the model said in these messages, in the form of `recall_for_prompt`."""
     spoken = (message for message in messages if isinstance(message, HumanMessage | AIMessage))
-    return [{"role": role_of(each), "content": text} for each in spoken if (text := message_text(each))]
+    return [{"role": role_of(message), "content": text} for message in spoken if (text := message_text(message))]
 
 
 def role_of(message: BaseMessage) -> str:

@@ -204,7 +204,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return extended, list(found.hits)
 
     def _reinforce(self, run: _Run, hits: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
-        """Count as used what the answer took from the quoted memories."""
+        """Record the usage of the quoted memories that the answer contains."""
         answer = " ".join(_own_text(reply) for reply in _replies(response.result))
         with log_and_continue(log, "reinforce"):
             system = [request.system_message] if request.system_message else []
@@ -234,7 +234,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return found
 
     def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        turns = run.turns([each for each in messages if is_kept(self.keep, role_of(each), _own_text(each))])
+        turns = run.turns([message for message in messages if is_kept(self.keep, role_of(message), _own_text(message))])
         if turns:
             warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
@@ -328,7 +328,7 @@ def _require_space(space: object, option: str) -> Space:
 
 
 def _window(model: Any) -> int | None:
-    """How many tokens the model takes, if it says so."""
+    """The context window of the model in tokens, if its profile has one."""
     profile = getattr(model, "profile", None)
     tokens = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
     return tokens if isinstance(tokens, int) and tokens > 0 else None

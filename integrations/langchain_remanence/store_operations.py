@@ -197,8 +197,8 @@ def indexed_text(value: Mapping[str, Any], index: IndexFields) -> IndexedText:
     leaves = list(_leaves(value))
     if len(leaves) == 1 and isinstance(leaves[0][1], str):
         return _joined([("", leaves[0][1])])
-    text, each = _joined(leaves)
-    return IndexedText(text, [(0, len(text))] * bool(text) + (each if len(text) > _MAX_RECORD_LENGTH else []))
+    text, part_offsets = _joined(leaves)
+    return IndexedText(text, [(0, len(text))] * bool(text) + (part_offsets if len(text) > _MAX_RECORD_LENGTH else []))
 
 
 def select_namespaces(namespaces: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:

@@ -71,7 +71,7 @@ def forget_user(space: Space, user_id: str | int | UUID) -> ErasureCertificate:
     """
     checked = _as_id("user_id", user_id)
     if not checked:
-        raise InvalidInput(f"user_id={user_id!r} names nobody. Give the id of a user.")
+        raise InvalidInput("user_id is empty. Give the id of a user.")
     return space.child("users", checked).erase_space()
 
 

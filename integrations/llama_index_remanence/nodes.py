@@ -125,7 +125,8 @@ def as_recall_filter(filters: object) -> dict[str, Any] | None:
             "{'page': {'$gte': 3}}."
         )
     parts = [
-        _condition(each) if isinstance(each, MetadataFilter) else as_recall_filter(each) for each in filters.filters
+        _condition(filter_) if isinstance(filter_, MetadataFilter) else as_recall_filter(filter_)
+        for filter_ in filters.filters
     ]
     given = [part for part in parts if part]
     if not given:
@@ -157,7 +158,7 @@ def _condition(given: MetadataFilter) -> dict[str, Any]:
         return {name: {"$in": [None, "", []]}}
     if given.operator in (FilterOperator.ANY, FilterOperator.ALL):
         values = value if isinstance(value, list) else [value]
-        parts = [{name: {"$contains": each}} for each in values]
+        parts = [{name: {"$contains": item}} for item in values]
         return {"$or" if given.operator is FilterOperator.ANY else "$and": parts}
     if given.operator not in _OPERATORS:
         raise InvalidInput(f"filters: the operator {given.operator.value!r} is not supported. Use 'text_match'.")

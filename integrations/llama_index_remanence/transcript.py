@@ -214,7 +214,7 @@ class Transcript(ChangeFollower):
     def rename_session(self, session: str, new_name: str) -> None:
         """Give a session another name: its messages are written again. Views of the past have the old one."""
         with self.lock:
-            check_rename(session, new_name, {each.name for each in self.list_sessions()})
+            check_rename(session, new_name, {known_session.name for known_session in self.list_sessions()})
             state, generation = self._session(session), uuid4().hex
             for (archived, expires_at), run in groupby(
                 list(state.rows()), key=lambda row: (state.is_archived(row), row.expires_at)

@@ -34,7 +34,7 @@ class Grant:
     right: Right = "admin"
 
     def allows(self, right: Right) -> bool:
-        """Whether it allows as much."""
+        """Whether the access level of the token is at least this."""
         return RIGHTS.index(right) <= RIGHTS.index(self.right)
 
 
@@ -213,9 +213,7 @@ def _checked(token: str, grant: Any) -> tuple[str, tuple[str, Right]]:
     if token.startswith("sha256:") and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
         raise InvalidInput(f"{token[:16]!r} is not a SHA-256 in small hexadecimal digits.")
     if len(token) < _MIN_TOKEN_LENGTH:
-        raise InvalidInput(
-            f"a token has {len(token)} characters. Use at least {_MIN_TOKEN_LENGTH} that nobody guesses."
-        )
+        raise InvalidInput(f"a token has {len(token)} characters. Use at least {_MIN_TOKEN_LENGTH} random characters.")
     return digest, (fields["space"], right)
 
 

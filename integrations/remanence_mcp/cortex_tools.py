@@ -145,18 +145,24 @@ def observe_memory_usage(
     space, ids = current_space(), _several(memory_ids)
     if os.environ.get(_REINFORCE_VARIABLE, "").strip().lower() in ("false", "0", "no", "off"):
         return {"reinforced": False, "reason": f"{_REINFORCE_VARIABLE} is off", "count": 0}
-    known = {each.id for each in space.get_many(ids)} if ids else set()
-    wanted = [each for each in dict.fromkeys(ids) if each in known]
-    reports = {each.memory: each for each in space.upkeep.observe_usage(wanted, context_tags or ())} if wanted else {}
+    known = {details.id for details in space.get_many(ids)} if ids else set()
+    wanted = [id_ for id_ in dict.fromkeys(ids) if id_ in known]
+    reports = (
+        {used_id.memory: used_id for used_id in space.upkeep.observe_usage(wanted, context_tags or ())}
+        if wanted
+        else {}
+    )
     results: list[dict[str, Any]] = []
-    for each in dict.fromkeys(ids):
-        report = reports.get(each)
+    for requested_id in dict.fromkeys(ids):
+        report = reports.get(requested_id)
         if report is None:
-            results.append({"id": each, "status": "not_found"})
+            results.append({"id": requested_id, "status": "not_found"})
             continue
         counts = {"new_use_count": report.uses, "new_review_count": report.uses, "strength": round(report.strength, 4)}
         review = {"review_priority": round(report.review, 4)}
-        results.append({"id": each, "status": "reinforced", "cross_domain": report.cross_domain, **counts, **review})
+        results.append(
+            {"id": requested_id, "status": "reinforced", "cross_domain": report.cross_domain, **counts, **review}
+        )
     crossed = sum(report.cross_domain for report in reports.values())
     return {"reinforced": bool(reports), "count": len(reports), "cross_domain_count": crossed, "results": results}
 
@@ -203,9 +209,9 @@ def read_graph(
     found = space.graph.read_graph(_STATUSES[status], page=page, page_size=page_size)  # type: ignore[arg-type]
     total = found.total if limit is None else min(limit, found.total)
     first = (page - 1) * page_size
-    listed = [each for number, each in enumerate(found, first) if number < total and each.memory is not None]
-    memories = fitting([_details(each, include_scores) for each in listed], max_tokens)
-    links = {link.id: link for each in listed[: len(memories)] for link in (*each.links_out, *each.links_in)}
+    listed = [details for number, details in enumerate(found, first) if number < total and details.memory is not None]
+    memories = fitting([_details(details, include_scores) for details in listed], max_tokens)
+    links = {link.id: link for details in listed[: len(memories)] for link in (*details.links_out, *details.links_in)}
     report = space.upkeep.decay()
     pages = -(-total // page_size)
     return {
@@ -242,17 +248,20 @@ def open_memories(
     ids = list(dict.fromkeys(_several(memory_ids)))
     batch = current_space().get_many(ids)
     memories = []
-    for each in page_of(list(batch), page, page_size):
-        memory = each.memory
+    for details in page_of(list(batch), page, page_size):
+        memory = details.memory
         if memory is None:
             continue
         extra: dict[str, Any] = {"source": memory.source, "context": memory.meta.get("context")}
-        extra |= {"promoted_at": each.promoted_at and int(each.promoted_at.timestamp()), "promoted_to": each.note}
+        extra |= {
+            "promoted_at": details.promoted_at and int(details.promoted_at.timestamp()),
+            "promoted_to": details.note,
+        }
         if include_relations:
-            out = [{"to": link.target, **_typed(link)} for link in each.links_out]
-            incoming = [{"from": link.source, **_typed(link)} for link in each.links_in]
+            out = [{"to": link.target, **_typed(link)} for link in details.links_out]
+            incoming = [{"from": link.source, **_typed(link)} for link in details.links_in]
             extra["relations"] = {"outgoing": out, "incoming": incoming}
-        memories.append(_details(each, include_scores) | extra)
+        memories.append(_details(details, include_scores) | extra)
     pages = -(-len(batch) // page_size)
     pagination = {"page": page, "page_size": page_size, "total_count": len(batch), "total_pages": pages}
     return {

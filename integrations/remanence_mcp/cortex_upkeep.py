@@ -41,7 +41,7 @@ def gc(
         "removed_count": 0 if archive_instead else count,
         "archived_count": count if archive_instead else 0,
         "freed_score_sum": round(plan.total_score, 4),
-        "memory_ids": [each.memory for each in plan],
+        "memory_ids": [candidate.memory for candidate in plan],
         "total_affected": count,
         "message": f"{did} {count} low-scoring memories (threshold: {plan.threshold:g})",
     }
@@ -71,7 +71,7 @@ def promote_memory(
     if memory_id is None:
         plan = upkeep.promote(dry_run=dry_run)
     else:
-        due = {each.memory: each for each in upkeep.promote()}
+        due = {promotion.memory: promotion for promotion in upkeep.promote()}
         if not force and memory_id not in due:
             upkeep.promote(memory_id)  # an unknown memory has its own message
             raise InvalidInput(
@@ -81,16 +81,16 @@ def promote_memory(
         plan = upkeep.promote(memory_id, dry_run=dry_run)
     candidates = [
         {
-            "id": each.memory,
-            "content_preview": preview(each.text),
-            "reason": each.why,
-            "score": round(each.score, 4),
-            "use_count": each.uses,
-            "age_days": round(each.age_days, 1),
+            "id": promotion.memory,
+            "content_preview": preview(promotion.text),
+            "reason": promotion.why,
+            "score": round(promotion.score, 4),
+            "use_count": promotion.uses,
+            "age_days": round(promotion.age_days, 1),
         }
-        for each in plan
+        for promotion in plan
     ]
-    promoted = [] if dry_run else [each.memory for each in plan]
+    promoted = [] if dry_run else [promotion.memory for promotion in plan]
     where = target if plan.vault is not None else "long-term memory (no vault is set)"
     return {
         "success": True,
@@ -196,7 +196,7 @@ def consolidate_memories(
         found = {"success": True, "mode": "preview", "auto_detect": auto_detect, "candidates_found": len(previews)}
         return found | {"previews": previews}
     new = [merge.version.memory for merge in plan]
-    links = [link.id for each in space.get_many(new) for link in each.links_out] if new else []
+    links = [link.id for details in space.get_many(new) for link in details.links_out] if new else []
     merged = f"Merged {len(plan.superseded_ids)} memories into {', '.join(new)}" if new else "Nothing to merge"
     return {
         "success": True,
@@ -227,11 +227,13 @@ def _selected_clusters(space: Space, cluster_id: str | None, auto_detect: bool, 
         raise InvalidInput("consolidate_memories takes a cluster_id, or auto_detect=true.")
     if cluster_id is None:
         return [
-            each for each in space.upkeep.with_settings(merge_cohesion=cohesion).clusters() if each.action == "merge"
+            cluster
+            for cluster in space.upkeep.with_settings(merge_cohesion=cohesion).clusters()
+            if cluster.action == "merge"
         ]
     found = _found.get(storage_key(space), {}).get((space.name, cluster_id))
     if found is None:
-        found = next((each for each in space.upkeep.clusters() if each.id == cluster_id), None)
+        found = next((cluster for cluster in space.upkeep.clusters() if cluster.id == cluster_id), None)
     if found is None:
         raise NotFound(f"there is no cluster {cluster_id!r}.")
     return [found]

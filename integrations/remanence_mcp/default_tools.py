@@ -92,8 +92,8 @@ def forget(
     forgotten: remember how it is now. With restore=true, forgotten memories are brought back."""
     space, ids = current_space(), [memory_ids] if isinstance(memory_ids, str) else memory_ids
     if restore:
-        for each in ids:
-            space.unforget(each, with_related=with_related)
+        for id_ in ids:
+            space.unforget(id_, with_related=with_related)
         return {"restored": ids}
     return {"forgotten": ids, "count": space.forget_many(ids, why=why, with_related=with_related)}
 
@@ -126,7 +126,9 @@ def profile(
     answer = memory_operations.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
     return {
         "text": answer.text,
-        "statements": [{"text": each.text, "memories": list(each.memories)} for each in answer.statements],
+        "statements": [
+            {"text": statement.text, "memories": list(statement.memories)} for statement in answer.statements
+        ],
     }
 
 

@@ -53,21 +53,21 @@ class ObservationDeletion(BaseModel):
 @TOOLS.tool("Create Entities", writes=True)
 def create_entities(entities: list[GraphEntity]) -> CallToolResult:
     """Create multiple new entities in the knowledge graph. Entities whose name exists are left out."""
-    new = _graph().create_entities(each.model_dump() for each in entities)
+    new = _graph().create_entities(entity.model_dump() for entity in entities)
     return _result(new, {"entities": new})
 
 
 @TOOLS.tool("Create Relations", writes=True, next_step=_OPEN)
 def create_relations(relations: list[GraphRelation]) -> CallToolResult:
     """Create multiple new relations between entities in the knowledge graph. Relations should be in active voice."""
-    new = _graph().create_relations(each.model_dump(by_alias=True) for each in relations)
+    new = _graph().create_relations(relation.model_dump(by_alias=True) for relation in relations)
     return _result(new, {"relations": new})
 
 
 @TOOLS.tool("Add Observations", writes=True, next_step=_OPEN)
 def add_observations(observations: list[EntityObservations]) -> CallToolResult:
     """Add new observations to existing entities in the knowledge graph."""
-    results = _graph().add_observations(each.model_dump() for each in observations)
+    results = _graph().add_observations(observation.model_dump() for observation in observations)
     return _result(results, {"results": results})
 
 
@@ -84,8 +84,8 @@ def delete_entities(entityNames: list[str]) -> CallToolResult:
 @TOOLS.tool("Delete Observations", writes=True, destructive=True)
 def delete_observations(deletions: list[ObservationDeletion]) -> CallToolResult:
     """Delete specific observations from entities in the knowledge graph. The history keeps them."""
-    count, missing = _graph().delete_observations(each.model_dump() for each in deletions)
-    requested = sum(len(each.observations) for each in deletions)
+    count, missing = _graph().delete_observations(deletion.model_dump() for deletion in deletions)
+    requested = sum(len(deletion.observations) for deletion in deletions)
     if count == requested:
         return _done("Observations deleted successfully")
     others = f" Entities not found: {', '.join(missing)}" if missing else ""
@@ -95,7 +95,7 @@ def delete_observations(deletions: list[ObservationDeletion]) -> CallToolResult:
 @TOOLS.tool("Delete Relations", writes=True, destructive=True)
 def delete_relations(relations: list[GraphRelation]) -> CallToolResult:
     """Delete multiple relations from the knowledge graph. The history keeps them."""
-    count = _graph().delete_relations(each.model_dump(by_alias=True) for each in relations)
+    count = _graph().delete_relations(relation.model_dump(by_alias=True) for relation in relations)
     if count == len(relations):
         return _done("Relations deleted successfully")
     return _done(f"Deleted {count} of {len(relations)} relations. The rest matched nothing.")
@@ -148,13 +148,13 @@ def _part(entities: list[EntityFields], relations: list[RelationFields], page: i
     on_page = list(page_of(entities, page, _PAGE_SIZE))
     kept = [_shortened(entity, max_tokens) for entity in fitting(on_page, max_tokens * 3 // 4)]
     names = {entity["name"] for entity in kept}
-    tied = [each for each in relations if each["from"] in names or each["to"] in names]
+    tied = [relation for relation in relations if relation["from"] in names or relation["to"] in names]
     left = max_tokens - sum(map(tokens_of, kept))
     shown = fitting(tied, left) if left > 0 else []
     graph: dict[str, Any] = {"entities": kept, "relations": shown}
     notes = []
     if len(kept) < len(on_page):
-        unread = ", ".join(each["name"] for each in on_page[len(kept) :][:20])
+        unread = ", ".join(entity["name"] for entity in on_page[len(kept) :][:20])
         notes.append(f"{len(on_page) - len(kept)} entities of this page did not fit; open_nodes reads them: {unread}")
     if len(shown) < len(tied):
         notes.append(f"{len(tied) - len(shown)} relations did not fit; open_nodes reads those of an entity")

@@ -34,14 +34,14 @@ def memory_entity_register(
     return {"entity_id": made.id, "created": made.created, "aliases_added": list(made.added)}
 
 
-@TOOLS.tool("Find an entity by a name", next_step="Register it with `memory_entity_register`.")
+@TOOLS.tool("Find an entity by name or alias", next_step="Register it with `memory_entity_register`.")
 def memory_entity_get_by_alias(alias: str, namespace: Namespace = None) -> dict[str, Any]:
-    """Find the entity that goes by a name, with its main name and all of its aliases."""
+    """Find an entity by name or alias, with its main name and all of its aliases."""
     space = _space(namespace)
     entity = space.entities.resolve(alias)
     if entity is None:
         raise NotFound(f"no entity here goes by the name {alias!r}.")
-    aliases = [each.name for each in entity.aliases]
+    aliases = [known_alias.name for known_alias in entity.aliases]
     return {"entity_id": entity.id, "canonical_name": entity.name, "all_aliases": aliases}
 
 

@@ -146,7 +146,7 @@ class KnowledgeGraph:
     def delete_relations(self, relations: Iterable[Mapping[str, str]]) -> int:
         """Forget relations; those that come from other memories end now. Returns how many were there."""
         graph = self._read()
-        given = dict.fromkeys((each["from"], each["to"], each["relationType"]) for each in relations)
+        given = dict.fromkeys((relation["from"], relation["to"], relation["relationType"]) for relation in relations)
         keys = [key for key in given if key in graph.relations]
         ids = [memory for key in keys if (memory := graph.relations[key]) is not None]
         self._space.forget_many(ids, why="the relation was deleted")
@@ -199,7 +199,7 @@ class KnowledgeGraph:
             (entities if fields["type"] == "entity" else relations).append(fields)
         self.create_entities(entities)
         known = set(self._read().entities)
-        self.create_relations(each for each in relations if {each["from"], each["to"]} <= known)
+        self.create_relations(relation for relation in relations if {relation["from"], relation["to"]} <= known)
         return len(lines)
 
     def import_once(self, path: str | Path) -> int:

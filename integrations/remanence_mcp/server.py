@@ -220,7 +220,7 @@ def _message(spec: ToolSpec, error: ToolError) -> str:
     cause: BaseException | None = error.__cause__
     next_step = f" {spec.next_step}" if spec.next_step else ""
     if isinstance(cause, ValidationError):
-        problems = [_problem(each) for each in cause.errors(include_url=False)]
+        problems = [_problem(problem) for problem in cause.errors(include_url=False)]
         return f"{spec.name}: {'; '.join(problems)}. Correct the arguments and call it again."
     if isinstance(cause, InvalidInput | NotFound):
         return f"{cause}{next_step}"

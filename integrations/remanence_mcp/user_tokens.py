@@ -98,7 +98,7 @@ def _read_keys(path: Path) -> list[_Key]:
     found: list[tuple[Any, str | None]]
     try:
         if content.lstrip().startswith(b"{"):
-            found = [(each.key, each.key_id) for each in jwt.PyJWKSet.from_dict(json.loads(content)).keys]
+            found = [(key.key, key.key_id) for key in jwt.PyJWKSet.from_dict(json.loads(content)).keys]
         else:
             found = [(load_pem_public_key(content), None)]
     except (ValueError, jwt.PyJWTError, UnsupportedAlgorithm):

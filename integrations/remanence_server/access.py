@@ -1,4 +1,4 @@
-"""Who asks, and what they may do."""
+"""Authentication and authorization of requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from remanence_server.settings import ServerSettings
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sent a request: a token, or without one somebody on this machine, who may do everything."""
+    """The caller: a token, or a local client without a token, which has all rights."""
 
     token: AccessToken | None
 

@@ -97,7 +97,7 @@ _SUMMARY = "Long-term memory in an append-only ledger, over HTTP."
 
 
 def _end(state: ServerState, tokens: TokenStore | None, space: Space | None) -> None:
-    """Wait for what runs, then close what was opened."""
+    """Wait for running operations, then close all spaces."""
     state.pools.close()
     state.keys.close()
     if tokens is not None:
@@ -132,7 +132,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        found = [_described(each, request.scope["route"].endpoint) for each in error.errors()]
+        found = [_described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()]
         first = found[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']})."
         return problem(422, detail, error="InvalidInput", errors=found)

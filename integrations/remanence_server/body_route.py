@@ -28,7 +28,7 @@ class BodyRoute(APIRoute):
         parameters = dict(inspect.signature(endpoint).parameters)
         del parameters["request"]
         body = parameters.pop(BODY, None)
-        path = create_model("Path", **{name: (each.annotation, ...) for name, each in parameters.items()})  # type: ignore[call-overload]
+        path = create_model("Path", **{name: (parameter.annotation, ...) for name, parameter in parameters.items()})  # type: ignore[call-overload]
         read = None if body is None else _body_reader(body)
 
         async def handler(request: Request) -> Response:
@@ -64,11 +64,11 @@ def _body_reader(parameter: inspect.Parameter) -> Callable[[bytes, str], Any]:
 
 
 def _checked(place: str, validate: Callable[[], Any]) -> Any:
-    """What is valid. What is not raises the error that FastAPI raises."""
+    """The validated value. Raises RequestValidationError, as FastAPI does."""
     try:
         return validate()
     except ValidationError as error:
-        found = [{**each, "loc": (place, *each["loc"])} for each in error.errors(include_url=False)]
+        found = [{**problem, "loc": (place, *problem["loc"])} for problem in error.errors(include_url=False)]
         raise RequestValidationError(found) from None
 
 

@@ -41,7 +41,7 @@ class DirectRoutes:
         self._handlers: Mapping[Any, ExceptionHandler] = handlers
         # Any other exception is raised, and answered with status 500.
         self._handled: tuple[type[Exception], ...] = tuple(
-            each for each in handlers if isinstance(each, type) and each is not Exception
+            handler for handler in handlers if isinstance(handler, type) and handler is not Exception
         )
         self._routes = {
             (method, route.path.removeprefix(prefix)): (route, route.get_route_handler())
@@ -61,7 +61,7 @@ class DirectRoutes:
         try:
             response = await handler(request)
         except self._handled as error:
-            handled = next(each for each in type(error).__mro__ if each in self._handlers)
+            handled = next(class_ for class_ in type(error).__mro__ if class_ in self._handlers)
             response = await self._handlers[handled](request, error)
         await _sent(response)(scope, receive, send)
 

@@ -192,7 +192,7 @@ async def healthz() -> Health:
 
 @router.get("/readyz", response_model=Health, responses={503: {"model": Health}}, tags=["server"])
 async def readyz(request: Request) -> Response:
-    """Whether the server can read its ledger, and was not told to end."""
+    """Whether the server can read its ledger and is not shutting down."""
     state = state_of(request)
     health = Health(status="ok")
     if state.stopping.is_set():

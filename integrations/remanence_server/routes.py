@@ -71,7 +71,9 @@ def operation_routes() -> Sequence[BaseRoute]:
     router = APIRouter()
     # What is asked for most comes first, as routes are tried in this order. Paths without a name in braces come before
     # the others: /memories/find is not an id of a memory.
-    for operation in sorted(OPERATIONS.values(), key=lambda each: (each.name not in _RECALLS, "{" in each.path)):
+    for operation in sorted(
+        OPERATIONS.values(), key=lambda declared: (declared.name not in _RECALLS, "{" in declared.path)
+    ):
         router.add_api_route(
             PREFIX + operation.path,
             _endpoint(operation),
@@ -182,7 +184,7 @@ def conditional(request: Request, body: bytes) -> Response:
     """An answer with an ETag; without its body if the caller has it already."""
     etag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     headers = {"etag": etag, "cache-control": "private, no-cache", "vary": "authorization"}
-    known = {each.strip() for each in request.headers.get("if-none-match", "").split(",")}
+    known = {part.strip() for part in request.headers.get("if-none-match", "").split(",")}
     if etag in known or "*" in known:
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type="application/json")

@@ -78,10 +78,10 @@ def _run(app: FastAPI, settings: ServerSettings, log_level: str) -> None:
         server_header=False,
     )
     server = _Server(config, app.state.server)
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
             server.run()
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for key, handler in before.items():
+            signal.signal(key, handler)

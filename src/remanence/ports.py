@@ -212,14 +212,14 @@ class Ledger(Protocol):
 
 
 class Locks(Protocol):
-    """Locks by name that the threads and processes which use a ledger have in common, and what these processes say of
-    themselves. Whatever a process holds is released when it ends, however it ends."""
+    """Named locks shared by all threads and processes that use a ledger, and the erasure position that each process has
+    indexed. The locks of a process are released when it ends, also after a crash."""
 
     is_shared: bool
     """Whether other processes may use the ledger."""
 
     def acquire(self, name: str) -> AbstractContextManager[bool]:
-        """Hold a lock during a block; False if somebody else holds it."""
+        """Acquire a lock for a block; yields False if it is held elsewhere."""
         ...
 
     def is_locked(self, name: str) -> bool:
@@ -231,11 +231,11 @@ class Locks(Protocol):
         ...
 
     def publish_position(self, position: int) -> None:
-        """Tell the others up to which erasure the indexes of this process are up to date."""
+        """Publish the position of the last erasure that the indexes of this process contain."""
         ...
 
     def other_processes(self) -> list[tuple[str, int]]:
-        """The other processes that have announced something, and what."""
+        """The published positions of other processes, by process."""
         ...
 
     def close(self) -> None:
@@ -245,7 +245,7 @@ class Locks(Protocol):
 
 @runtime_checkable
 class LockingLedger(Protocol):
-    """What a ledger may also do: provide locks between those who use it. Otherwise there are files in the folder."""
+    """Optional method of a ledger: locks between its users. Without it, lock files in the folder are used."""
 
     def locks(self) -> Locks:
         """Locks for one opened space, which closes them."""
@@ -293,7 +293,7 @@ class Signal(Protocol):
         ...
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` returned."""
+        """Load the arrays of `save`."""
         ...
 
 
@@ -311,8 +311,7 @@ class Embedder(Protocol):
     """None until the first text was embedded, for embedders that do not know it."""
 
     similarity_floor: float
-    """The similarity of a question and a text that have nothing to do with each other. Similarity up to there
-    counts as none. 0 if unknown."""
+    """The typical similarity of an unrelated question and text. Similarity up to this counts as none. 0 if unknown."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text."""
@@ -325,7 +324,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class FastEmbedder(Embedder, Protocol):
-    """What an embedder may also say: whether it is fast."""
+    """Optional member of an embedder: whether it is fast."""
 
     is_fast: bool
     """Whether embedding a text takes less time than asking the ledger whether it has its vector. A fast embedder is
@@ -345,17 +344,19 @@ class Extractor(Protocol):
 
 @runtime_checkable
 class FactExtractor(Extractor, Protocol):
-    """What an extractor may also do: find the facts of a conversation for `remember`. Otherwise the rules do."""
+    """Optional method of an extractor: find the facts of a conversation for `remember`. Without it, the rules are
+    used."""
 
     def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        """The facts in these turns, each in a text that can be read alone. Never raises for what a model did:
-        `ExtractionResult.problem` says it, and the rules are used."""
+        """The facts in these turns, each in a text that can be read alone. Does not raise if a model fails:
+        `ExtractionResult.problem` has the reason, and the rules are used."""
         ...
 
 
 @runtime_checkable
 class ComparingExtractor(Extractor, Protocol):
-    """What an extractor may also do: compare new memories with older ones, for `remember`. Otherwise the rules do."""
+    """Optional method of an extractor: compare new memories with older ones for `remember`. Without it, the rules are
+    used."""
 
     def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """What each new memory means for its older candidates; one call for all of them."""
@@ -364,8 +365,8 @@ class ComparingExtractor(Extractor, Protocol):
 
 @runtime_checkable
 class ModelExtractor(Extractor, Protocol):
-    """What an extractor may also say: which model it uses. `remember` does not extract again from the same sources with
-    the same extractor, model and prompt. `ExtractionResult` has the same values."""
+    """Optional member of an extractor: which model it uses. `remember` does not extract again from the same sources
+    with the same extractor, model and prompt. `ExtractionResult` has the same values."""
 
     model: str | None
     """The name of the model."""
@@ -375,7 +376,7 @@ class ModelExtractor(Extractor, Protocol):
 
 @runtime_checkable
 class SummarizingExtractor(Protocol):
-    """What an extractor may also do: write the profile of a space. Otherwise a template writes it."""
+    """Optional method of an extractor: write the profile of a space. Without it, a template is used."""
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> Sequence[Any] | None:
         """Sentences (`text`, and `lines`: the places of the lines they come from), or None for the template."""
@@ -384,7 +385,7 @@ class SummarizingExtractor(Protocol):
 
 @runtime_checkable
 class MergingExtractor(Protocol):
-    """What an extractor may also do: write one text for several memories. Otherwise the rules merge them."""
+    """Optional method of an extractor: write one text for several memories. Without it, the rules merge them."""
 
     def merge(self, texts: Sequence[str]) -> str | None:
         """One text that says what these texts say, or None for the rules."""
@@ -401,15 +402,15 @@ class Reader(Protocol):
         ...
 
     def read(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """For each text, the probability (0 to 1) that it answers the question, of whom it asks, at whatever time.
+        """For each text, the probability (0 to 1) that it answers the question, regardless of when it was valid.
 
-        A chat turn is given as "speaker: text", a short answer after the question that stood before it."""
+        A chat turn is passed as "speaker: text"; a short answer is prefixed by the question before it."""
         ...
 
 
 @runtime_checkable
 class RelationReader(Protocol):
-    """What a reader may also do: say what a later statement does to an earlier one."""
+    """Optional method of a reader: classify what a later statement does to an earlier one."""
 
     def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> Sequence[Mapping[Relation, float]]:
         """For each (earlier, later), the probability of each relation: the later one replaces the earlier, extends
@@ -424,8 +425,8 @@ class TimelineReader(Protocol):
     valid."""
 
     def choose(self, question: str, statements: Sequence[str], known_count: int) -> Sequence[float]:
-        """For each statement, the probability that it answers the question at the time asked about. What they lack to 1
-        together is the probability that none does. An empty sequence if the reader cannot tell.
+        """For each statement, the probability that it answers the question at the time asked about. One minus their sum
+        is the probability that none does. An empty sequence if the reader cannot tell.
 
         Each is given with its day ("5 May 2024: user: I moved to Porto."); the first `known_count` of them were told
         by the time asked about."""

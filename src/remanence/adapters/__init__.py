@@ -185,7 +185,11 @@ def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str]
         context: All other text that the model was given.
         answer: What the model answered.
     """
-    ids = [each for each in memories_used(hits, context=context, answer=answer) if space.get(each) is not None]
+    ids = [
+        memory_id
+        for memory_id in memories_used(hits, context=context, answer=answer)
+        if space.get(memory_id) is not None
+    ]
     if ids:
         space.upkeep.observe_usage(ids)
 
@@ -297,9 +301,9 @@ def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Me
     if old.key is not None and old.turn is None and stored_document(old) is None:
         return space.add(text, key=old.key, kind=old.kind, source=old.source, meta=old.meta, **fields)
     new = space.add(text, source=source, **fields)
-    for each in (old.id, *_related_ids(space, old.id)):
-        if new.id != each:
-            space.graph.link(new, "supersedes", each, observed_by=source, why="it was updated")
+    for related_id in (old.id, *_related_ids(space, old.id)):
+        if new.id != related_id:
+            space.graph.link(new, "supersedes", related_id, observed_by=source, why="it was updated")
     return new
 
 

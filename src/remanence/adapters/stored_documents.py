@@ -92,7 +92,7 @@ def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
 
     An id may also be that of a memory which is not a document. Documents stored with `per_source` are not found.
     """
-    found = (view.find(_document_key(each)) or view.get(each) for each in dict.fromkeys(ids))
+    found = (view.find(_document_key(id_)) or view.get(id_) for id_ in dict.fromkeys(ids))
     return [memory for memory in found if memory is not None]
 
 

@@ -124,7 +124,7 @@ class Importer:
         with_vectors: bool,
     ) -> int:
         """Write all entries, and the vectors. Returns how many vectors there are."""
-        kept = VectorCheck(engine.embedder)
+        vector_check = VectorCheck(engine.embedder)
         done = vector_count = 0
         writer: _SpaceWriter | None = None
         with JsonLinesReader(self._path) as file:
@@ -133,16 +133,16 @@ class Importer:
                     if writer is not None:
                         writer.finish()
                     writer = writers[line.space]
-                    kept.begin_space()
+                    vector_check.begin_space()
                 elif writer is None:
                     raise AssertionError("`checked` begins with a space")
                 elif isinstance(line, EntryLine):
-                    kept.read_entry(line.event)
+                    vector_check.read_entry(line.event)
                     done += 1
                     if writer.write(line) and progress is not None:
                         progress(done, total)
                 elif with_vectors:
-                    vector_count += writer.write_vectors(kept.own_vectors(line))
+                    vector_count += writer.write_vectors(vector_check.own_vectors(line))
             if writer is not None:
                 writer.finish()
         return vector_count

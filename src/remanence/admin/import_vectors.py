@@ -1,8 +1,8 @@
 """The vectors in an imported file, which are used only if they are those of the texts in the same file.
 
-A vector decides for which questions a text is found, so a doctored one would hide a text or put it in front. Of a
-small file every vector is compared with what the embedder of this space makes of its text. Of a large one a random
-sample is, and vectors of texts that the file does not have are left out. If one differs, none is used.
+Manipulated vectors would change which texts are found, so they are checked. Of a small file every vector is compared
+with what the embedder of this space makes of its text. Of a large one a random sample is, and vectors of texts that the
+file does not have are left out. If one differs, none is used.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class VectorCheck:
         return f"its vectors are not used: {wrong} of {len(texts)} that were checked are not those of their texts"
 
     def _sample_text(self, key: bytes, text: str) -> None:
-        """Take a text into the sample if its random number is among the lowest ones."""
+        """Add a text to the random sample, which has the texts with the lowest keyed hashes."""
         if key in self._sampled:
             return
         number = -int.from_bytes(blake2b(key, digest_size=8, key=self._secret).digest(), "little")

@@ -117,7 +117,7 @@ def _remove_partial_files(path: Path) -> None:
             os.kill(int(process), 0)
         except ProcessLookupError:
             partial.unlink(missing_ok=True)
-        except (ValueError, OverflowError, PermissionError):  # not ours, or of somebody else who is alive
+        except (ValueError, OverflowError, PermissionError):  # not one of our files, or its process is running
             continue
 
 

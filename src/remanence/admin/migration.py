@@ -40,22 +40,23 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
     """Copy the ledger at `source` to `target`, which is empty or an unfinished copy of it."""
     shown = shown_location(source), shown_location(target)
     if not ledger_exists(source):
-        raise InvalidInput(f"{shown[0]!r} holds no memories. Name the folder or the database to copy from.")
+        raise InvalidInput(f"{shown[0]!r} contains no memories. Name the folder or the database to copy from.")
     with ExitStack() as opened:
-        old, new = (opened.enter_context(closing(_sql_ledger(each))) for each in (source, target))
+        old, new = (opened.enter_context(closing(_sql_ledger(location))) for location in (source, target))
         if old.name == new.name:
             raise InvalidInput(f"{shown[0]!r} cannot be copied into itself. Name another folder or database.")
         check_complete(old)
         old.verify()
         vectors = copy_ledger(old, new, _hashes, progress)
-        expected, found = old.verify(), new.verify()
-        if expected != found:
+        expected, target_result = old.verify(), new.verify()
+        if expected != target_result:
             raise LedgerTampered(
-                f"{new.name} ends with entry {found[0]}, and {old.name} with entry {expected[0]}: somebody has written "
-                "to one of them. Stop all writers, and copy into an empty folder, database or schema.",
-                position=min(expected[0], found[0]) + 1,
+                f"{new.name} ends with entry {target_result[0]}, and {old.name} with entry {expected[0]}. One was "
+                "written to "
+                "during the copy. Stop all writers, and copy into an empty folder, database or schema.",
+                position=min(expected[0], target_result[0]) + 1,
             )
-        return MigrationReport(old.name, new.name, found[0], vectors, found[1].hex())
+        return MigrationReport(old.name, new.name, target_result[0], vectors, target_result[1].hex())
 
 
 def _sql_ledger(location: str | Path) -> SqlLedger:

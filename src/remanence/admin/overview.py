@@ -81,9 +81,9 @@ class MemorySequence(Sequence[MemoryDetails]):
 
     def _repr_html_(self) -> str:
         rows = [
-            (each.id, each.status, "" if each.memory is None else each.memory.text, len(each.relations), len(links))
-            for each in self.items
-            for links in [(*each.links_out, *each.links_in)]
+            (item.id, item.status, "" if item.memory is None else item.memory.text, len(item.relations), len(links))
+            for item in self.items
+            for links in [(*item.links_out, *item.links_in)]
         ]
         return html_table("", ("id", "status", "memory", "relations", "links"), rows)
 

@@ -106,8 +106,8 @@ class Admin(AdminView):
         Returns:
             The bytes on disk before and after, which indexes were rebuilt, and what was skipped.
         """
-        with progress_bar(progress, "compacting") as shown:
-            return compact(self._engine, self._space_names(), shown)
+        with progress_bar(progress, "compacting") as report_progress:
+            return compact(self._engine, self._space_names(), report_progress)
 
     acompact = in_thread(compact)
 
@@ -145,8 +145,8 @@ class Admin(AdminView):
         """
         spaces = [name for name in self._space_names() if children or name == self._space]
         target = inputs.check_path(path, "path")
-        with progress_bar(progress, "exporting") as shown:
-            return export(self._engine, self._space, spaces, target, vectors=vectors, progress=shown)
+        with progress_bar(progress, "exporting") as report_progress:
+            return export(self._engine, self._space, spaces, target, vectors=vectors, progress=report_progress)
 
     aexport = in_thread(export)
 
@@ -201,8 +201,10 @@ class Admin(AdminView):
 
         speaker = None if observed_by is None else inputs.check_text(observed_by, "observed_by")
         opened = open_source(source, kind, self._now(), branches=branches, observed_by=speaker)
-        with closing(opened), progress_bar(progress, "importing") as shown:
-            return import_source(self._engine, opened, self._name_below, user=user, users=users, progress=shown)
+        with closing(opened), progress_bar(progress, "importing") as report_progress:
+            return import_source(
+                self._engine, opened, self._name_below, user=user, users=users, progress=report_progress
+            )
 
     aimport_from = in_thread(import_from)
 
@@ -236,7 +238,7 @@ class Admin(AdminView):
         """
         only = None if id is None else inputs.check_memory_id(id)
         at = self._now() if now is None else parse_moment(now, self._now(), argument="now")
-        with progress_bar(progress, "reading") as shown:
-            return remember.reextract(self._engine, self._space, only, at, shown)
+        with progress_bar(progress, "reading") as report_progress:
+            return remember.reextract(self._engine, self._space, only, at, report_progress)
 
     areextract = in_thread(reextract)

@@ -50,20 +50,22 @@ class AuditView(Facet):
             ...     [hit.memory.text for hit in space.audit.replay(receipt)]
             ['Alice lives in Porto.']
         """
-        given = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
-        if given.space != self._space:
-            raise InvalidInput(f"this receipt is of space {given.space!r}, and this is {self._space!r}.")
-        if given.settings != self._engine.settings_hash:
-            raise ProjectionStale(
-                f"this receipt was made under the settings {given.settings}, and now they are "
-                f"{self._engine.settings_hash}: another release, embedder or reader gives another list. "
-                f"Ask space.as_of({given.now.isoformat()!r}).recall(...) for what it would give today."
+        checked_receipt = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
+        if checked_receipt.space != self._space:
+            raise InvalidInput(
+                f"this receipt belongs to space {checked_receipt.space!r}, not {self._space!r}. Open that space."
             )
-        if given.own_vector and vector is None:
-            raise InvalidInput("this recall was made with a vector of the caller's: give it again as vector=.")
-        request = RecallRequest.from_receipt(given, inputs.check_vector(vector))
-        include = [name for name in ("archive", "vault") if getattr(given, name)]
-        return self._recall(request, lambda space, index: given.position, include)
+        if checked_receipt.settings != self._engine.settings_hash:
+            raise ProjectionStale(
+                f"this receipt was made under the settings {checked_receipt.settings}, and now they are "
+                f"{self._engine.settings_hash}: another release, embedder or reader gives another list. "
+                f"Ask space.as_of({checked_receipt.now.isoformat()!r}).recall(...) for what it would give today."
+            )
+        if checked_receipt.own_vector and vector is None:
+            raise InvalidInput("this recall used a vector that you passed: pass the same `vector=` again.")
+        request = RecallRequest.from_receipt(checked_receipt, inputs.check_vector(vector))
+        include = [name for name in ("archive", "vault") if getattr(checked_receipt, name)]
+        return self._recall(request, lambda space, index: checked_receipt.position, include)
 
     areplay = in_thread(replay)
 
@@ -185,7 +187,8 @@ class Audit(AuditView):
     since."""
 
     def record(self, recall: Recall) -> Receipt:
-        """Write to the ledger that this recall was given to somebody. `exposures` reads these records.
+        """Record in the ledger that the hits of this recall were given to a user or a model. `exposures` reads these
+        records.
 
         Args:
             recall: What `space.recall` returned.
@@ -198,7 +201,9 @@ class Audit(AuditView):
         """
         receipt = recall.receipt if isinstance(recall, Recall) else None
         if receipt is None or receipt.space != self._space:
-            raise InvalidInput(f"{recall!r} is not a recall of space {self._space!r}. Give what recall() gave.")
+            raise InvalidInput(
+                f"{recall!r} is not a recall of space {self._space!r}. Give the result of `recall()` of this space."
+            )
         served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in recall))
         self._engine.write(self._space, lambda _: [served])
         return receipt

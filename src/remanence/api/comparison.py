@@ -57,13 +57,13 @@ def compare_settings(
             engine.reader.clear()  # probabilities cached for an earlier setting would take no time
         return ask
 
-    with copies, progress_bar(progress, "asking") as shown:
-        return evaluate(asked, compared, recall_with, limit, shown)
+    with copies, progress_bar(progress, "asking") as report_progress:
+        return evaluate(asked, compared, recall_with, limit, report_progress)
 
 
 def _default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:
     """The usual options, and the same without the reader and without each signal."""
     signals = engine.signal_names
-    without = {f"without {name}": {"signals": [each for each in signals if each != name]} for name in signals}
+    without = {f"without {name}": {"signals": [signal for signal in signals if signal != name]} for name in signals}
     no_reader = {} if engine.reader is None else {"without the reader": {"reader": None}}
     return {"usual": {}, **no_reader, **without}

@@ -119,8 +119,8 @@ class EntitiesView(Facet):
         with self._known() as known:
             if is_entity_id(name) and (entity := known.get(name)) is not None:
                 return entity
-            found = known.find_id(name, now, moment)
-            return None if found is None else known.get(found)
+            entity_id = known.find_id(name, now, moment)
+            return None if entity_id is None else known.get(entity_id)
 
     aresolve = in_thread(resolve)
 
@@ -288,9 +288,9 @@ class Entities(EntitiesView):
             ...     space.entities.rename("Twitter", "X").entity.names
             ('X', 'Twitter')
         """
-        given, checked = _name_or_id(entity), _check_name(name, "name")
+        entity_ref, checked = _name_or_id(entity), _check_name(name, "name")
         by, now = _check_observer(observed_by), self._now()
-        return self._revise("renamed", lambda known: entity_revisions.plan_rename(known, given, checked, by, now))
+        return self._revise("renamed", lambda known: entity_revisions.plan_rename(known, entity_ref, checked, by, now))
 
     arename = in_thread(rename)
 
@@ -353,11 +353,13 @@ class Entities(EntitiesView):
             ...     space.entities.split("Ali", ["A. Smythe"]).entity.name
             'A. Smythe'
         """
-        given, moved = _name_or_id(entity), [_check_name(name, "names") for name in _to_list(names, "names")]
+        entity_ref, moved = _name_or_id(entity), [_check_name(name, "names") for name in _to_list(names, "names")]
         if not moved:
             raise InvalidInput("names is empty. Give at least one name to split off.")
         reason, by, now = inputs.check_reason(why), _check_observer(observed_by), self._now()
-        return self._revise("split", lambda known: entity_revisions.plan_split(known, given, moved, reason, by, now))
+        return self._revise(
+            "split", lambda known: entity_revisions.plan_split(known, entity_ref, moved, reason, by, now)
+        )
 
     asplit = in_thread(split)
 
@@ -389,8 +391,8 @@ class Entities(EntitiesView):
     aundo = in_thread(undo)
 
     def _revise(self, kind: str, plan: Callable[[KnownEntities], RevisionPlan]) -> Revision:
-        made, position = self._write(plan)
-        return Revision(kind, self.get(made.entity_id), position)
+        revision_plan, position = self._write(plan)
+        return Revision(kind, self.get(revision_plan.entity_id), position)
 
     def _write(self, plan: Callable[[KnownEntities], RevisionPlan]) -> tuple[RevisionPlan, int | None]:
         """Write the event of a plan; returns the plan and the position of the entry, if one was written."""
@@ -426,16 +428,16 @@ def _check_observer(observed_by: object) -> str | None:
 
 
 def _aliases(values: object, now: datetime) -> tuple[Alias, ...]:
-    out: list[Alias] = []
+    aliases: list[Alias] = []
     for item in _to_list(values, "aliases"):
         alias = _parse_alias(item, now)
-        windows = [other.valid for other in out if normalize_name(other.name) == normalize_name(alias.name)]
+        windows = [other.valid for other in aliases if normalize_name(other.name) == normalize_name(alias.name)]
         if alias.valid in windows:
             continue
         if any(valid.overlaps(alias.valid) for valid in windows):
             raise InvalidInput(f"aliases contains {alias.name!r} twice, in times that overlap. Give it once.")
-        out.append(alias)
-    return tuple(out)
+        aliases.append(alias)
+    return tuple(aliases)
 
 
 def _parse_alias(item: object, now: datetime) -> Alias:
@@ -457,7 +459,7 @@ def _to_list(values: object, what: str) -> list[object]:
     """One or several names or aliases as a list, up to `MAX_ALIASES`."""
     if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable | Alias):
         raise InvalidInput(f"{what}={values!r} is not a list of names.")
-    out = [values] if isinstance(values, str | Alias) else list(islice(values, MAX_ALIASES + 1))
-    if len(out) > MAX_ALIASES:
+    items = [values] if isinstance(values, str | Alias) else list(islice(values, MAX_ALIASES + 1))
+    if len(items) > MAX_ALIASES:
         raise InvalidInput(f"{what} contains more than {MAX_ALIASES} names. Call again with the rest.")
-    return out
+    return items

@@ -32,14 +32,14 @@ def _certify(
 
     erasures: list[forget.Erasure] = []
     notes: list[str] = []
-    kept: list[str] = []
+    not_erased: list[str] = []
     for name in names:
         vaults = vaults_of(engine, name)
         erasures.append(erase(name))
         if vaults and len(erasures[-1].memories):
             removed, edited = remove_erased_notes(engine, name, vaults)
             notes += removed
-            kept += edited
+            not_erased += edited
     done = [erasure for erasure in erasures if erasure.position]
     erased_entries: Counter[str] = Counter()
     for erasure in done:
@@ -53,7 +53,7 @@ def _certify(
         erased_entries=dict(erased_entries),
         vectors=sum(erasure.vectors for erasure in done),
         notes=tuple(notes),
-        not_erased=tuple(kept),
+        not_erased=tuple(not_erased),
         pending=tuple(engine.erasure_cleaner.pending(space)),
         position=max((erasure.position for erasure in done), default=0),
         digest=done[-1].digest if done else "",

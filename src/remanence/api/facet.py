@@ -71,25 +71,26 @@ class Facet:
         receipt = None if result.receipt is None else replace(result.receipt, position=last, vault=True)
         return replace(merged, position=last, receipt=receipt)
 
-    def _with_usage(self, found: AnyMemories) -> AnyMemories:
+    def _with_usage(self, memories: AnyMemories) -> AnyMemories:
         """The same memories with how they were used, unless this is a view of the past."""
         try:
             settings = UpkeepSettings.from_env()
         except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
-            log.warning("memories are shown without their use: %s", error)
-            return found
+            log.warning("usage is not shown: %s", error)
+            return memories
         with self._engine.open_index(self._space) as index:
             if self._position(index) < index.catalog.position:
-                return found
+                return memories
             now = self._now()
             usages = [
-                None if each.memory is None else usage_of(index, each.memory, now, settings) for each in found.items
+                None if memory.memory is None else usage_of(index, memory.memory, now, settings)
+                for memory in memories.items
             ]
-        items = [replace(each, usage=usage) for each, usage in zip(found.items, usages, strict=True)]
-        return replace(found, items=tuple(items))
+        items = [replace(memory, usage=usage) for memory, usage in zip(memories.items, usages, strict=True)]
+        return replace(memories, items=tuple(items))
 
     @retry_if_erased
     def _read_overview(self, read: Callable[[Overview], T]) -> T:
-        """What an overview of this view answers."""
+        """Call a function with the overview of this view."""
         with self._engine.open_index(self._space) as index, index.lock:
             return read(Overview(index, index.snapshot(self._position(index), self._now())))

@@ -39,13 +39,16 @@ _NO_NEED = 0.06
 """Nothing is recalled for a message that needs memory with a lower probability."""
 _NEED_WITHOUT_READER = 0.2
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
-"""The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
-that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
+"""The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
+odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _ABOUT_USER = re.compile(r"(?:I|The user)\b(?!['’]s [a-z])")
-_MIN_HELP, _MAX_NEED, _MIN_SHARE_OF_BEST = 0.15, 0.95, 0.03
-"""A hit is left out if it is less likely to help than this, or less likely to answer than this part of the best hit.
-The last number caps the need of memory."""
+_MIN_HELP = 0.15
+"""A hit is left out if the probability that it helps is lower."""
+_MAX_NEED = 0.95
+"""The maximum of the probability that a message needs memory."""
+_MIN_SHARE_OF_BEST = 0.03
+"""A hit is left out if it answers with less than this share of the probability of the best hit."""
 
 
 class SupportsRecall(Protocol):

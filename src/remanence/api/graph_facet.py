@@ -178,8 +178,8 @@ class GraphView(GraphQueries):
         """
         if node is not None:
             return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
-        every = self._all_relations()
-        return pictures.timeline_picture(every[-_MAX_TIMELINE:], now=self._now(), total=len(every))
+        relations = self._all_relations()
+        return pictures.timeline_picture(relations[-_MAX_TIMELINE:], now=self._now(), total=len(relations))
 
     ashow_timeline = in_thread(show_timeline)
 
@@ -216,17 +216,19 @@ class GraphView(GraphQueries):
 
     def _relations_of(self, node: NodeRef) -> list[Relation]:
         with self._graph_at(None) as graph:
-            found = graph.find(node)
-            if found.kind == "memory":
+            graph_node = graph.find(node)
+            if graph_node.kind == "memory":
                 return []
-            return graph.index.relations.relations_of(found.number, graph.snapshot)
+            return graph.index.relations.relations_of(graph_node.number, graph.snapshot)
 
     def _all_relations(self) -> list[Relation]:
         """The relations of all entities, the last learned at the end."""
         with self._snapshot() as (index, snapshot):
             numbers = KnownEntities(index, snapshot.position).list_name_numbers(None)
-            found = {each.id: each for n in numbers for each in index.relations.relations_of(n, snapshot)}
-        return sorted(found.values(), key=lambda relation: (relation.recorded_at, relation.id))
+            relations = {
+                relation.id: relation for n in numbers for relation in index.relations.relations_of(n, snapshot)
+            }
+        return sorted(relations.values(), key=lambda relation: (relation.recorded_at, relation.id))
 
 
 class Graph(GraphView):
@@ -349,8 +351,8 @@ class Graph(GraphView):
         def make(index: Index) -> Linked:
             assertions.require_visible(index, source)
             assertions.require_visible(index, target)
-            sure = 1.0 if certainty is None else certainty
-            return Linked(new_id(), source, kind, target, valid, sure, by, reason)
+            link_confidence = 1.0 if certainty is None else certainty
+            return Linked(new_id(), source, kind, target, valid, link_confidence, by, reason)
 
         return cast(Link, assertions.assert_edge(self._engine, self._space, make))
 

@@ -144,12 +144,12 @@ class GraphQueries(Facet):
         name = parse_predicate(predicate)
         with self._graph_at(None) as graph:
             node = _entity_node(graph, subject, "subject")
-            found = graph.index.relations.timeline(node.number, name, graph.snapshot)
+            relations = graph.index.relations.timeline(node.number, name, graph.snapshot)
             if object is None:
-                return RelationList(found)
+                return RelationList(relations)
             other = set(graph.name_numbers(_entity_node(graph, object, "object")))
             number = graph.index.names.number
-            return RelationList(r for r in found if number(r.object) in other or number(r.subject) in other)
+            return RelationList(r for r in relations if number(r.object) in other or number(r.subject) in other)
 
     awhen = in_thread(when)
 
@@ -175,12 +175,16 @@ class GraphQueries(Facet):
             ...     [(memory.text, found.other.text) for memory, found in space.graph.disagreements()]
             [('The bridge is open.', 'The bridge is closed.')]
         """
-        wanted = inputs.check_names(kinds, "kinds") or ()
-        for kind in wanted:
+        kind_names = inputs.check_names(kinds, "kinds") or ()
+        for kind in kind_names:
             if kind not in DISAGREEMENT_KINDS:
                 raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
         with self._snapshot() as (index, snapshot):
-            return pairs_that_disagree(index, snapshot, [each for each in DISAGREEMENT_KINDS if each in wanted])
+            return pairs_that_disagree(
+                index,
+                snapshot,
+                [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names],
+            )
 
     adisagreements = in_thread(disagreements)
 
@@ -247,7 +251,7 @@ class GraphQueries(Facet):
         until: Moment | None = None,
         relations: EdgeNames | None = None,
     ) -> Timeline:
-        """What was learned of a node, in order: edges added and invalidated, memories added, revised, superseded,
+        """The events about a node, in ledger order: edges added and invalidated, memories added, revised, superseded,
         forgotten and restored, entities registered, renamed, merged and split.
 
         Args:
@@ -272,13 +276,15 @@ class GraphQueries(Facet):
             ['edge added', 'edge invalidated']
         """
         names = edge_names(relations)
-        found = self._history(node, since, until)
-        events = Timeline(event for event in found if event.kind not in ("extracted", "served"))
+        timeline_events = self._history(node, since, until)
+        events = Timeline(event for event in timeline_events if event.kind not in ("extracted", "served"))
         if names is None:
             return events
         with self._snapshot() as (index, snapshot):
-            wanted = names | {index.relations.inverse(name, snapshot.position) for name in names}
-        return Timeline(event for event in events if event.edge_name is not None and event.edge_name in wanted)
+            names_and_inverses = names | {index.relations.inverse(name, snapshot.position) for name in names}
+        return Timeline(
+            event for event in events if event.edge_name is not None and event.edge_name in names_and_inverses
+        )
 
     atimeline = in_thread(timeline)
 
@@ -294,10 +300,10 @@ class GraphQueries(Facet):
         with self._snapshot() as (index, snapshot):
             reader = HistoryReader(index, snapshot, after, upto)
             graph = GraphAtTime(index, reader.full_snapshot)
-            found = graph.find(node)
-            if found.kind == "memory":
-                return reader.memory_history(index.catalog.memory_of(found.number))
-            return reader.entity_history(graph, found)
+            graph_node = graph.find(node)
+            if graph_node.kind == "memory":
+                return reader.memory_history(index.catalog.memory_of(graph_node.number))
+            return reader.entity_history(graph, graph_node)
 
     def read_graph(self, status: PageStatus = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
         """The memories of a status, with their relations, links and use, a page at a time.

@@ -1,4 +1,4 @@
-"""The class of `space.jobs`: work that `remember(..., wait=False)` left for later."""
+"""The class of `space.jobs`: background jobs of `remember(..., wait=False)`."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Jobs(Facet):
         if status is not None and status not in _STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_STATUSES)}.")
         with self._engine.open_index(self._space) as index:
-            every = [Job(state.id, self._space, self._engine) for state in [*index.journal.jobs.values()]]
-        return every if status is None else [job for job in every if job.status == status]
+            jobs = [Job(state.id, self._space, self._engine) for state in [*index.journal.jobs.values()]]
+        return jobs if status is None else [job for job in jobs if job.status == status]
 
     alist = in_thread(list)
 
@@ -62,11 +62,11 @@ class Jobs(Facet):
         Raises:
             NotFound: This space has no such job.
         """
-        wanted = inputs.check_text(id, "id")
+        job_id = inputs.check_text(id, "id")
         with self._engine.open_index(self._space) as index:
-            if wanted not in index.journal.jobs:
-                raise NotFound(f"space {self._space!r} has no job {wanted!r}. space.jobs.list() lists them.")
-        return Job(wanted, self._space, self._engine)
+            if job_id not in index.journal.jobs:
+                raise NotFound(f"space {self._space!r} has no job {job_id!r}. space.jobs.list() lists them.")
+        return Job(job_id, self._space, self._engine)
 
     aget = in_thread(get)
 

@@ -239,8 +239,8 @@ def reembed(
         replace_embedder=True,
     )
     try:
-        with progress_bar(progress, "embedding") as shown:
-            engine.reembed(shown)
+        with progress_bar(progress, "embedding") as report_progress:
+            engine.reembed(report_progress)
     finally:
         engine.close()
 
@@ -279,16 +279,16 @@ def import_(
         ...     new.get(memory.id) == memory
         True
     """
-    place = inputs.check_path(path, "path")
-    with ExitStack() as opened, progress_bar(progress, "importing") as shown:
-        found = Importer(place)  # before a folder is made for it
+    file_path = inputs.check_path(path, "path")
+    with ExitStack() as opened, progress_bar(progress, "importing") as report_progress:
+        importer = Importer(file_path)  # before a folder is made for it
         if isinstance(into, Space):
             if opening:
                 raise InvalidInput(f"{', '.join(opening)}: these are for opening a folder, and into={into!r} is open.")
             space = into
         else:
             space = opened.enter_context(open(into, **opening))
-        return found.write_to(space._engine, lambda below: _child_space_name(space, below), shown)
+        return importer.write_to(space._engine, lambda below: _child_space_name(space, below), report_progress)
 
 
 def copy_with_embedder(view: View, embedder: Any) -> Space:
@@ -324,8 +324,8 @@ def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress
         InvalidInput: There is nothing at the source, or something else at the target.
         LedgerTampered: An entry was changed, or somebody has written meanwhile.
     """
-    with progress_bar(progress, "copying") as shown:
-        return copy_ledger(source, target, shown)
+    with progress_bar(progress, "copying") as report_progress:
+        return copy_ledger(source, target, report_progress)
 
 
 def _child_space_name(space: Space, relative: str) -> str:
@@ -407,7 +407,8 @@ def _engine(
 def _shared_stores(
     qdrant: Any, api_key: object, settings: object
 ) -> Callable[[Callable[[], str]], SharedStores] | None:
-    """Makes the vector stores on a Qdrant server from what returns the id of the ledger; None without a server."""
+    """A factory of the vector stores on a Qdrant server, which takes a function that returns the ledger id. None
+    without a server."""
     if settings is not None and not isinstance(settings, QdrantSettings):
         raise InvalidInput(f"qdrant_settings={settings!r} is not a QdrantSettings. Give remanence.QdrantSettings(...).")
     if api_key is not None and not isinstance(api_key, str):
@@ -424,8 +425,8 @@ def _location_and_folder(
 ) -> tuple[str | None, Path | None]:
     """The location as shown to users, and the folder for index and vector files."""
     if location is not None and is_address(location):
-        shown = getattr(ledger, "name", str(location))
-        return shown, cache_folder(cache, ledger.get_meta("id") or space_hash(shown))
+        location_text = getattr(ledger, "name", str(location))
+        return location_text, cache_folder(cache, ledger.get_meta("id") or space_hash(location_text))
     if cache is not None:
         raise InvalidInput(f"cache={str(cache)!r} is for a database; the files of a folder are in that folder.")
     folder = None if location is None else Path(location).expanduser().absolute()
@@ -450,9 +451,9 @@ def _signals(signals: Sequence[Signal]) -> tuple[Signal, ...]:
     """Signals of the caller, checked."""
     if isinstance(signals, Signal) or not isinstance(signals, Sequence):
         raise InvalidInput(f"signals={signals!r} is not a list. Give a list of signals.")
-    given: Sequence[object] = signals
+    candidates: Sequence[object] = signals
     names = {*SIGNALS}
-    for signal in given:
+    for signal in candidates:
         if isinstance(signal, type):
             raise InvalidInput(f"signals contains the class {signal.__name__}; pass an instance: {signal.__name__}().")
         if not isinstance(signal, Signal):

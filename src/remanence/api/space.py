@@ -178,14 +178,14 @@ class Space(View):
         show = progress_bar(progress, "remembering")
         engine = self._engine
         now = engine.now()
-        given, drafts = _rows(rows, "texts or dicts"), list[validate.Draft]()
+        checked_rows, drafts = _rows(rows, "texts or dicts"), list[validate.Draft]()
         try:
-            for row in given:
+            for row in checked_rows:
                 drafts.append(validate.parse_draft({"text": row} if isinstance(row, str) else row))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(drafts) + 1}: {error}") from None
-        with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as shown:
-            return store_drafts(engine, self.name, drafts, now, shown)
+        with engine.use_date_order_of(self.name, _texts_with_times(drafts)), show as report_progress:
+            return store_drafts(engine, self.name, drafts, now, report_progress)
 
     aadd_many = in_thread(add_many)
 
@@ -281,7 +281,7 @@ class Space(View):
             ...     "Lisbon" in space.recall("Where do I live?")[0].memory.text
             True
         """
-        show, at = progress_bar(progress, "reading"), self._at(now)
+        progress_context, at = progress_bar(progress, "reading"), self._at(now)
         checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft) and now is not None:
             checked = checked.model_copy(update={"now": at})
@@ -297,7 +297,7 @@ class Space(View):
                 self._worker.notify(self.name)
             return job
         sources = append(self._engine, self.name, prepared)
-        with show as shown:
+        with progress_context as shown:
             return remembering.remember(self._engine, self.name, sources, at, shown)
 
     @overload
@@ -569,8 +569,8 @@ class Space(View):
         Args:
             progress: True shows a progress bar; a function is called with (done, total).
         """
-        with progress_bar(progress, "embedding") as shown:
-            self._engine.rebuild(self.name, shown)
+        with progress_bar(progress, "embedding") as report_progress:
+            self._engine.rebuild(self.name, report_progress)
 
     arebuild = in_thread(rebuild)
 
@@ -598,7 +598,7 @@ class Space(View):
 
     @property
     def jobs(self) -> Jobs:
-        """What `remember(..., wait=False)` left to be done."""
+        """The background jobs of `remember(..., wait=False)`."""
         return self._facet(Jobs)
 
     @property
@@ -623,9 +623,9 @@ class Space(View):
 
 
 def _texts_with_times(drafts: Iterable[validate.Draft]) -> list[str]:
-    """What may name a time in these drafts."""
-    given = (part for draft in drafts for part in (draft.text, draft.valid_from, draft.valid_until))
-    return [part for part in given if isinstance(part, str)]
+    """The texts of these drafts that may contain dates."""
+    values = (part for draft in drafts for part in (draft.text, draft.valid_from, draft.valid_until))
+    return [part for part in values if isinstance(part, str)]
 
 
 def _rows(rows: object, of: str) -> Iterable[Any]:

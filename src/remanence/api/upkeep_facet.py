@@ -248,8 +248,10 @@ class Upkeep(UpkeepReports):
             raise InvalidInput("import_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
 
         def plan() -> VaultImportPlan:
-            with progress_bar(progress, "reading") as shown:
-                return vault_import.plan_vault_import(self._engine, self._space, folder, self._engine.now(), shown)
+            with progress_bar(progress, "reading") as report_progress:
+                return vault_import.plan_vault_import(
+                    self._engine, self._space, folder, self._engine.now(), report_progress
+                )
 
         return self._preview_or_apply(plan, dry_run, progress)
 
@@ -368,9 +370,9 @@ class Upkeep(UpkeepReports):
             NotFound: A memory given by its id does not exist, or was erased.
         """
         if isinstance(memories, MissedRecallReport):
-            return runs.restore(self._engine, self._space, [each.memory for each in memories.missed_memories])
+            return runs.restore(self._engine, self._space, [missed.memory for missed in memories.missed_memories])
         if isinstance(memories, GcPlan):
-            return runs.restore(self._engine, self._space, [each.memory for each in memories])
+            return runs.restore(self._engine, self._space, [memory.memory for memory in memories])
         if isinstance(memories, Run):
             return runs.restore(self._engine, self._space, memories.hidden)
         ids = inputs.check_one_or_more_ids(memories)
@@ -422,8 +424,8 @@ class Upkeep(UpkeepReports):
             return planned.with_run(self._apply(planned, progress)) if planned.has_changes else planned
 
     def _apply(self, plan: Plan, progress: bool | Progress) -> str:
-        with progress_bar(progress, "writing") as shown:
-            return pipeline.apply_plan(self._engine, self._space, plan, shown)
+        with progress_bar(progress, "writing") as report_progress:
+            return pipeline.apply_plan(self._engine, self._space, plan, report_progress)
 
     def _vault(self, folder: str | Path | None) -> Path | None:
         folder = folder or self.settings.vault

@@ -92,21 +92,21 @@ class UpkeepReports(Facet):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     space.upkeep.with_settings(half_life_days=7).show_decay(days=30).title
-            'How memories fade'
+            'Decay of memories'
         """
         if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
             raise InvalidInput(f"days={days!r} is not a number of days above 0, at most 36,500.")
         now, settings = self._engine.now(), self.settings
         if ids is None:
-            title, curves = "How memories fade", decay_picture.curves_of_kinds(now, days, settings)
+            title, curves = "Decay of memories", decay_picture.curves_of_kinds(now, days, settings)
         else:
             with self._engine.open_index(self._space) as index:
-                found = [decay.visible_memory(index, id_) for id_ in inputs.check_one_or_more_ids(ids)]
+                memories = [decay.visible_memory(index, id_) for id_ in inputs.check_one_or_more_ids(ids)]
                 curves = [
                     decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
-                    for memory in found
+                    for memory in memories
                 ]
-            title = f"How {pluralize(len(curves), 'memory fades', 'memories fade')}"
+            title = f"Decay of {pluralize(len(curves), 'memory', 'memories')}"
         draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
         return svg_picture(title, 460 + 20 * len(curves), draw)
 
@@ -182,5 +182,7 @@ class UpkeepReports(Facet):
     def _with_memories(
         self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress
     ) -> T:
-        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as shown:
-            return function(index, score_memories(index, self._engine.now(), self.settings, shown), shown)
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
+            return function(
+                index, score_memories(index, self._engine.now(), self.settings, report_progress), report_progress
+            )

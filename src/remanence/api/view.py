@@ -41,7 +41,7 @@ Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 Include = Literal["archive", "vault", "review"]
 _INCLUDES: tuple[Include, ...] = get_args(Include)
 _REVIEW_DEPTH = 50
-"""How many hits are searched for memories that are about to fade."""
+"""How many hits are searched for memories with a high review priority."""
 
 
 class View(Facet):
@@ -120,9 +120,9 @@ class View(Facet):
                 derived from them alone are left out, and what they superseded is current.
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
-            include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                stored by `upkeep.import_vault`). "review" gives up to a fifth of the places to memories further
-                down that are about to fade; their reasons say so.
+            include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes stored by
+                `upkeep.import_vault`). "review" replaces up to a fifth of the hits with memories further down whose
+                decay score is close to `forget_below`; their evidence says so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
             vector: The question's embedding, if you have it already.
@@ -145,12 +145,19 @@ class View(Facet):
         if history not in (True, False, "auto"):
             raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
         known = self._engine.signal_names
-        names, counted = inputs.check_names_among(signals, known, "signals"), inputs.check_weights(weights, known)
-        names = None if names is None or set(names) == set(known) else names
-        if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
-            raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
-        included = inputs.check_names_among(include, _INCLUDES, "include") or ()
-        most = inputs.check_limit(limit)
+        signal_names, checked_weights = (
+            inputs.check_names_among(signals, known, "signals"),
+            inputs.check_weights(weights, known),
+        )
+        signal_names = None if signal_names is None or set(signal_names) == set(known) else signal_names
+        if checked_weights is not None and not any(
+            checked_weights.get(name) for name in known if signal_names is None or name in signal_names
+        ):
+            raise InvalidInput(
+                f"weights={weights!r} give none of the signals {', '.join(signal_names or known)} any weight."
+            )
+        include_names = inputs.check_names_among(include, _INCLUDES, "include") or ()
+        max_hits = inputs.check_limit(limit)
         filters = row_filter(
             kinds=kinds,
             tags=tags,
@@ -169,29 +176,29 @@ class View(Facet):
             text=inputs.check_query(query),
             now=at,
             position=0,
-            limit=max(most, _REVIEW_DEPTH) if "review" in included else most,
+            limit=max(max_hits, _REVIEW_DEPTH) if "review" in include_names else max_hits,
             during=None if during is None else self._window(during, at),
             history=None if history == "auto" else bool(history),
             min_score=inputs.check_fraction(min_score, "min_score"),
-            signals=names,
-            weights=counted,
+            signals=signal_names,
+            weights=checked_weights,
             vector=inputs.check_vector(vector),
             context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
             **filters.to_options(),
         )
-        found = self._recall(request, self._position_of, included)
+        result = self._recall(request, self._position_of, include_names)
         if self._moment is not None:
-            return replace(found, as_of=self._moment, hits=found.hits[:most])
+            return replace(result, as_of=self._moment, hits=result.hits[:max_hits])
         try:
             settings = UpkeepSettings.from_env()
         except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
-            return replace(found, missing={**found.missing, "usage": str(error)}, hits=found.hits[:most])
+            return replace(result, missing={**result.missing, "usage": str(error)}, hits=result.hits[:max_hits])
         with self._engine.open_index(self.name) as index:
-            hits = with_usage(index, found.hits, at, settings)
-        if "review" not in included:
-            return replace(found, hits=hits)
-        receipt = None if found.receipt is None else replace(found.receipt, limit=most)
-        return replace(found, hits=with_reviews(hits, most), receipt=receipt)
+            hits = with_usage(index, result.hits, at, settings)
+        if "review" not in include_names:
+            return replace(result, hits=hits)
+        receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
+        return replace(result, hits=with_reviews(hits, max_hits), receipt=receipt)
 
     arecall = in_thread(recall)
 
@@ -226,8 +233,8 @@ class View(Facet):
             ...     [each.memory.text for each in found], found.missing
             (['Alice drinks tea.'], {'m7': 'unknown'})
         """
-        wanted = inputs.check_one_or_more_ids(ids)
-        return self._with_usage(self._read_overview(lambda overview: overview.get_many(wanted)))
+        memory_ids = inputs.check_one_or_more_ids(ids)
+        return self._with_usage(self._read_overview(lambda overview: overview.get_many(memory_ids)))
 
     aget_many = in_thread(get_many)
 
@@ -466,18 +473,18 @@ class View(Facet):
         self, status: ListedStatus | None, after: int, limit: int, **filters: Any
     ) -> list[tuple[int, Memory]]:
         """Some of what `memories` lists: those with the rows after this one, each with its row."""
-        wanted = row_filter(**filters, now=self._now())
+        row_filters = row_filter(**filters, now=self._now())
         with self._engine.open_index(self.name) as index:
-            rows = sorted(row for row in self._listed_rows(index, status, wanted) if row > after)
-            found: list[tuple[int, Memory]] = []
-            while rows and len(found) < limit:
-                batch, rows = rows[: limit - len(found)], rows[limit - len(found) :]
+            rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
+            page: list[tuple[int, Memory]] = []
+            while rows and len(page) < limit:
+                batch, rows = rows[: limit - len(page)], rows[limit - len(page) :]
                 memories = index.readable_memories(batch)
                 if len(memories) < len(batch):  # one was erased meanwhile
                     batch = [row for row in batch if index.readable_memories([row])]
                     memories = index.readable_memories(batch)
-                found += zip(batch, memories, strict=False)
-            return found
+                page += zip(batch, memories, strict=False)
+            return page
 
     def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[int]:
         if status is None:

@@ -21,7 +21,7 @@ def memory_location(args: Namespace, *, create: bool = False) -> str | Path:
     if not create and not ledger_exists(location):
         shown = shown_location(location)
         raise InvalidInput(
-            f"{shown} holds no memories. Add one with `remanence --memory {shown} add ...`, "
+            f"{shown} contains no memories. Add one with `remanence --memory {shown} add ...`, "
             "or name the right folder with --memory or REMANENCE_MEMORY."
         )
     return location
@@ -53,13 +53,13 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
 def _unknown_space(location: str | Path, name: str) -> str:
     # A mistyped name would otherwise look like an empty space.
     known = _spaces_in(location)
-    alike = [each for each in known if f"/{each}/".endswith(f"/{name}/")] or known[:5]
+    alike = [known_name for known_name in known if f"/{known_name}/".endswith(f"/{name}/")] or known[:5]
     hint = f" There is: {', '.join(alike)}." if alike else ""
     return f"there is no space {name!r} in {shown_location(location)}.{hint} `remanence spaces` lists them."
 
 
 def reader_option(args: Namespace) -> Any:
-    """What `--reader` names; "none" is none."""
+    """The reader of `--reader`; None for "none"."""
     from remanence.models.catalogue import DEFAULT_READER
 
     named = getattr(args, "reader", DEFAULT_READER)

@@ -82,7 +82,7 @@ def group(name: str, help: str, example: str) -> None:
 
 
 def command(name: str, example: str, options: str = "") -> Callable[[CommandFunction], CommandFunction]:
-    """Register a function that opens what it needs."""
+    """Register a command that opens the space itself."""
 
     def register(run: CommandFunction) -> CommandFunction:
         COMMANDS.append(Command(name, run, run.__doc__ or "", example, options))

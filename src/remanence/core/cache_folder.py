@@ -13,8 +13,8 @@ log = logging.getLogger(__name__)
 
 
 def cache_folder(chosen: str | Path | None, ledger_id: str) -> Path | None:
-    """The folder for the files of one ledger, in `chosen` or else where the platform keeps such files. None if that
-    cannot be written: then there are no files, and indexes are made when a space is opened."""
+    """The cache folder of a ledger: below `chosen`, or below the cache folder of the platform. None if the latter is
+    not writable; indexes are then built at each opening."""
     folder = (_platform_folder() if chosen is None else Path(chosen).expanduser().absolute()) / ledger_id
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -56,7 +56,7 @@ _CLOCK_TOLERANCE = timedelta(days=1)
 
 _CHUNK = 2_000
 DEFAULT_CACHE_SIZE = 512 * 2**20
-"""How many bytes the indexes of all open spaces may take together."""
+"""The memory limit for the indexes of all open spaces, in bytes."""
 
 
 class Engine:
@@ -118,7 +118,7 @@ class Engine:
 
     @property
     def settings_hash(self) -> str:
-        """Differs whenever the same question to the same ledger might be answered differently."""
+        """A hash of all settings that affect the answers to a question."""
         reader = "" if self.reader is None else self.reader.fingerprint
         embedder = f"{self.embedder.fingerprint} {self.embedder.similarity_floor}"
         signals = [f"{signal.name} {signal.weight}" for signal in self._extra_signals]
@@ -153,8 +153,8 @@ class Engine:
             yield index
 
     def check_process(self) -> None:
-        """Raise in a process that was forked while this engine was open: other threads may have held any of its locks,
-        which nobody will release there."""
+        """Raise in a process that was forked while this engine was open. Locks that other threads held at the fork are
+        never released in the child."""
         if self.was_forked:
             raise LedgerUnavailable(
                 f"{self.location} was open in process {self._pid} when it forked this one ({os.getpid()}); using it "
@@ -194,12 +194,15 @@ class Engine:
     def append(self, transaction: Transaction, space: str, events: Sequence[Event], at: datetime) -> list[Entry]:
         """Add an entry for each event, with the signature of this writer if there is a key.
 
-        Entries are not later than the clock: times in a ledger do not go back, so all later ones would be too late.
+        `at` is limited to the clock: recording times never decrease, so one entry from the future would shift all later
+        entries.
         """
         now = self.now()
         if at - now > _CLOCK_TOLERANCE:
-            told, clock = format_moment(at), format_moment(now)
-            log.warning("now=%s is after the clock: what is added is recorded at %s, and told at %s", told, clock, told)
+            now_text, clock_text = format_moment(at), format_moment(now)
+            log.warning(
+                "now=%s is later than the system clock; recorded_at=%s, told_at=%s", now_text, clock_text, now_text
+            )
         return transaction.append(space, self.sign_events(space, events), at=min(at, now))
 
     def sign_events(self, space: str, events: Sequence[Event]) -> Sequence[Event]:
@@ -220,8 +223,9 @@ class Engine:
             key = verify_signature(entry.event, lambda position: bisect_right(positions, position))
             if key is None:
                 raise LedgerTampered(
-                    f"entry {entry.position} has a signature that is not valid: what it says of {entry.subject!r} was "
-                    "changed after it was signed, or was signed with another key than it says.",
+                    f"entry {entry.position} about {entry.subject!r} has an invalid signature: its content was changed "
+                    "after "
+                    "signing, or it was signed with another key.",
                     position=entry.position,
                 )
             name = self._signers.get(key, key.hex())
@@ -267,8 +271,8 @@ class Engine:
         self.embed_missing(space, progress)
 
     def refresh(self, space: str) -> None:
-        """Rebuild the index of a space while it is used: a small one at once, a large one beside the one in use, with
-        the same vectors."""
+        """Rebuild the index of a space. A small index is rebuilt in place. A large one is rebuilt as a copy that
+        replaces it; the vectors are kept."""
         with self.open_index(space) as index:
             is_refreshed = index.is_large and not index.broken
             if is_refreshed:
@@ -361,7 +365,7 @@ class Engine:
     def store_vectors(
         self, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector], new_vectors: Mapping[bytes, Vector]
     ) -> None:
-        """Store the vectors of texts of a space, of which the ledger does not have those that were `new_vectors`."""
+        """Store vectors of a space. `new_vectors` are those that the ledger does not have yet."""
         if vectors:
             self._sign(transaction)
             transaction.put_vectors(space, self.embedder.fingerprint, new_vectors)
@@ -375,21 +379,23 @@ class Engine:
     def embed(self, space: str, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the space did not have yet. If the embedder is
         down, the texts are stored without vectors, which are added later."""
-        wanted = {text_hash(text): text for text in texts}
-        if not wanted or self._dimension() is None:
+        texts_by_hash = {text_hash(text): text for text in texts}
+        if not texts_by_hash or self._dimension() is None:
             return {}, {}
-        known = {} if self.embedder.is_fast else self.ledger.vectors(space, self.embedder.fingerprint, list(wanted))
-        found = drop_malformed(known, self.embedder.dimension)
-        missing = [(key, text) for key, text in wanted.items() if key not in found]
+        known = (
+            {} if self.embedder.is_fast else self.ledger.vectors(space, self.embedder.fingerprint, list(texts_by_hash))
+        )
+        vectors = drop_malformed(known, self.embedder.dimension)
+        missing = [(key, text) for key, text in texts_by_hash.items() if key not in vectors]
         if not missing:
-            return found, {}
+            return vectors, {}
         try:
             embedded = self.embedder.embed([text for _, text in missing])
         except EmbedderUnavailable as error:
             log.warning("%d texts are stored without a vector for now: %s", len(missing), error)
-            return found, {}
-        made = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
-        return found | made, made
+            return vectors, {}
+        new_vectors = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
+        return vectors | new_vectors, new_vectors
 
     def embed_missing(self, space: str, progress: Progress | None) -> None:
         """Embed texts without a vector, because the embedder was down or has been replaced."""
@@ -417,10 +423,10 @@ class Engine:
 
     def _embed_and_store(self, space: str, texts: Sequence[str]) -> None:
         """Embed those of these texts that the space has no vector for, and store the vectors."""
-        _, made = self.embed(space, texts)
-        if made:
+        _, new_vectors = self.embed(space, texts)
+        if new_vectors:
             with self.transaction() as transaction:
-                self.store_vectors(transaction, space, made, made)
+                self.store_vectors(transaction, space, new_vectors, new_vectors)
 
     def _is_outdated(self, index: Index) -> bool:
         # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.

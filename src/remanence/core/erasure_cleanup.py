@@ -1,4 +1,4 @@
-"""Finishing erasures in the background: what cannot be removed at once is removed as soon as it can be.
+"""Finishes erasures in the background: removes erased text that could not be removed during the call.
 
 Erased text may remain for a while in four places: in the write-ahead log, if another connection reads the ledger during
 the erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector
@@ -33,7 +33,7 @@ _MAX_WAIT_SECONDS = 30.0
 _MAX_EMBEDDING_PAUSE = 300.0
 """The longest pause before an embedder that does not answer is asked again for what is missing."""
 _MAX_REFRESH_SHARE = 0.25
-"""The share of the time that a space may be rebuilt in, if something is erased in it again and again."""
+"""The maximum share of time spent rebuilding a space under repeated erasures."""
 
 
 class ErasureCleaner:
@@ -104,24 +104,24 @@ class ErasureCleaner:
         engine = self._engine()
         if engine is None:
             return []
-        out: list[PendingErasure] = []
+        pending: list[PendingErasure] = []
         last = engine.ledger.last_erasure()
         if not self._is_clean(engine, last):
-            until = "whoever reads the ledger now has finished"
-            out.append(PendingErasure("text", "the write-ahead log or old pages of the ledger", until))
+            until = "the current readers of the ledger have finished"
+            pending.append(PendingErasure("text", "the write-ahead log or old pages of the ledger", until))
         for name in _stale_spaces(engine):
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"
-                out.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
+                pending.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
         for name, index in engine.indexes.items() if last else ():
             if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
                 where = f"the vector server, of space {name!r}"
-                out.append(PendingErasure("vectors", where, "the server answers again"))
+                pending.append(PendingErasure("vectors", where, "the server answers again"))
         for process, position in self._locks.other_processes():
             if position < last:
                 until = f"that process looks at the ledger again, every {POLL_SECONDS:.0f} s"
-                out.append(PendingErasure("words, names and vectors", f"an index of process {process}", until))
-        return out
+                pending.append(PendingErasure("words, names and vectors", f"an index of process {process}", until))
+        return pending
 
     def _is_clean(self, engine: Engine, last: int) -> bool:
         """Whether the erased text of all erasures up to this one is gone from the files of the ledger. If not, it is
@@ -148,8 +148,8 @@ class ErasureCleaner:
             return
         for space in spaces:
             engine.embed_descriptions(space)
-        left = any(index.missing_descriptions for _, index in engine.indexes.items())
-        self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if left else POLL_SECONDS
+        has_missing = any(index.missing_descriptions for _, index in engine.indexes.items())
+        self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if has_missing else POLL_SECONDS
         self._next_embedding = time.monotonic() + self._embedding_pause
 
     def _start(self) -> None:

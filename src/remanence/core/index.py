@@ -37,10 +37,10 @@ class Index(Projection):
             unread = [position for position in positions if position not in self._memories]
             if unread:
                 self._read(unread)
-            found = [self._memories[position] for position in positions]
+            memories = [self._memories[position] for position in positions]
             while len(self._memories) > _MAX_CACHED_MEMORIES:
                 self._memories.popitem(last=False)
-            return found
+            return memories
 
     def readable_memories(self, rows: Sequence[int]) -> list[Memory]:
         """The memories of these rows, in this order, without those that were erased."""
@@ -118,9 +118,9 @@ class Index(Projection):
     def with_archive(self) -> Index:
         """A read-only copy of this index in which archived memories are visible."""
         with self.lock:
-            out = copy(self)
-            out.catalog, out._snapshot_masks = self.catalog.with_archive(), None
-            return out
+            archive_index = copy(self)
+            archive_index.catalog, archive_index._snapshot_masks = self.catalog.with_archive(), None
+            return archive_index
 
     def rows_from_sources(self, names: Collection[str], position: int) -> NDArray[np.bool_]:
         """The versions that come from these sources, observers or conversations alone, and those of memories that were
@@ -134,17 +134,17 @@ class Index(Projection):
     def without_rows(self, excluded: NDArray[np.bool_]) -> Index:
         """A read-only copy of this index as if these versions had never been written."""
         with self.lock:
-            out = copy(self)
-            out.catalog, out._snapshot_masks = self.catalog.without_rows(excluded), None
-            return out
+            filtered_index = copy(self)
+            filtered_index.catalog, filtered_index._snapshot_masks = self.catalog.without_rows(excluded), None
+            return filtered_index
 
     def with_aliases(self, names: Sequence[str], position: int) -> tuple[str, ...]:
-        out: dict[str, None] = dict.fromkeys(names)
+        names_with_aliases: dict[str, None] = dict.fromkeys(names)
         for name in names:
             number = self.names.number(name)
             same = () if number is None else self.registry.names_of_same_entity(number, position)
-            out |= dict.fromkeys(self.names.spellings[other] for other in same)
-        return tuple(out)
+            names_with_aliases |= dict.fromkeys(self.names.spellings[other] for other in same)
+        return tuple(names_with_aliases)
 
     def current_rows(self, position: int) -> list[int]:
         """The active rows at this position, in the order they were written; expired ones included."""
@@ -175,10 +175,10 @@ class Index(Projection):
         texts = [text for text in texts if has_numeric_date(text)]
         if self._day_first is not None or not texts:
             return self._day_first
-        told = self.times.date_order_evidence(self.catalog.visible_mask(position)) + sum(
+        day_first_evidence = self.times.date_order_evidence(self.catalog.visible_mask(position)) + sum(
             map(date_order_evidence, texts)
         )
-        return None if told == 0 else told > 0
+        return None if day_first_evidence == 0 else day_first_evidence > 0
 
     def _read(self, positions: Sequence[int]) -> None:
         for position, entry in self.entries_at(positions).items():

@@ -48,8 +48,8 @@ class IndexPart(Protocol):
 
 @runtime_checkable
 class StablePart(IndexPart, Protocol):
-    """A part that may say that its arrays are never changed once they are saved, only replaced or continued behind
-    their end. Then they are not copied."""
+    """A part whose saved arrays are replaced or appended to, but never changed in place, if `saves_stable_arrays`. Then
+    they are not copied before saving."""
 
     saves_stable_arrays: bool
 
@@ -162,12 +162,12 @@ def index_path(folder: Path, space: str) -> Path:
 
 
 def space_hash(space: str) -> str:
-    """A name for the files of a space that any file system takes."""
+    """The hash of a space name, for file names."""
     return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def remove_files_of_older_releases(folder: Path) -> None:
-    """Delete index files of releases that kept them all in one folder: nobody reads them, and they contain text."""
+    """Delete index files of older releases. They are not used any more and contain text."""
     with suppress(OSError), os.scandir(folder / "index") as entries:
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
@@ -190,10 +190,10 @@ def _collect(header: Mapping[str, Any], parts: Mapping[str, IndexPart], *, copy:
 def _encode(arrays: Arrays, file: BinaryIO) -> None:
     """Write the arrays to a file, one after another: a large index is not copied into one piece."""
     table: list[tuple[str, str, tuple[int, ...], int]] = []
-    place = 0
+    offset = 0
     for name, array in arrays.items():
-        table.append((name, array.dtype.str, array.shape, place))
-        place += array.nbytes + -array.nbytes % _ALIGN
+        table.append((name, array.dtype.str, array.shape, offset))
+        offset += array.nbytes + -array.nbytes % _ALIGN
     directory = json.dumps(table, separators=(",", ":")).encode()
     directory += b" " * (-len(directory) % _ALIGN)
     checksum = zlib.crc32(directory)
@@ -220,5 +220,5 @@ def _decode(content: bytearray) -> Arrays:
     arrays = {name: np.ndarray(shape, dtype, content, first + place) for name, dtype, shape, place in table}
     if len(content) <= _SMALL_FILE:
         return arrays
-    # What is used as it is would keep the content of a large file in memory.
+    # Copy small arrays, which are used without a copy: a view of the buffer would keep the whole file in memory.
     return {name: array.copy() if len(array) <= MAX_UNRESERVED_VALUES else array for name, array in arrays.items()}

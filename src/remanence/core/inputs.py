@@ -37,10 +37,10 @@ def check_storable(value: object) -> object:
     """Refuse text that cannot be stored and read back."""
     if not isinstance(value, str) or (value.isascii() and "\0" not in value):
         return value
-    if found := _NOT_TEXT.search(value):
-        what = "a NUL byte" if found.group() == "\x00" else f"the lone surrogate {found.group()!a}"
+    if match := _NOT_TEXT.search(value):
+        what = "a NUL byte" if match.group() == "\x00" else f"the lone surrogate {match.group()!a}"
         raise ValueError(
-            f"holds {what} at character {found.start()}. "
+            f"contains {what} at character {match.start()}. "
             "Remove it, for example with text.encode('utf-8', 'ignore').decode().replace('\\0', '')"
         )
     return value
@@ -59,15 +59,15 @@ def check_not_blank(value: object) -> object:
 def check_window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
     if start is None and end is None:
         return ANY_TIME
-    found = Window(
+    checked = Window(
         None if start is None else parse_moment(start, now, argument="valid_from"),
         None if end is None else parse_moment(end, now, argument="valid_until"),
     )
-    if found.start is not None and found.end is not None and found.end <= found.start:
+    if checked.start is not None and checked.end is not None and checked.end <= checked.start:
         raise InvalidInput(
             f"valid_until={end!r} does not come after valid_from={start!r}. Swap them, or leave one out."
         )
-    return found
+    return checked
 
 
 def check_query(text: object) -> str:
@@ -107,9 +107,9 @@ def check_weights(value: object, signals: Sequence[str]) -> dict[str, float] | N
         return None
     if not isinstance(value, Mapping) or not set(value) <= set(signals):
         raise InvalidInput(f"weights={shorten_repr(value)} does not map signals to numbers: {', '.join(signals)}.")
-    given = {name: _real(number) for name, number in value.items()}
-    valid = {name: number for name, number in given.items() if number is not None and 0 <= number < 1e9}
-    if valid.keys() != given.keys() or not any(valid.values()):
+    numbers = {name: _real(number) for name, number in value.items()}
+    valid = {name: number for name, number in numbers.items() if number is not None and 0 <= number < 1e9}
+    if valid.keys() != numbers.keys() or not any(valid.values()):
         raise InvalidInput(f"weights={shorten_repr(value)} are not numbers from 0 on with one above 0.")
     return valid
 
@@ -125,8 +125,11 @@ def check_vector(value: object) -> NDArray[np.float32] | None:
     except (OverflowError, TypeError, ValueError) as error:
         raise InvalidInput(f"vector={shorten_repr(value)} is not a list of numbers: {error}.") from None
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise InvalidInput(f"vector has the shape {array.shape} or holds no finite numbers. Give one flat list.")
-    # By the largest number first: the squares of large numbers are infinite, and so are they themselves as float32.
+        raise InvalidInput(
+            f"vector has shape {array.shape} or contains a number that is not finite. Give one flat list of finite "
+            "numbers."
+        )
+    # Divide by the largest number first: squares of large numbers overflow, and large numbers overflow as float32.
     largest = np.abs(array).max(initial=0.0)
     if largest:
         array = array / largest
@@ -150,12 +153,12 @@ def check_path(value: object, what: str) -> Path:
 
 def check_memory_id(value: object) -> str:
     """The id of a memory, given as such or as the memory. Whether it exists is not checked here."""
-    given = value.id if isinstance(value, Memory) else value
-    if not isinstance(given, str):
+    id_ = value.id if isinstance(value, Memory) else value
+    if not isinstance(id_, str):
         raise InvalidInput(
-            f"{shorten_repr(given)} is {type_name(given)}, not an id. Give a memory, or what memory.id holds."
+            f"{shorten_repr(id_)} is {type_name(id_)}, not an id. Give a memory or its id (`memory.id`)."
         )
-    return given
+    return id_
 
 
 def check_memory_ids(values: object) -> list[str]:
@@ -215,10 +218,10 @@ def _real(value: object) -> float | None:
 def check_names(value: object, what: str) -> tuple[str, ...] | None:
     if value is None:
         return None
-    given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-    if not all(isinstance(name, str) for name in given):
+    values = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    if not all(isinstance(name, str) for name in values):
         raise InvalidInput(f"{what}={value!r} is not a list of names. Give for example {what}=['work'].")
-    return given
+    return values
 
 
 def check_names_among(value: object, known: Sequence[str], what: str) -> tuple[str, ...] | None:
@@ -242,7 +245,7 @@ def check_turns(value: object, what: str) -> tuple[str, ...]:
         raise InvalidInput(
             f"{what}={shorten_repr(value)} is not a list of turns. Give [{{'role': 'user', 'content': '…'}}]."
         )
-    out = []
+    lines = []
     for turn in value:
         if isinstance(turn, Mapping):
             speaker, text = turn.get("speaker") or turn.get("role"), turn.get("content")
@@ -253,8 +256,8 @@ def check_turns(value: object, what: str) -> tuple[str, ...]:
                 f"{what} has the turn {shorten_repr(turn)}. "
                 "Give texts, or dicts such as {'role': 'user', 'content': '…'}."
             )
-        out.append(f"{speaker}: {text}" if speaker else text)
-    return tuple(out)
+        lines.append(f"{speaker}: {text}" if speaker else text)
+    return tuple(lines)
 
 
 def shorten_repr(value: object) -> str:

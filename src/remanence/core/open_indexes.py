@@ -83,8 +83,8 @@ class OpenIndexes:
             self._release(space, slot)
 
     def close(self) -> None:
-        """Close all indexes. One that cannot be closed is reported, and the others are closed; nothing is lost, for all
-        that was remembered is in the ledger."""
+        """Close all indexes. An index that cannot be closed is logged; the others are closed. All data is in the
+        ledger."""
         with self._lock:
             self._closed = True
             slots, evictor = list(self._slots.items()), self._evictor
@@ -144,7 +144,7 @@ class OpenIndexes:
                     self._forget_if_empty(space, slot)
 
     def _pop_idle(self) -> tuple[str, _Slot] | None:
-        """The least recently used index that nobody uses, with its lock taken; None if none has to be closed."""
+        """The least recently used idle index, with its lock held; None if no index has to be closed."""
         with self._lock:
             surplus = len(self._slots) - _MIN_OPEN
             if self._closed or surplus <= 0 or self._size <= _EVICT_TO * self._limit:

@@ -145,7 +145,7 @@ class Projection:
 
     @property
     def memory_bytes(self) -> int:
-        """About how much memory this index takes, by what was measured with English sentences."""
+        """The estimated memory use of this index in bytes, measured on English text."""
         rows, memories = _ROW_BYTES * len(self.catalog), _MEMORY_BYTES * len(self._memories)
         return _EMPTY_BYTES + rows + memories + self.vectors.memory_bytes
 
@@ -207,7 +207,7 @@ class Projection:
                 self._prepare_vectors(self.vectors.write_missing)
 
     def compare(self, rebuilt: Projection) -> dict[str, str]:
-        out: dict[str, str] = {}
+        differences: dict[str, str] = {}
         self.words.pack()
         rebuilt.words.pack()
         for name, part in self._parts.items():
@@ -216,10 +216,10 @@ class Projection:
             keys = dict.fromkeys((*theirs, *mine))
             differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
             if differing:
-                out[name] = f"{', '.join(differing)} differ from a fresh build"
+                differences[name] = f"{', '.join(differing)} differ from a fresh build"
         if problems := self.vectors.differences():
-            out[self.vectors.name] = "; ".join(problems)
-        return out
+            differences[self.vectors.name] = "; ".join(problems)
+        return differences
 
     def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
         """The passages of these versions, and the names that are a subject for the first time."""
@@ -298,7 +298,7 @@ class Projection:
             self._saved = self._applied
 
     def _save_in_background(self) -> None:
-        """Write the index file while others read and write. Only collecting what it contains keeps them waiting."""
+        """Write the index file in the background. The lock is held only while the arrays are collected."""
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
         header = self._header(self.catalog.position)
@@ -319,12 +319,12 @@ class Projection:
     def load_vectors(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
         """Embeddings by text hash: from the entries that are being applied, or else from the ledger."""
         new = self._new_vectors
-        found = {key: new[key] for key in hashes if key in new}
-        missing = [key for key in hashes if key not in found]
+        vectors = {key: new[key] for key in hashes if key in new}
+        missing = [key for key in hashes if key not in vectors]
         if not missing:
-            return found
+            return vectors
         stored = self._ledger.vectors(self.space, self._model, missing, include_shared=True)
-        return found | drop_malformed(stored, self._dimension)
+        return vectors | drop_malformed(stored, self._dimension)
 
     def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
         try:
@@ -337,7 +337,7 @@ class Projection:
             self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
 
     def _reset(self, vectors: Vectors | None = None) -> None:
-        """Make everything empty, except the vectors if they are given: they skip the rows that they have."""
+        """Reset all parts. Given `vectors` are kept; they ignore rows that they already index."""
         self.catalog = Catalog()
         self.fields = RowFields(self.catalog)
         if vectors is None:
@@ -462,9 +462,9 @@ class Projection:
 
     def _forget_erased_texts(self) -> None:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
-        kept = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
-        numbers = {memory_id: self.catalog.number(memory_id) for memory_id in kept}
-        erased = {each for each, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
+        cached_ids = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
+        numbers = {memory_id: self.catalog.number(memory_id) for memory_id in cached_ids}
+        erased = {row for row, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
         for position in [position for position, memory in self._memories.items() if memory.id in erased]:
             del self._memories[position]
         for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in erased]:

@@ -1,4 +1,4 @@
-"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata, text and time of telling."""
+"""Filters on rows: kind, tags, source, speaker, conversation, metadata, text, and when they were stated."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RowFilter:
     def has_origin_filter(self) -> bool:
         """Whether only some sources, speakers, conversations or metadata are asked for."""
         narrowing = (self.source, self.speaker, self.conversation, self.meta, self.min_trust)
-        return any(each is not None for each in narrowing)
+        return any(condition is not None for condition in narrowing)
 
     def to_options(self) -> dict[str, Any]:
         """The conditions by name.
@@ -99,9 +99,9 @@ class RowFilter:
             (self.conversation, fields_.conversation_mask),
         ):
             if names is not None:
-                found = find(names)
-                facts = index.links.facts_derived_from(catalog.memories_of_rows(found), position)
-                mask = mask & (found | catalog.rows_of_memories(facts))
+                matching = find(names)
+                facts = index.links.facts_derived_from(catalog.memories_of_rows(matching), position)
+                mask = mask & (matching | catalog.rows_of_memories(facts))
         if self.min_trust is not None:
             mask = mask & catalog.mask_with_min_trust(self.min_trust)
         if self.without is not None:
@@ -145,7 +145,9 @@ def row_filter(
         tags=inputs.check_tags(tags),
         source=inputs.check_names(source, "source"),
         # "user" is the name of a role: turns with it have the speaker "me".
-        speaker=None if speakers is None else tuple(speaker_name(each) or each for each in speakers),
+        speaker=None
+        if speakers is None
+        else tuple(speaker_name(speaker_text) or speaker_text for speaker_text in speakers),
         conversation=inputs.check_names(conversation, "conversation"),
         meta=None if meta is None or meta == {} else check_filter(meta),
         informative_only=inputs.check_flag(informative_only, "informative_only") or None,

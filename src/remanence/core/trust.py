@@ -1,7 +1,7 @@
 """How far a memory is trusted: a number from 0 to 1, given with the memory or by a rule about its source.
 
-A memory of lower trust never closes one of higher trust: it neither becomes a new version of it, nor ends what it
-claims, nor supersedes it. Recall weighs by trust, and leaves out what lies below `min_trust`.
+A memory never supersedes, revises or ends claims of a memory with higher trust. Recall weights hits by trust and leaves
+out memories below `min_trust`.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ class TrustRules:
             return self.level(override, "trust")
         if not self.sources:
             return 1.0 if self.default == "trusted" else self.level(self.default, "trust")
-        found = [
+        levels = [
             self.level(trust, "trust")
             for name in (source, observed_by)
             if name is not None
             for pattern, trust in self.sources.items()
             if pattern == name or fnmatchcase(name, pattern)
         ]
-        return min(found, default=self.level(self.default, "trust"))
+        return min(levels, default=self.level(self.default, "trust"))
 
 
 NO_RULES = TrustRules()

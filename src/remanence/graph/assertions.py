@@ -84,7 +84,7 @@ def invalidate(
     why: str | None,
     observed_by: str | None,
 ) -> list[Relation | Link]:
-    """See `Graph.invalidate`. Every claim of the same relation, of whichever memory, is ended with it."""
+    """See `Graph.invalidate`. All claims of the same relation are ended."""
     now = engine.now()
     end = now if until is None else parse_moment(until, now, argument="until")
     reason, by = inputs.check_reason(why), check_observer(observed_by)
@@ -108,7 +108,7 @@ def invalidate(
             subject = current_name(index, check_entity_ref(edge, "subject"))
             other = None if object is None else current_name(index, check_entity_ref(object, "object"))
             edge_ids[:] = _relations_at(index, snapshot, subject, name, other, end)
-        claims = dict.fromkeys(claim for each in edge_ids for claim in _claims_to_end(index, snapshot, each, end))
+        claims = dict.fromkeys(claim for edge_id in edge_ids for claim in _claims_to_end(index, snapshot, edge_id, end))
         return [Invalidated(claim, end, reason, by) for claim in claims]
 
     engine.write(space, decide)
@@ -121,13 +121,13 @@ def invalidation_events(
     """The events that end a claim, whichever memories make it; none where it does not hold at `until`."""
     moment = micros(until)
     claims = {
-        edge_id: each
+        edge_id: timed_claim
         for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
         if moment <= window_to_micros(relation.valid)[1]
-        for edge_id, each in index.relations.equivalent_claims(relation.id, snapshot)
-        if each.start <= moment < each.effective_end
+        for edge_id, timed_claim in index.relations.equivalent_claims(relation.id, snapshot)
+        if timed_claim.start <= moment < timed_claim.effective_end
     }
-    ended = [edge_id for edge_id, each in claims.items() if each.effective_start <= moment]
+    ended = [edge_id for edge_id, timed_claim in claims.items() if timed_claim.effective_start <= moment]
     # What was learned after it had ended, without a date, ended then too.
     return [Invalidated(edge_id, until, why, by) for edge_id in ended or claims]
 
@@ -138,15 +138,15 @@ def backdated_invalidation_events(
     """The events that end a claim at a moment before it was told, in the memories that give no date for it."""
     moment = micros(until)
 
-    def is_undated(each: TimedClaim) -> bool:
-        rows = index.relations.evidence_rows(each.number, snapshot)
-        return each.start == OPEN_START or any(map(index.graph.is_turn, rows))  # a turn is dated by when it was said
+    def is_undated(claim: TimedClaim) -> bool:
+        rows = index.relations.evidence_rows(claim.number, snapshot)
+        return claim.start == OPEN_START or any(map(index.graph.is_turn, rows))  # a turn is dated by when it was said
 
     claims = {
         edge_id: None
         for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
-        for edge_id, each in index.relations.equivalent_claims(relation.id, snapshot)
-        if moment < min(each.recorded_at, each.effective_end) and is_undated(each)
+        for edge_id, timed_claim in index.relations.equivalent_claims(relation.id, snapshot)
+        if moment < min(timed_claim.recorded_at, timed_claim.effective_end) and is_undated(timed_claim)
     }
     return [Invalidated(edge_id, until, why, by) for edge_id in claims]
 
@@ -166,16 +166,16 @@ def _relations_at(
     index: Index, snapshot: Snapshot, subject: str, predicate: str, object: str | None, end: datetime
 ) -> list[str]:
     """The ids of the relations of a subject under a predicate that hold at `end`, or ended at that moment."""
-    found, moment = _timeline(index, snapshot, subject, predicate, object), micros(end)
-    windows = [(relation.id, *window_to_micros(relation.valid)) for relation in found]
+    relations, moment = _timeline(index, snapshot, subject, predicate, object), micros(end)
+    windows = [(relation.id, *window_to_micros(relation.valid)) for relation in relations]
     # Those that hold up to that moment come first: at the very moment of a move, the old home ends, not the new one.
     ids = [id_ for id_, start, until in windows if start < moment <= until]
     ids = ids or [id_ for id_, start, until in windows if start <= moment < until]
     # What was learned later, without a date, may have held before.
-    ids = ids or [relation.id for relation in found if relation.claimed_window.start is None][:1]
+    ids = ids or [relation.id for relation in relations if relation.claimed_window.start is None][:1]
     if not ids:
         claim = f"{subject} {predicate} {'anything' if object is None else object}"
-        known = "; ".join(map(str, found[:3])) or "nothing of that kind"
+        known = "; ".join(map(str, relations[:3])) or "nothing of that kind"
         raise NotFound(f"{claim!r} does not hold at {format_moment(end)}, so it cannot end then. Known is: {known}.")
     return list(dict.fromkeys(ids))
 
@@ -188,13 +188,13 @@ def _links_at(
     index: Index, snapshot: Snapshot, source: str, kind: str, target: EntityRef | MemoryRef | None, end: datetime
 ) -> list[str]:
     """The ids of the links of a kind out of a memory that hold at `end`."""
-    wanted = None if target is None else inputs.check_memory_id(target)
+    target_id = None if target is None else inputs.check_memory_id(target)
     links = index.links.links_of(index.require_number(source), snapshot, kinds=(kind,), direction="out")
-    links = [link for link in links if wanted in (None, link.target)]
+    links = [link for link in links if target_id in (None, link.target)]
     # One that was stated later is ended too, if no other: the check of its beginning says so.
     ids = [link.id for link in links if end in link.valid] or [link.id for link in links if link.valid.end is None]
     if not ids:
-        known = f"to {wanted!r} " if wanted is not None else ""
+        known = f"to {target_id!r} " if target_id is not None else ""
         raise NotFound(f"memory {source!r} has no link {kind!r} {known}that holds at {format_moment(end)}.")
     return ids
 
@@ -211,21 +211,21 @@ def _timeline(index: Index, snapshot: Snapshot, subject: str, predicate: str, ob
 
 def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -> list[str]:
     """The ids of the link or the claims to end, so that a link or relation holds no longer than `end`."""
-    found = index.links.get(edge, snapshot) or index.relations.get(edge, snapshot)
-    if found is None:
+    edge_value = index.links.get(edge, snapshot) or index.relations.get(edge, snapshot)
+    if edge_value is None:
         raise NotFound(
             f"space {index.space!r} has no relation or link {edge!r}. "
             "Ids come from relate(), link() and graph.query(); those of a forgotten memory are hidden with it."
         )
-    start = found.valid.start if isinstance(found, Link) else found.claimed_window.start
+    start = edge_value.valid.start if isinstance(edge_value, Link) else edge_value.claimed_window.start
     if start is not None and end < start:
         raise InvalidInput(
             f"until={format_moment(end)} is before {edge!r} begins ({format_moment(start)}). "
             "Give a later moment, or that of its beginning to say that it never held."
         )
-    if isinstance(found, Link):
+    if isinstance(edge_value, Link):
         statements = index.links.statements_of(edge, snapshot)
-        return [link.id for link in statements] if found.valid.end is None or end < found.valid.end else []
+        return [link.id for link in statements] if edge_value.valid.end is None or end < edge_value.valid.end else []
     moment, claims = micros(end), index.relations.equivalent_claims(edge, snapshot)
     return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
 

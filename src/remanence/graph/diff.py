@@ -19,7 +19,7 @@ from remanence.schema import Link, Memory, Relation, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What was learned of a space between two moments, each list in ledger order.
+    """The changes of a space between two moments, each list in ledger order.
 
     Memories and edges are as they were at the later moment. What was learned and forgotten again in between is in
     both lists.
@@ -34,7 +34,7 @@ class Diff:
         erased: The ids of erased memories; their text is deleted.
         related: New relations.
         linked: New links.
-        invalidated: Relations and links that somebody ended.
+        invalidated: Relations and links that were invalidated.
         entity_events: Entities that were registered, renamed, merged or split, and what was undone.
     """
 
@@ -51,10 +51,10 @@ class Diff:
     entity_events: tuple[HistoryEvent, ...] = ()
 
     def __bool__(self) -> bool:
-        return any(getattr(self, each.name) for each in fields(self))
+        return any(getattr(self, field.name) for field in fields(self))
 
     def __str__(self) -> str:
-        counts = ((len(getattr(self, each.name)), each.name) for each in fields(self))
+        counts = ((len(getattr(self, field.name)), field.name) for field in fields(self))
         return ", ".join(f"{count} {name}" for count, name in counts if count) or "nothing changed"
 
 
@@ -132,7 +132,11 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
     """The recorded recalls that returned a memory which was current then and is not now: it was revised,
     superseded or forgotten, or has expired. Call it with the lock of the index."""
     number = index.require_unerased(memory_id)
-    positions = [each for each in index.journal.recall_positions.get(memory_id, ()) if each <= snapshot.position]
+    positions = [
+        recall_position
+        for recall_position in index.journal.recall_positions.get(memory_id, ())
+        if recall_position <= snapshot.position
+    ]
     out: list[Exposure] = []
     for _, entry in sorted(ledger.entries_at(positions).items()):
         if not isinstance(entry.event, Served):

@@ -37,7 +37,7 @@ class MapEdge:
 @dataclass(frozen=True, slots=True)
 class EntityMap:
     """Entities, the most important first, and the strongest edges between them. `total` counts all entities.
-    `coordinates` is where to draw each node, x and y, if there are too many for whoever draws them to find out."""
+    `coordinates` has x and y of each node; it is empty for small maps, which clients lay out themselves."""
 
     nodes: tuple[MapNode, ...]
     edges: tuple[MapEdge, ...]
@@ -59,10 +59,12 @@ def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
     degrees = igraph.Graph(1 + max((0, *numbers, *chain.from_iterable(weights))), list(weights)).degree()
     kept = sorted(numbers, key=lambda number: (-mentions[number] - degrees[number], number))[:limit]
     nodes = {number: node for number in kept if (node := _node(graph, number, mentions[number])) is not None}
-    places = {number: place for place, number in enumerate(nodes)}
-    inside = [(pair, weight) for pair, weight in weights.items() if pair[0] in places and pair[1] in places]
-    inside.sort(key=lambda each: (-each[1], each[0]))
-    edges = (MapEdge(places[one], places[other], weight) for (one, other), weight in inside)
+    index_by_number = {number: place for place, number in enumerate(nodes)}
+    inside = [
+        (pair, weight) for pair, weight in weights.items() if pair[0] in index_by_number and pair[1] in index_by_number
+    ]
+    inside.sort(key=lambda entity_and_degree: (-entity_and_degree[1], entity_and_degree[0]))
+    edges = (MapEdge(index_by_number[one], index_by_number[other], weight) for (one, other), weight in inside)
     return EntityMap(tuple(nodes.values()), tuple(edges)[: _EDGES_PER_NODE * len(nodes)], len(numbers))
 
 

@@ -94,7 +94,7 @@ def plan_split(
 def plan_undo(
     known: KnownEntities, position: int, entry: Entry | None, why: str | None, observed_by: str | None
 ) -> RevisionPlan:
-    """Undo an earlier entry about an entity. What that entry had closed holds again."""
+    """Undo an earlier entry about an entity. Names and merges that the entry had ended are active again."""
     kinds = ("registered", "renamed", "merged", "split", "undone")
     if entry is None or entry.space != known.index.space or entry.kind not in kinds:
         raise NotFound(

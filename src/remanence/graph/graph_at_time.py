@@ -156,7 +156,7 @@ class GraphAtTime:
         if node.kind == "memory":
             memory = self.index.catalog.memory_of(node.number)
             links = self.index.links.links_of(memory, self.snapshot, kinds=edge_names, direction=direction, at=self.at)
-            edges = [GraphEdge(self._memory_node(each.source), self._memory_node(each.target), each) for each in links]
+            edges = [GraphEdge(self._memory_node(link.source), self._memory_node(link.target), link) for link in links]
             if edge_names is None or NEXT_TURN in edge_names:
                 edges += self._adjacent_turns(node, direction)
             return edges + self._mentioned_in(node) if mentions and direction != "in" else edges, False
@@ -164,7 +164,7 @@ class GraphAtTime:
             node.number, self.snapshot, self.at, edge_names, direction, limit
         )
         to_node = self._entity_node
-        edges = [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found]
+        edges = [GraphEdge(to_node(subject), to_node(object_), relation) for (subject, _, object_), relation in found]
         if mentions and direction != "out":
             rows = self.rows_naming(node)
             rows = rows[self._rows[rows]]
@@ -178,7 +178,7 @@ class GraphAtTime:
             return []
         found = self.index.relations.numbered_relations_between(one.number, other.number, self.snapshot, self.at)
         to_node = self._entity_node
-        return [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found]
+        return [GraphEdge(to_node(subject), to_node(object_), relation) for (subject, _, object_), relation in found]
 
     def _adjacent_turns(self, node: GraphNode, direction: Direction) -> list[GraphEdge]:
         """From a turn to the next one, and from the one before, if they are visible."""

@@ -194,7 +194,7 @@ class HistoryReader:
             }
             for number in numbers
         }
-        entries = self._entries(position for each in positions.values() for position in each)
+        entries = self._entries(position for memory_positions in positions.values() for position in memory_positions)
         for number, about in positions.items():
             yield from (self._memory_event(number, entries[position]) for position in sorted(about & entries.keys()))
 
@@ -274,7 +274,7 @@ class HistoryReader:
     def _edge_positions(self, edge_ids: Iterable[str]) -> list[int]:
         """The positions of the entries that state or end these edges, oldest first."""
         tables = (self._index.links, self._index.relations)
-        return sorted({each for edge in edge_ids for table in tables for each in table.positions_of_edge(edge)})
+        return sorted({position for edge in edge_ids for table in tables for position in table.positions_of_edge(edge)})
 
     def _stated_relation_ids(self, graph: GraphAtTime, node: GraphNode) -> list[str]:
         """The ids of the relations that a caller stated about an entity, whether they ever held or not."""
@@ -322,8 +322,10 @@ class HistoryReader:
 
     def _entries(self, positions: Iterable[int]) -> dict[int, Entry]:
         """The entries at those of these positions that are wanted."""
-        wanted = sorted({position for position in positions if self._after_position < position <= self._until_position})
-        return self._index.entries_at(wanted)
+        selected = sorted(
+            {position for position in positions if self._after_position < position <= self._until_position}
+        )
+        return self._index.entries_at(selected)
 
 
 def version_row(index: Index, number: int | None, position: int) -> int | None:

@@ -78,7 +78,9 @@ class KnownEntities:
             entity_id = self.registry.entity_of(number, self.position)
             entity = None if entity_id in found else self.get(entity_id)
             form = normalize_name(self.index.names.spellings[number])
-            spellings = [] if entity is None else [each for each in entity.names if normalize_name(each) == form]
+            spellings = (
+                [] if entity is None else [spelling for spelling in entity.names if normalize_name(spelling) == form]
+            )
             if entity is not None and spellings:
                 found.add(entity_id)
                 yield entity, spellings[0], similarity

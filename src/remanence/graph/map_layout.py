@@ -59,7 +59,7 @@ def _groups(count: int, edges: Sequence[Edge]) -> list[list[int]]:
             pair = number_of[labels[one]], number_of[labels[other]]
             if pair[0] != pair[1]:
                 between[pair] = between.get(pair, 0.0) + weight
-        joined = join([len(each) for each in groups], [(*pair, weight) for pair, weight in between.items()], most)
+        joined = join([len(group) for group in groups], [(*pair, weight) for pair, weight in between.items()], most)
         labels = [joined[number_of[label]] for label in labels]
         groups = _members(labels)
     rest = sorted(node for group in groups[_MAX_GROUPS:] for node in group)
@@ -98,17 +98,17 @@ def _labels(sizes: list[int], edges: Sequence[Edge], most: int) -> list[int]:
     for one, other, weight in edges:
         links[one].append((other, weight))
         links[other].append((one, weight))
-    # A hub says little about where its neighbours belong.
-    votes_of = [1 / math.sqrt(max(1, len(each))) for each in links]
-    found, filled = list(range(len(sizes))), list(sizes)
+    # Hubs have less weight: they connect unrelated nodes.
+    votes_of = [1 / math.sqrt(max(1, len(node_links))) for node_links in links]
+    labels, filled = list(range(len(sizes))), list(sizes)
     for _ in range(_SWEEPS):
         changed = 0
         for node, near in enumerate(links):
             votes: dict[int, float] = {}
             for other, weight in near:
-                label = found[other]
+                label = labels[other]
                 votes[label] = votes.get(label, 0.0) + weight * votes_of[other]
-            before = best = found[node]
+            before = best = labels[node]
             strongest = votes.get(before, 0.0)
             for label, total in votes.items():
                 if total > strongest and filled[label] + sizes[node] <= most:
@@ -116,11 +116,11 @@ def _labels(sizes: list[int], edges: Sequence[Edge], most: int) -> list[int]:
             if best != before:
                 filled[before] -= sizes[node]
                 filled[best] += sizes[node]
-                found[node] = best
+                labels[node] = best
                 changed += 1
         if changed < len(sizes) / 200:
             break
-    return found
+    return labels
 
 
 def _connections(edges: Sequence[Edge], group_of: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -109,7 +109,7 @@ class TraversalGraph:
         return number
 
     def _update(self) -> None:
-        """Tell igraph the new nodes and edges: all at once, since each time takes time for all that it has."""
+        """Add the new nodes and edges to igraph in one call: each call takes time proportional to the whole graph."""
         known, numbers = self._graph.ecount(), self._numbers
         self._graph.add_vertices(len(self.nodes) - self._graph.vcount())
         ends = [(numbers[edge.source], numbers[edge.target]) for edge in self.edges[known:]]

@@ -65,7 +65,8 @@ def is_address(location: object) -> bool:
     if separator and scheme not in _SCHEMES:
         # The rest may contain a password.
         raise InvalidInput(
-            f"'{scheme}://…' is not an address that a ledger can be at. Give a folder, or postgresql://user@host/database."
+            f"'{scheme}://…' is not an address that a ledger can be at. Give a folder, or "
+            "postgresql://user@host/database."
         )
     return bool(separator)
 

@@ -164,16 +164,16 @@ def json_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[st
     [('notes.jsonl, line 1', {'text': 'One.'})]
     """
     for number, line in enumerate(lines, 1):
-        place = f"{name}, line {number}"
+        location = f"{name}, line {number}"
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise InvalidInput(f"{place} is not JSON: {error}.") from None
+            raise InvalidInput(f"{location} is not JSON: {error}.") from None
         if not isinstance(row, dict):
-            raise InvalidInput(f"{place} is not a JSON object: {truncate(line, 60)!r}.")
-        yield place, row
+            raise InvalidInput(f"{location} is not a JSON object: {truncate(line, 60)!r}.")
+        yield location, row
 
 
 # How many items each value in these fields has; "turn" and "valid" are one value, the others are lists of values.

@@ -128,7 +128,7 @@ def _copy_vectors(source: SqlLedger, target: SqlLedger) -> int:
 
 
 def _finish(source: SqlLedger, target: SqlLedger) -> None:
-    """Blank what was erased in the source after it was copied, copy the settings, and forget that this is a copy."""
+    """Erase what was erased in the source during the copy, copy the meta values, and clear the copy marker."""
     blank = {position for position, _ in target._rows(_BLANK)}
     with target.transaction() as transaction:
         for position, space in source._rows(_BLANK):

@@ -46,7 +46,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is Any:
         return True
     if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in args)
+        return any(_fits(value, argument) for argument in args)
     if origin is Literal:
         return isinstance(value, str) and value in args
     if origin is tuple:

@@ -1,9 +1,8 @@
-"""A small file beside the ledger that says how far it has come.
+"""A file next to the ledger with the position and digest of the last commit.
 
-SQLite stops reading its write-ahead log at the first damaged page, without an error, and all that was written after it
-is gone. The record is written after each commit, outside that log, so that a ledger that ends before it is noticed. It
-is not synchronised with the disk: after a power failure it may be behind, which says nothing, and the ledger may be
-behind, which is what it is for.
+SQLite ignores its write-ahead log after the first damaged page, without an error. The record is written after each
+commit, outside that log, so that a ledger that ends before it is detected. It is not synchronised with the disk: after
+a power failure it may be behind, which says nothing, and the ledger may be behind, which is what it is for.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class InMemoryLedger:
         limit = chain.checked_micros(moment)
         with self._check_open():
             newest_first = reversed(self._entries)
-            return next((each.position for each in newest_first if each.space == space and each.at <= limit), 0)
+            return next((entry.position for entry in newest_first if entry.space == space and entry.at <= limit), 0)
 
     def head(self) -> int:
         with self._check_open():
@@ -87,7 +87,7 @@ class InMemoryLedger:
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():
-            return sum(each.space == space and (up_to is None or each.position <= up_to) for each in self._entries)
+            return sum(entry.space == space and (up_to is None or entry.position <= up_to) for entry in self._entries)
 
     def vectors(
         self, space: str, model: str, hashes: Sequence[bytes], *, include_shared: bool = False

@@ -90,7 +90,7 @@ class FolderLocks:
         if self._closed:  # a thread that was not waited for
             return
         if self._announcement_file is None:
-            self._made_folders = [each for each in (self._folder, self._processes) if not each.exists()]
+            self._made_folders = [folder for folder in (self._folder, self._processes) if not folder.exists()]
             self._announcement_file = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
             fcntl.flock(self._announcement_file, fcntl.LOCK_EX)
         # Without a buffer: on a full disk nothing is left to be written when the file is closed.

@@ -25,9 +25,9 @@ LOCK_SECONDS = 30
 _SETTINGS = {
     "lock_timeout": f"{LOCK_SECONDS}s",
     "statement_timeout": "60s",
-    # Whoever stops in the middle of a write lets the others go on after a while.
+    # Idle transactions are ended by the server, so that a stopped writer does not block others.
     "idle_in_transaction_session_timeout": "60s",
-    # The server notices within a minute that a machine is gone, and frees its locks.
+    # TCP keepalives of the server detect a lost client within a minute; its locks are then released.
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
@@ -35,7 +35,7 @@ _SETTINGS = {
 }
 _PARAMETERS: Mapping[str, Any] = {
     "connect_timeout": 10,
-    # This machine notices as well that the server is gone.
+    # TCP keepalives of the client detect a lost server within a minute.
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
@@ -86,11 +86,11 @@ def parse_address(url: str) -> Address:
 
 def connect(address: Address) -> Connection:
     """A connection with our settings that commits each statement, unless a transaction was begun."""
-    given = psycopg.conninfo.conninfo_to_dict(address.conninfo)
+    connection_parameters = psycopg.conninfo.conninfo_to_dict(address.conninfo)
     options = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
-    options = f"{options} {given.get('options') or ''} -c search_path={address.schema}"
-    parameters = {name: value for name, value in _PARAMETERS.items() if name not in given}
-    name = given.get("application_name") or "remanence"
+    options = f"{options} {connection_parameters.get('options') or ''} -c search_path={address.schema}"
+    parameters = {name: value for name, value in _PARAMETERS.items() if name not in connection_parameters}
+    name = connection_parameters.get("application_name") or "remanence"
     try:
         return psycopg.connect(
             address.conninfo,

@@ -124,7 +124,7 @@ class PostgresLedger(SqlLedger):
         self._last_times_at = transaction.chain_head.position
 
     def _flush_writes(self, *, commit: bool = False) -> str | None:
-        """Send what was to be written, in one exchange with the server. Returns what it says of the last statement."""
+        """Send the queued writes in one round trip. Returns the status of the last statement."""
         unsent, self._unsent = self._unsent, []
         if not unsent and not commit:
             return None
@@ -235,7 +235,7 @@ class PostgresLedger(SqlLedger):
                 except psycopg.OperationalError:
                     if not is_lost(reader):
                         raise
-                    # It was lost while nobody used it, as after a restart of the server: take the next one.
+                    # The idle connection was closed, for example by a restart of the server: use the next one.
             with self._reader() as reader:
                 return reader.execute(statement, values).fetchall()
 

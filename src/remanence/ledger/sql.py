@@ -1,6 +1,6 @@
-"""What the ledgers in SQL databases share: the statements, the transaction, the order of things.
+"""Base class of the SQL ledgers: statements, transactions and reads.
 
-A subclass has the connections. Methods are documented in `ports.Ledger` and `ports.Transaction`.
+Subclasses provide the connections. Methods are documented in `ports.Ledger` and `ports.Transaction`.
 """
 
 from __future__ import annotations
@@ -124,11 +124,11 @@ class SqlLedger(ABC):
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         self._check_open()
-        found: dict[int, Entry] = {}
+        entries: dict[int, Entry] = {}
         for batch in _batches([p for p in positions if 0 < p <= OPEN_END]):
             for row in self._rows_in(tables.ENTRIES_AT, (), batch):
-                found[row[0]] = chain.decode_entry(*row)
-        return found
+                entries[row[0]] = chain.decode_entry(*row)
+        return entries
 
     def position_at(self, space: str, moment: datetime) -> int:
         return self._value(tables.POSITION_AT, (space, chain.checked_micros(moment))) or 0
@@ -157,15 +157,15 @@ class SqlLedger(ABC):
         self, space: str, model: str, hashes: Sequence[bytes], *, include_shared: bool = False
     ) -> dict[bytes, Vector]:
         self._check_open()
-        found: dict[bytes, Vector] = {}
+        vectors: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
             rows = self._rows_in(tables.VECTORS, (space, model), batch)
             if include_shared and self.shared_vectors and len(rows) < len(batch):
                 known = {text_hash for text_hash, _ in rows}
                 older = [text_hash for text_hash in batch if text_hash not in known]
                 rows += self._rows_in(tables.SHARED_VECTORS, (model,), older)
-            found |= _vectors(rows)
-        return found
+            vectors |= _vectors(rows)
+        return vectors
 
     def get_meta(self, name: str) -> str | None:
         value: str | None = self._value(tables.GET_META, (name,))

@@ -186,7 +186,7 @@ class SqliteLedger(SqlLedger):
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         if not choices:
             return []
-        # Of a few lengths only, so that sqlite3 finds the statement among those that it has compiled before.
+        # Pad the parameter list to a few sizes, so that sqlite3's statement cache is used.
         length = 1 << (len(choices) - 1).bit_length()
         repeated = [choices[-1]] * (length - len(choices))
         return self._rows(f"{sql} IN ({', '.join('?' * length)})", (*values, *choices, *repeated))

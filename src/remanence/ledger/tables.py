@@ -63,9 +63,9 @@ def _add_embedding_space(connection: sqlite3.Connection) -> None:
 
 
 def _scope_embeddings_to_spaces(connection: sqlite3.Connection) -> None:
-    """Embeddings belong to a space: nobody can read or replace those of another one. Each space gets those that it is
-    recorded to use. Those of the first schema stay where they are: which space uses them takes a reading of every
-    text, which is done before the first erasure."""
+    """Migrate to embeddings per space, which other spaces cannot read or replace. Each space gets those that it is
+    recorded to use. Those of the first schema stay where they are: which space uses them takes a reading of every text,
+    which is done before the first erasure."""
     connection.execute(_CREATE_SPACE_EMBEDDING)
     connection.execute("""INSERT INTO space_embedding (space, hash, model, vector)
 SELECT used.space, used.hash, shared.model, shared.vector FROM embedding_space AS used JOIN embedding AS shared

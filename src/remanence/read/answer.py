@@ -118,11 +118,11 @@ class Recall(Sequence[Hit]):
         """
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
             raise InvalidInput(f"max_tokens={max_tokens!r} is not a whole number from 0 on.")
-        count, left = count_tokens or estimate_tokens, max_tokens
+        count, remaining_tokens = count_tokens or estimate_tokens, max_tokens
         fitting: list[Hit] = []
         for hit in self.hits:
-            left -= count(prompt_line(hit) + "\n")
-            if left < 0:
+            remaining_tokens -= count(prompt_line(hit) + "\n")
+            if remaining_tokens < 0:
                 break
             fitting.append(hit)
         return replace(self, hits=tuple(fitting))

@@ -58,8 +58,8 @@ def referred_person(question: str, turns: Sequence[str]) -> frozenset[str]:
 
 def search_text(question: str, turns: Sequence[str]) -> str:
     """The text to search for: the question, and the last turn of the same speaker before it."""
-    own = [turn for turn in turns if not turn.startswith("assistant: ")]
-    return f"{_SPEAKER.sub('', own[-1])} {question}" if own else question
+    user_turns = [turn for turn in turns if not turn.startswith("assistant: ")]
+    return f"{_SPEAKER.sub('', user_turns[-1])} {question}" if user_turns else question
 
 
 def reader_text(question: str, turns: Sequence[str]) -> str:

@@ -129,7 +129,7 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
                     yield word[0]
             place = lowered.find(beginning, place + 1)
         return
-    for each in _WORD.findall(text):
-        start = each[:_STEM_BEGINNING]
+    for candidate in _WORD.findall(text):
+        start = candidate[:_STEM_BEGINNING]
         if (start if start.isascii() else strip_accents(start)).lower() == beginning:
-            yield each
+            yield candidate

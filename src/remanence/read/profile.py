@@ -194,9 +194,9 @@ def _third_person(text: str, speaker: str) -> str:
 
 
 def _within_budget(statements: Sequence[ProfileStatement], max_tokens: int) -> Iterator[ProfileStatement]:
-    left = max_tokens
+    remaining_tokens = max_tokens
     for statement in statements:
-        left -= estimate_tokens(statement.text)
-        if left < 0:
+        remaining_tokens -= estimate_tokens(statement.text)
+        if remaining_tokens < 0:
             return
         yield statement

@@ -180,7 +180,7 @@ class Receipt(RecallOptions):
             return cls(**values)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(
-                f"{truncate(str(record), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
+                f"{truncate(str(record), 80)!r} is not a receipt ({error}). Give `recall(...).receipt`."
             ) from None
 
 

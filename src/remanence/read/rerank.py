@@ -123,10 +123,10 @@ def _score(candidates: RerankInput, question: str, reader: Reader) -> list[Score
     hits = candidates.hits[: len(passages)]
     probabilities = _check_probabilities(reader.read(question, passages), len(passages))
     scored_hits = []
-    for each, text, passage, p, turn in zip(
+    for scored_hit, text, passage, p, turn in zip(
         hits, candidates.texts, passages, probabilities.tolist(), turns, strict=False
     ):
-        hit = each if text == each.memory.text else _limit_signals(each, p)
+        hit = scored_hit if text == scored_hit.memory.text else _limit_signals(scored_hit, p)
         score = _READER_SHARE * p + _SIGNAL_SHARE * hit.score
         scored_hits.append(ScoredHit(hit, text, passage, p, score, hit.memory.told_at, turn))
     for chain in score_chains(question, scored_hits, candidates.pairs, reader):
@@ -140,7 +140,7 @@ def _limit_signals(hit: Hit, probability: float) -> Hit:
     """A hit of which the reader was not given all: the signals count no more than the reader. They ranked the whole
     text, and take a question of the user for an answer to the same question."""
     part = min(1.0, probability / hit.score) if hit.score else 1.0
-    evidence = tuple(replace(each, share=part * each.share) for each in hit.evidence)
+    evidence = tuple(replace(evidence_item, share=part * evidence_item.share) for evidence_item in hit.evidence)
     return replace(hit, score=part * hit.score, evidence=evidence)
 
 
@@ -191,11 +191,11 @@ def _place_after_successors(ordered: list[ScoredHit]) -> list[ScoredHit]:
         successor = scored.hit.superseded_by
         if successor is not None and (later := index_of.get(successor.id, -1)) > index:
             moved.setdefault(later, []).append(scored)
-    kept = set(ordered).difference(*moved.values())
+    unmoved = set(ordered).difference(*moved.values())
     return [
         scored
         for index, successor in enumerate(ordered)
-        if successor in kept
+        if successor in unmoved
         for scored in (successor, *moved.get(index, ()))
     ]
 

@@ -47,10 +47,10 @@ class ErasureCertificate:
     """What an erasure removed. Its length and its items are those of all memories that were erased.
 
     Attributes:
-        space: The space that it was asked for in.
-        at: When.
+        space: The space of the call.
+        at: When the erasure was recorded.
         memories: The ids of the memories that were asked for.
-        derived_memories: The ids of those that went with them: facts that were found in them alone.
+        derived_memories: The ids of facts that were erased because they were derived only from these memories.
         spaces: The spaces in which something was erased.
         erased_entries: How many ledger entries lost their text, by kind: versions ("remembered"), links ("linked"),
             extractions, assertions ("related"), recorded recalls ("served") and others.
@@ -88,13 +88,13 @@ class ErasureCertificate:
         entries = ", ".join(f"{count:,} {kind}" for kind, count in sorted((self.erased_entries or {}).items()))
         lines = [
             f"erased {len(self.memories):,} of the memories of space {self.space!r}",
-            f"  with them, as they were found in them alone: {len(self.derived_memories):,}",
+            f"  derived memories erased: {len(self.derived_memories):,}",
             f"  ledger entries without text now: {entries or 'none'}",
             f"  embeddings deleted: {self.vectors:,}",
         ]
         lines += [f"  note removed or rewritten: {note}" for note in self.notes]
-        lines += [f"  kept: {each}" for each in self.not_erased]
-        lines += [f"  pending: {each}" for each in self.pending]
+        lines += [f"  kept: {item}" for item in self.not_erased]
+        lines += [f"  pending: {item}" for item in self.pending]
         if self.position:
             lines.append(f"  recorded in ledger entry {self.position}, digest {self.digest}")
         return "\n".join(lines)

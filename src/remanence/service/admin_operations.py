@@ -88,28 +88,28 @@ def changes(space: Space, request: requests.ChangesRequest) -> ChangesPage:
     view = view_of(space, request)
     with view._engine.open_index(view.name) as index:
         position = view._position(index)
-    found = list(islice(view._engine.changes(view.name, request.after, position), request.limit + 1))
-    more = len(found) > request.limit
-    kept = found[: request.limit]
-    last = kept[-1].position if more else max(position, request.after)
-    return ChangesPage(items=[ChangeAnswer.of(change) for change in kept], position=last, has_more=more)
+    change_list = list(islice(view._engine.changes(view.name, request.after, position), request.limit + 1))
+    more = len(change_list) > request.limit
+    page = change_list[: request.limit]
+    last = page[-1].position if more else max(position, request.after)
+    return ChangesPage(items=[ChangeAnswer.of(change) for change in page], position=last, has_more=more)
 
 
 @operation("GET", "/diff")
 def diff(space: Space, request: requests.DiffRequest) -> DiffAnswer:
     """List what was learned between two moments."""
-    found = view_of(space, request).audit.diff(request.since, request.until)
+    difference = view_of(space, request).audit.diff(request.since, request.until)
     names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
     return DiffAnswer(
-        **{name: [MemoryAnswer.of(memory) for memory in getattr(found, name)] for name in names},
-        erased=list(found.erased),
-        related=[RelationAnswer.of(each) for each in found.related],
-        linked=[LinkAnswer.of(each) for each in found.linked],
+        **{name: [MemoryAnswer.of(memory) for memory in getattr(difference, name)] for name in names},
+        erased=list(difference.erased),
+        related=[RelationAnswer.of(relation) for relation in difference.related],
+        linked=[LinkAnswer.of(link) for link in difference.linked],
         invalidated=EdgesAnswer(
-            relations=[RelationAnswer.of(each) for each in found.invalidated if isinstance(each, Relation)],
-            links=[LinkAnswer.of(each) for each in found.invalidated if not isinstance(each, Relation)],
+            relations=[RelationAnswer.of(edge) for edge in difference.invalidated if isinstance(edge, Relation)],
+            links=[LinkAnswer.of(edge) for edge in difference.invalidated if not isinstance(edge, Relation)],
         ),
-        entity_events=[HistoryEventAnswer.of(event) for event in found.entity_events],
+        entity_events=[HistoryEventAnswer.of(event) for event in difference.entity_events],
     )
 
 
@@ -117,7 +117,7 @@ def diff(space: Space, request: requests.DiffRequest) -> DiffAnswer:
 def exposures(space: Space, request: requests.MemoryReadRequest) -> ExposuresAnswer:
     """List the recorded recalls that returned a memory which was replaced or forgotten since."""
     found = view_of(space, request).audit.exposures(request.id)
-    return ExposuresAnswer(items=[ExposureAnswer.of(each) for each in found])
+    return ExposuresAnswer(items=[ExposureAnswer.of(exposure) for exposure in found])
 
 
 @operation("GET", "/erasures/pending")

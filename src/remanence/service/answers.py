@@ -77,7 +77,7 @@ class HitAnswer(AnswerModel):
             evidence=tuple(evidence),
             current=self.current,
             superseded_by=None if self.replacement is None else self.replacement.to_memory(),
-            disagreements=tuple(each.to_disagreement() for each in self.disagreements),
+            disagreements=tuple(disagreement.to_disagreement() for disagreement in self.disagreements),
             usage=None if self.usage is None else self.usage.to_usage(),
             found_in=tuple(self.found_in),
         )
@@ -92,8 +92,8 @@ def hit_fields(recall: Recall) -> list[dict[str, Any]]:
             "answer_probability": hit.answer_probability,
             "replacement": None if hit.superseded_by is None else memory_dict(hit.superseded_by),
             "disagreements": [
-                {"kind": each.kind, "topic": each.topic, "memory": memory_dict(each.memory)}
-                for each in hit.disagreements
+                {"kind": disagreement.kind, "topic": disagreement.topic, "memory": memory_dict(disagreement.memory)}
+                for disagreement in hit.disagreements
             ],
         }
         for hit, fields in zip(recall.hits, recall.to_dicts(), strict=True)
@@ -184,9 +184,9 @@ class MemoryDetailsAnswer(AnswerModel):
             memory=None if details.memory is None else MemoryAnswer.of(details.memory),
             versions=details.versions,
             superseded_by=details.superseded_by,
-            relations=[RelationAnswer.of(each) for each in details.relations],
-            links_out=[LinkAnswer.of(each) for each in details.links_out],
-            links_in=[LinkAnswer.of(each) for each in details.links_in],
+            relations=[RelationAnswer.of(relation) for relation in details.relations],
+            links_out=[LinkAnswer.of(link) for link in details.links_out],
+            links_in=[LinkAnswer.of(link) for link in details.links_in],
             promoted_at=to_iso(details.promoted_at),
             note=details.note,
             usage=None if details.usage is None else UsageAnswer.of(details.usage),
@@ -199,9 +199,9 @@ class MemoryDetailsAnswer(AnswerModel):
             memory=None if self.memory is None else self.memory.to_memory(),
             versions=self.versions,
             superseded_by=self.superseded_by,
-            relations=tuple(each.to_relation() for each in self.relations),
-            links_out=tuple(each.to_link() for each in self.links_out),
-            links_in=tuple(each.to_link() for each in self.links_in),
+            relations=tuple(relation.to_relation() for relation in self.relations),
+            links_out=tuple(link.to_link() for link in self.links_out),
+            links_in=tuple(link.to_link() for link in self.links_in),
             promoted_at=parse_moment_text(self.promoted_at),
             note=self.note,
             usage=None if self.usage is None else self.usage.to_usage(),
@@ -218,11 +218,11 @@ class MemoryDetailsPage(AnswerModel):
 
     @classmethod
     def of(cls, page: MemoryPage) -> MemoryDetailsPage:
-        items = [MemoryDetailsAnswer.of(each) for each in page]
+        items = [MemoryDetailsAnswer.of(item) for item in page]
         return cls(items=items, page=page.page, page_size=page.page_size, total=page.total)
 
     def to_page(self) -> MemoryPage:
-        return MemoryPage(tuple(each.to_details() for each in self.items), self.page, self.page_size, self.total)
+        return MemoryPage(tuple(item.to_details() for item in self.items), self.page, self.page_size, self.total)
 
 
 class MemoryBatchAnswer(AnswerModel):
@@ -233,10 +233,10 @@ class MemoryBatchAnswer(AnswerModel):
 
     @classmethod
     def of(cls, batch: MemoryBatch) -> MemoryBatchAnswer:
-        return cls(items=[MemoryDetailsAnswer.of(each) for each in batch], missing=dict(batch.missing))
+        return cls(items=[MemoryDetailsAnswer.of(item) for item in batch], missing=dict(batch.missing))
 
     def to_batch(self) -> MemoryBatch:
-        return MemoryBatch(tuple(each.to_details() for each in self.items), self.missing)
+        return MemoryBatch(tuple(item.to_details() for item in self.items), self.missing)
 
 
 class JobAnswer(AnswerModel):

@@ -129,8 +129,8 @@ class MemoryAnswer(AnswerModel):
             source=self.source,
             observed_by=self.observed_by,
             expires_at=parse_moment_text(self.expires_at),
-            mentions=tuple(Mention(each.name, each.kind) for each in self.mentions),
-            triples=tuple(Triple(*each) for each in self.triples),
+            mentions=tuple(Mention(mention.name, mention.kind) for mention in self.mentions),
+            triples=tuple(Triple(*triple) for triple in self.triples),
             turn=None
             if turn is None
             else Turn(turn.conversation, turn.number, turn.speaker, parse_moment_text(turn.at)),
@@ -159,13 +159,13 @@ class EntityAnswer(AnswerModel):
     @classmethod
     def of(cls, entity: Entity) -> EntityAnswer:
         aliases = [
-            AliasAnswer(name=each.name, valid_from=to_iso(each.valid.start), valid_until=to_iso(each.valid.end))
-            for each in entity.aliases
+            AliasAnswer(name=alias.name, valid_from=to_iso(alias.valid.start), valid_until=to_iso(alias.valid.end))
+            for alias in entity.aliases
         ]
         return cls(id=entity.id, name=entity.name, kind=entity.kind, names=list(entity.names), aliases=aliases)
 
     def to_entity(self) -> Entity:
-        aliases = (Alias(each.name, make_window(each.valid_from, each.valid_until)) for each in self.aliases)
+        aliases = (Alias(alias.name, make_window(alias.valid_from, alias.valid_until)) for alias in self.aliases)
         return Entity(self.id, self.name, self.kind, tuple(aliases))
 
 

@@ -1,4 +1,4 @@
-"""The operations of deciding: preview what a decision changes, make it, list decisions, undo one."""
+"""Operations on decisions (forget, restore, supersede, merge, split): preview, apply, list, undo."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class DecisionsAnswer(AnswerModel):
 @operation("GET", "/decisions")
 def decisions(space: Space, request: DecisionsRequest) -> DecisionsAnswer:
     """List the last decisions about memories and entities, newest first."""
-    return DecisionsAnswer(items=[DecisionAnswer.of(each) for each in list_decisions(space, request.limit)])
+    return DecisionsAnswer(items=[DecisionAnswer.of(decision) for decision in list_decisions(space, request.limit)])
 
 
 @operation("POST", "/decisions/preview")
@@ -141,8 +141,8 @@ def undo_decision(space: Space, request: UndoDecisionRequest) -> DecisionAnswer:
 def _check(request: DecisionRequest) -> None:
     needed = _FIELDS[request.action]
     for name in ("memory", "other", "entity", "into", "names"):
-        given = getattr(request, name)
-        if name in needed and not given:
+        value = getattr(request, name)
+        if name in needed and not value:
             raise InvalidInput(f"action={request.action!r} needs {name!r}. It takes {' and '.join(needed)}.")
-        if name not in needed and given is not None:
-            raise InvalidInput(f"{name}={given!r} does not fit action={request.action!r}. Leave it out.")
+        if name not in needed and value is not None:
+            raise InvalidInput(f"{name}={value!r} does not fit action={request.action!r}. Leave it out.")

@@ -36,11 +36,11 @@ def preview_forget(space: Space, memory: str) -> DecisionPreview:
     if details is None or details.memory is None:
         raise InvalidInput(f"memory {memory!r} is not visible, so it cannot be forgotten. It may be forgotten already.")
     effects = ["No question about now finds it any more. Views of earlier days still show it."]
-    alone = [str(each) for each in details.relations if set(each.evidence) <= {memory}]
-    shared = [str(each) for each in details.relations if not set(each.evidence) <= {memory}]
-    effects += [f"No longer known, as nothing else states it: {each}." for each in alone[:_MAX_SHOWN]]
-    effects += [f"Still known from other memories: {each}." for each in shared[:_MAX_SHOWN]]
-    effects += [f"Holds again: {_quote(each)}." for each in _memories_made_current(space, memory)[:_MAX_SHOWN]]
+    alone = [str(relation) for relation in details.relations if set(relation.evidence) <= {memory}]
+    shared = [str(relation) for relation in details.relations if not set(relation.evidence) <= {memory}]
+    effects += [f"No longer known, as nothing else states it: {statement}." for statement in alone[:_MAX_SHOWN]]
+    effects += [f"Still known from other memories: {statement}." for statement in shared[:_MAX_SHOWN]]
+    effects += [f"Holds again: {_quote(revived)}." for revived in _memories_made_current(space, memory)[:_MAX_SHOWN]]
     return DecisionPreview(f"Forget {_quote(details.memory)}", tuple(effects))
 
 
@@ -59,8 +59,8 @@ def preview_restore(space: Space, memory: str) -> DecisionPreview:
 
 def preview_supersede(space: Space, memory: str, other: str) -> DecisionPreview:
     """What saying that one memory replaces another changes."""
-    found = {each.id: each.memory for each in space.get_many([memory, other])}
-    newer, older = found.get(memory), found.get(other)
+    memories_by_id = {details.id: details.memory for details in space.get_many([memory, other])}
+    newer, older = memories_by_id.get(memory), memories_by_id.get(other)
     if newer is None or older is None or memory == other:
         raise InvalidInput(f"memories {memory!r} and {other!r} are not two visible memories. Restore them first.")
     effects = [
@@ -94,18 +94,18 @@ def preview_split(space: Space, entity: str, names: Sequence[str]) -> DecisionPr
     """What splitting names off an entity changes."""
     with space._engine.open_index(space.name) as index, index.lock:
         known = KnownEntities(index, index.catalog.position)
-        found = known.require(entity, space._now())
+        known_entity = known.require(entity, space._now())
         entity_revisions.plan_split(known, entity, names, None, None, space._now())  # raises if it is not possible
         visible = index.catalog.visible_mask(index.catalog.position)
         moved = sum(_mentions(index, visible, name) for name in names)
-        kept = sum(_mentions(index, visible, name) for name in found.names if name not in names)
+        remaining_mentions = sum(_mentions(index, visible, name) for name in known_entity.names if name not in names)
     moving = f"{pluralize(moved, 'mention')} by that name {'is' if moved == 1 else 'are'} then about it"
     effects = (
         f"A new entity is called {_names(names)}.",
-        f"{moving}, and {kept:,} stay with {found.name}.",
+        f"{moving}, and {remaining_mentions:,} stay with {known_entity.name}.",
         "Views of earlier days still show one.",
     )
-    return DecisionPreview(f"Split {_names(names)} off {found.name}", effects)
+    return DecisionPreview(f"Split {_names(names)} off {known_entity.name}", effects)
 
 
 def _memories_made_current(space: Space, memory: str) -> list[Memory]:

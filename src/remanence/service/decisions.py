@@ -71,7 +71,7 @@ def list_decisions(space: Space, limit: int) -> list[Decision]:
 
 def decision_about(space: Space, subject: str) -> Decision:
     """The last decision about a memory, an entity or a link."""
-    last = next((each for each in _entries_back(space) if each.subject == subject), None)
+    last = next((entry for entry in _entries_back(space) if entry.subject == subject), None)
     if last is None:
         raise NotFound(f"space {space.name!r} has no decision about {subject!r}.")
     with space._engine.open_index(space.name) as index, index.lock:
@@ -89,9 +89,9 @@ def undo_decision(space: Space, position: int) -> Decision:
     if entry is None or entry.space != space.name or not _is_decision(entry.event):
         raise NotFound(f"entry {position} is not a decision in space {space.name!r}. GET decisions lists them.")
     with space._engine.open_index(space.name) as index, index.lock:
-        told = _DecisionReader(index, space._now()).decision(entry)
-    if not told.can_undo:
-        raise InvalidInput(f"entry {position} cannot be undone ({told.text}): it was undone, or changed since.")
+        decision = _DecisionReader(index, space._now()).decision(entry)
+    if not decision.can_undo:
+        raise InvalidInput(f"entry {position} cannot be undone ({decision.text}): it was undone, or changed since.")
     _undo_action(space, entry)()
     subject = entry.event.link if isinstance(entry.event, Linked) else entry.subject
     return decision_about(space, subject)
@@ -116,24 +116,26 @@ def _is_decision(event: Event | None) -> bool:
 
 def _decision_entries(index: Index, entries: list[Entry]) -> list[Entry]:
     """The decisions among some entries, oldest first, without those that an upkeep run wrote."""
-    found: dict[int, Entry] = {}
+    decisions: dict[int, Entry] = {}
     last: dict[tuple[str, str], int] = {}  # by kind and subject, the position of the last entry
     for entry in entries:
         if isinstance(entry.event, Ran):
-            written = [("forgotten", each) for each in entry.event.hidden] + [("linked", e) for e in entry.event.edges]
+            written = [("forgotten", memory_id) for memory_id in entry.event.hidden] + [
+                ("linked", e) for e in entry.event.edges
+            ]
         elif isinstance(entry.event, Reversed) and (run := index.usage.runs.get(entry.event.run)) is not None:
-            written = [("restored", each) for each in run.hidden_ids] + [
-                ("forgotten", each) for each in run.created_ids
+            written = [("restored", hidden_id_) for hidden_id_ in run.hidden_ids] + [
+                ("forgotten", created_id_) for created_id_ in run.created_ids
             ]
             written += [("invalidated", edge) for edge in run.edges]
         else:
             written = []
         for key in written:
-            found.pop(last.get(key, -1), None)
+            decisions.pop(last.get(key, -1), None)
         if _is_decision(entry.event):
-            found[entry.position] = entry
+            decisions[entry.position] = entry
             last[entry.kind, entry.subject] = entry.position
-    return list(found.values())
+    return list(decisions.values())
 
 
 def _entries_back(space: Space) -> Iterator[Entry]:

@@ -61,7 +61,7 @@ def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswe
 def propose(space: Space, request: graph_requests.ProposeRequest) -> CandidatesAnswer:
     """List entities with a name like this one."""
     found = view_of(space, request).entities.find_similar(request.name, request.limit)
-    return CandidatesAnswer(items=[SimilarEntityAnswer.of(each) for each in found])
+    return CandidatesAnswer(items=[SimilarEntityAnswer.of(candidate) for candidate in found])
 
 
 @operation("GET", "/entities/proposals", slow=True)
@@ -71,17 +71,17 @@ def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> P
     facet = view.entities
     pairs: dict[frozenset[str], MergeProposal] = {}
     for entity in view.graph.entity_map(limit=_COMPARED).nodes:
-        for found in facet.find_similar(entity.name, _SIMILAR):
-            if found.entity.id != entity.id:
+        for candidate in facet.find_similar(entity.name, _SIMILAR):
+            if candidate.entity.id != entity.id:
                 proposal = MergeProposal(
                     entity=entity.id,
                     name=entity.name,
-                    other=found.entity.id,
-                    other_name=found.entity.name,
-                    score=found.score,
-                    reason=found.reason,
+                    other=candidate.entity.id,
+                    other_name=candidate.entity.name,
+                    score=candidate.score,
+                    reason=candidate.reason,
                 )
-                pairs.setdefault(frozenset((entity.id, found.entity.id)), proposal)
+                pairs.setdefault(frozenset((entity.id, candidate.entity.id)), proposal)
     ordered = sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
     return ProposalsAnswer(items=ordered[: request.limit])
 
@@ -98,7 +98,7 @@ def get_entity(space: Space, request: graph_requests.EntityRequest) -> EntityAns
 @operation("POST", "/entities", "write", status=201)
 def register(space: Space, request: graph_requests.RegisterRequest) -> RegistrationAnswer:
     """Register an entity under a name, with aliases and a kind."""
-    aliases = [each if isinstance(each, str) else each.model_dump() for each in request.aliases]
+    aliases = [alias if isinstance(alias, str) else alias.model_dump() for alias in request.aliases]
     made = space.entities.register(request.name, aliases, **request.provided_fields("name", "aliases"))
     return RegistrationAnswer.of(made)
 

@@ -29,7 +29,7 @@ def http_status(error: RemanenceError) -> int:
     >>> status_of(errors.NotFound("no such memory")), status_of(errors.LedgerCorrupt("damaged"))
     (404, 500)
     """
-    return next(_STATUS[each] for each in type(error).__mro__ if each in _STATUS)
+    return next(_STATUS[class_] for class_ in type(error).__mro__ if class_ in _STATUS)
 
 
 def exception_from_response(name: str | None, message: str, status: int, position: int | None) -> RemanenceError:
@@ -40,11 +40,11 @@ def exception_from_response(name: str | None, message: str, status: int, positio
     >>> exception_from_response(None, "no such route", 404, None)
     RemanenceError('no such route')
     """
-    made = getattr(errors, name or "", None)
-    if made is errors.LedgerTampered:
+    error_class = getattr(errors, name or "", None)
+    if error_class is errors.LedgerTampered:
         return errors.LedgerTampered(message, position=position or 0)
-    if isinstance(made, type) and issubclass(made, RemanenceError):
-        return made(message)
+    if isinstance(error_class, type) and issubclass(error_class, RemanenceError):
+        return error_class(message)
     if status in (401, 403):
         return errors.InvalidToken(message) if status == 401 else errors.AccessDenied(message)
     if status in (422, 400):

@@ -24,7 +24,7 @@ _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 
 
 class FileAnswer(AnswerModel):
-    """What became of a file. `kind` is what it was read as, `report` says the rest in words."""
+    """The result of storing a file: its detected `kind`, counts, and a `report` as text."""
 
     name: str
     kind: str
@@ -61,14 +61,16 @@ def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
         return _answer(request, "export", report.entries, text=text)
     if kind == "text":
         paragraphs = [part.strip() for part in _PARAGRAPH_END.split(_text(path, request.name)) if part.strip()]
-        return _store_rows(space, request, "text", [{"text": each} for each in paragraphs])
+        return _store_rows(space, request, "text", [{"text": paragraph} for paragraph in paragraphs])
     if kind in ("rows", "turns"):
         return _store_rows(space, request, kind, _rows(path, request.name))
     options = {name: value for name, value in request.provided_fields("name").items() if value is not None}
-    found = space.admin.import_from(path, **options)
-    text = str(found).replace(str(path), request.name)
-    counts = (found.added, found.changed, found.unchanged)
-    return _answer(request, found.kind, *counts, left_out=found.skipped, complete=found.complete, text=text)
+    import_report = space.admin.import_from(path, **options)
+    text = str(import_report).replace(str(path), request.name)
+    counts = (import_report.added, import_report.changed, import_report.unchanged)
+    return _answer(
+        request, import_report.kind, *counts, left_out=import_report.skipped, complete=import_report.complete, text=text
+    )
 
 
 def _kind(path: Path, name: str) -> str | None:

@@ -34,7 +34,7 @@ class EntityPageAnswer(AnswerModel):
     next_cursor: str | None
 
     def to_page(self, page: int, page_size: int) -> EntityPage:
-        return EntityPage(tuple(each.to_entity() for each in self.items), page, page_size, self.total)
+        return EntityPage(tuple(entity.to_entity() for entity in self.items), page, page_size, self.total)
 
 
 class RegistrationAnswer(AnswerModel):

@@ -67,7 +67,7 @@ def when(space: Space, request: graph_requests.WhenRequest) -> RelationsAnswer:
 
 @operation("GET", "/graph/timeline")
 def timeline(space: Space, request: graph_requests.TimelineRequest) -> HistoryAnswer:
-    """List what was learned of a node, in order."""
+    """List the events about a node, in ledger order."""
     found = view_of(space, request).graph.timeline(**request.provided_fields("as_of"))
     return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
 
@@ -151,6 +151,6 @@ def invalidate(space: Space, request: graph_requests.InvalidateRequest) -> Edges
     )
 
 
-def _relations(found: list[Relation], limit: int | None = None) -> RelationsAnswer:
-    kept = found if limit is None else found[-limit:]
-    return RelationsAnswer(items=[RelationAnswer.of(each) for each in kept], total=len(found))
+def _relations(relations: list[Relation], limit: int | None = None) -> RelationsAnswer:
+    page = relations if limit is None else relations[-limit:]
+    return RelationsAnswer(items=[RelationAnswer.of(relation) for relation in page], total=len(relations))

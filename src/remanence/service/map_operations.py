@@ -52,19 +52,20 @@ class DaysAnswer(AnswerModel):
 def entity_map(space: Space, request: MapRequest) -> EntityMap:
     """List the entities, the most important first, and which of them belong together.
 
-    With more than 800 entities, `coordinates` says where to draw them.
+    With more than 800 entities, `coordinates` has x and y of each.
     """
-    found = view_of(space, request).graph.entity_map(limit=request.limit)
-    if len(found.nodes) <= _PLACED_FROM:
-        return found
-    edges = np.array([(edge.source, edge.target, edge.weight) for edge in found.edges], np.int64).reshape(-1, 3)
-    return replace(found, coordinates=_coordinates(len(found.nodes), edges.tobytes()))
+    entities_and_edges = view_of(space, request).graph.entity_map(limit=request.limit)
+    if len(entities_and_edges.nodes) <= _PLACED_FROM:
+        return entities_and_edges
+    edges = np.array([(edge.source, edge.target, edge.weight) for edge in entities_and_edges.edges], np.int64).reshape(
+        -1, 3
+    )
+    return replace(entities_and_edges, coordinates=_coordinates(len(entities_and_edges.nodes), edges.tobytes()))
 
 
 @lru_cache(_MAX_LAYOUTS)
 def _coordinates(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
-    """Where the nodes of a map are. Kept by what they are made of, numbers without a text: what was erased is not in
-    them, and a map that did not change is drawn as before."""
+    """Coordinates of the nodes of a map, cached by edges. The cache contains no text."""
     triples = np.frombuffer(edges, np.int64).reshape(-1, 3).tolist()
     points = place_nodes(count, [(source, target, weight) for source, target, weight in triples])
     return tuple([(x, y) for x, y in points.round(1).tolist()])

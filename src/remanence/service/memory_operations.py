@@ -32,7 +32,7 @@ from remanence.write.jobs import Job
 
 
 class MemoriesAnswer(AnswerModel):
-    """Memories, in the order of what they were made of."""
+    """Memories, in the order that the operation describes."""
 
     items: list[MemoryAnswer]
 
@@ -199,14 +199,14 @@ def replay(space: Space, request: requests.ReplayRequest) -> RecallAnswer:
 
 @operation("POST", "/recalls", "write")
 def record(space: Space, request: requests.RecordRequest) -> DoneAnswer:
-    """Record that a recall was given to somebody."""
+    """Record that the hits of a recall were given to a user or a model."""
     receipt = Receipt.from_dict(request.receipt)
     batch = space.as_of(receipt.now).get_many(request.memories)
     if batch.missing:
         raise NotFound(
             f"the recall cannot have returned {', '.join(batch.missing)}: {receipt.now} knew no such memory."
         )
-    hits = tuple(Hit(each.memory, 0.0) for each in batch if each.memory is not None)
+    hits = tuple(Hit(item.memory, 0.0) for item in batch if item.memory is not None)
     space.audit.record(Recall(receipt.question, hits, position=receipt.position, receipt=receipt))
     return DoneAnswer(done=True)
 

@@ -30,7 +30,7 @@ class Operation(Generic[AnyRequest, AnswerT]):
     """One operation. Called with a space and a request, it returns the answer.
 
     Attributes:
-        function: What does it.
+        function: The implementation.
         method: The HTTP method: "GET" for what only reads and has few arguments.
         path: The path below that of the space; names in braces are fields of the request.
         access: What a token has to allow.
@@ -88,11 +88,11 @@ def operation(
 
     def declare(function: Callable[[Space, AnyRequest], AnswerT]) -> Operation[AnyRequest, AnswerT]:
         types = get_type_hints(function)
-        made = Operation(function, method, path, access, slow, status, types["request"], types["return"], fields)
-        if made.name in OPERATIONS:
-            raise TypeError(f"there are two operations {made.name!r}.")
-        OPERATIONS[made.name] = made
-        return made
+        declared = Operation(function, method, path, access, slow, status, types["request"], types["return"], fields)
+        if declared.name in OPERATIONS:
+            raise TypeError(f"there are two operations {declared.name!r}.")
+        OPERATIONS[declared.name] = declared
+        return declared
 
     return declare
 

@@ -204,7 +204,7 @@ class ReplayRequest(ReadRequest):
 
 
 class RecordRequest(Request):
-    """The receipt of a recall that was given to somebody, and the ids of the memories in it."""
+    """The receipt of a recall whose hits were given to a user or a model, and the ids of the memories in it."""
 
     receipt: dict[str, Any]
     memories: list[Name]

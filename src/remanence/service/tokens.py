@@ -69,10 +69,12 @@ class AccessToken:
         >>> token.opens("default/users/bob/work"), token.opens("default/users/bobby"), token.opens("default")
         (True, False, False)
         """
-        return any(each == ALL_SPACES or space == each or space.startswith(f"{each}/") for each in self.spaces)
+        return any(
+            allowed == ALL_SPACES or space == allowed or space.startswith(f"{allowed}/") for allowed in self.spaces
+        )
 
     def allows(self, access: Access) -> bool:
-        """Whether it allows as much."""
+        """Whether the access level of the token is at least this."""
         return ACCESSES.index(access) <= ACCESSES.index(self.access)
 
 
@@ -127,12 +129,14 @@ class TokenStore:
             raise InvalidInput(f"name={name!r} is blank. Say who the token is for.")
         if not spaces or not all(space.strip() for space in spaces):
             raise InvalidInput(f"spaces={list(spaces)!r} names no space. Give for example default, or * for all.")
-        for each in ACCESSES:
-            if each == access:
+        for access_level in ACCESSES:
+            if access_level == access:
                 break
         else:
             raise InvalidInput(f"access={access!r} is none of {', '.join(ACCESSES)}.")
-        token = AccessToken(secrets.token_hex(6), name, tuple(spaces), each, now or datetime.now(UTC), expires_at)
+        token = AccessToken(
+            secrets.token_hex(6), name, tuple(spaces), access_level, now or datetime.now(UTC), expires_at
+        )
         secret = secrets.token_urlsafe(32)
         row = (token.id, name, _hash(secret), json.dumps(list(spaces)), access)
         times = (token.created_at.isoformat(), None if expires_at is None else expires_at.isoformat())
@@ -198,7 +202,7 @@ _SELECT = "SELECT id, name, spaces, access, created_at, expires_at, revoked_at, 
 
 def _token(row: Row) -> AccessToken:
     token_id, name, spaces, access, *times, _ = row
-    created, expires, revoked = (None if each is None else datetime.fromisoformat(str(each)) for each in times)
+    created, expires, revoked = (None if time_ is None else datetime.fromisoformat(str(time_)) for time_ in times)
     assert created is not None, "the column is NOT NULL"
     return AccessToken(token_id, name, tuple(json.loads(spaces)), access, created, expires, revoked)
 

@@ -138,11 +138,11 @@ class QuarantineAnswer(AnswerModel):
     def of(cls, quarantine: Quarantine) -> QuarantineAnswer:
         same = {name: getattr(quarantine, name) for name in ("id", "source", "why", "released")}
         return cls(
-            **same, memories=[MemoryAnswer.of(each) for each in quarantine.memories], since=to_iso(quarantine.since)
+            **same, memories=[MemoryAnswer.of(memory) for memory in quarantine.memories], since=to_iso(quarantine.since)
         )
 
     def to_quarantine(self) -> Quarantine:
-        memories = tuple(each.to_memory() for each in self.memories)
+        memories = tuple(memory.to_memory() for memory in self.memories)
         return Quarantine(self.id, self.source, memories, self.why, parse_moment_text(self.since), self.released)
 
 
@@ -161,12 +161,6 @@ class CountAnswer(AnswerModel):
     """How many."""
 
     count: int
-
-
-class PositionAnswer(AnswerModel):
-    """The ledger position after a change."""
-
-    position: int
 
 
 class SpacesAnswer(AnswerModel):

@@ -127,7 +127,7 @@ def quarantine(space: Space, request: requests.QuarantineRequest) -> QuarantineA
 @operation("GET", "/quarantines")
 def quarantines(space: Space, request: requests.EmptyRequest) -> QuarantinesAnswer:
     """List the quarantines, oldest first, released ones too."""
-    return QuarantinesAnswer(items=[QuarantineAnswer.of(each) for each in space.audit.quarantines()])
+    return QuarantinesAnswer(items=[QuarantineAnswer.of(item) for item in space.audit.quarantines()])
 
 
 @operation("POST", "/quarantines/{id}/release", "admin")
@@ -168,9 +168,9 @@ def _plan(upkeep: Upkeep, request: requests.UpkeepPreviewRequest) -> Plan:
     chosen = None
     if request.clusters is not None:
         known = {cluster.id: cluster for cluster in upkeep.clusters()}
-        if missing := [each for each in request.clusters if each not in known]:
+        if missing := [cluster for cluster in request.clusters if cluster not in known]:
             raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
-        chosen = [known[each] for each in request.clusters]
+        chosen = [known[cluster] for cluster in request.clusters]
     return upkeep.consolidate("link" if request.step == "link" else "preview", dry_run=True, clusters=chosen)
 
 
@@ -185,11 +185,11 @@ _STEP_FIELDS = {
 
 def _memories_of(plan: Plan) -> list[str]:
     if isinstance(plan, GcPlan):
-        return [each.memory for each in plan.candidates]
+        return [candidate.memory for candidate in plan.candidates]
     if isinstance(plan, ConsolidationPlan):
         return [*plan.superseded_ids, *(memory for pair in plan.links for memory in pair)]
     if isinstance(plan, PromotionPlan):
-        return [each.memory for each in plan.promotions]
+        return [promotion.memory for promotion in plan.promotions]
     if isinstance(plan, DiscoveryPlan):
         return [memory for pair in plan.relations for memory in (pair.source, pair.target)]
     return []

@@ -133,15 +133,22 @@ class EntityGraph(MentionIndex):
         named = {number: 1.0 for number in found if number is not None}
         for number, share in self._names.find_in_text(query.text).items() if PARTIAL_SHARE else ():
             same = query.names_of_same_entity(number)
-            if number not in named and any(self._is_known(each, query.visible) for each in same):
+            if number not in named and any(self._is_known(name_number, query.visible) for name_number in same):
                 named = dict.fromkeys(same, PARTIAL_SHARE * share) | named
         return named
 
     def _score_hops(self, query: Query, walk: WalkScores, named: Mapping[int, float]) -> None:
         """The walk from the names in the question, and from the nearest memories: the third seed."""
         reached = spread(query, _LocalGraph(self, query, walk), named)
-        hops = {each.row: each.hop for each in sorted(reached, key=lambda each: each.score) if each.hop is not None}
-        rows, scores = np.array([each.row for each in reached], np.int64), np.array([each.score for each in reached])
+        hops = {
+            reached_row.row: reached_row.hop
+            for reached_row in sorted(reached, key=lambda reached_row: reached_row.score)
+            if reached_row.hop is not None
+        }
+        rows, scores = (
+            np.array([reached_row.row for reached_row in reached], np.int64),
+            np.array([reached_row.score for reached_row in reached]),
+        )
         spelling = self._names.spellings.__getitem__
         walk.add_scores(rows, scores, lambda row: f"about {describe(hops[row], spelling)}")
 
@@ -222,8 +229,8 @@ class _LocalGraph:
         edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
         names = iter((graph._edges.endpoints[edges, 0] // 2).tolist())
         kinds = iter(graph._edge_kind.values[edges].tolist())
-        for each in edges_of:
-            followed = [name for _, name, kind in zip(each, names, kinds, strict=False) if kind != SPEAKER]
+        for row in edges_of:
+            followed = [name for _, name, kind in zip(row, names, kinds, strict=False) if kind != SPEAKER]
             yield [name for name in followed if not words_of(graph._names.spellings[name]) <= self._asked]
 
     def specificity(self, name: int) -> float:

@@ -34,9 +34,9 @@ class Hop(NamedTuple):
 
     name: int
     score: float
-    """What a memory about the name gets."""
+    """The score added to each memory about the name."""
     ceiling: float
-    """What it may have in all, so that it stays below the memory that led to it."""
+    """The maximum total score: less than that of the memory before the hop."""
     before: Hop | None = None
     """The hop that led to the memory."""
     row: int | None = None
@@ -75,7 +75,7 @@ def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[
     by_memory, by_relation = dict[int, ReachedRow](), dict[int, ReachedRow]()
     along = _best_hops(_hops_along_relations(names, query, graph), _FIRST_NAMES)
     rows = [ReachedRow(row, near[row]) for row in list(near)[:START_ROWS]]
-    passed = {each.row for each in rows}
+    passed = {seen_row.row for seen_row in rows}
     for number in range(MAX_HOPS):
         decay, width = (HOP_DECAY, _LATER_NAMES) if number else (1.0, _FIRST_NAMES)
         hops = _best_hops(_hops_from_rows(rows, graph, decay), width)
@@ -88,7 +88,7 @@ def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[
                     _keep_best(found, row, reached)
                     _keep_best(new, row, reached)
         along = {}  # relations are followed once, and from there on what memories say
-        totals = {row: each.score + near.get(row, 0.0) for row, each in new.items() if row not in passed}
+        totals = {row: candidate.score + near.get(row, 0.0) for row, candidate in new.items() if row not in passed}
         rows = [
             ReachedRow(row, totals[row], new[row].hop) for row in nlargest(_LATER_ROWS, totals, key=totals.__getitem__)
         ]
@@ -109,7 +109,7 @@ def describe(hop: Hop, spelling: Callable[[int], str]) -> str:
 
 
 def _hops_from_rows(rows: Sequence[ReachedRow], graph: LocalGraph, decay: float) -> Iterator[Hop]:
-    for (row, score, before), names in zip(rows, graph.names_in([each.row for each in rows]), strict=True):
+    for (row, score, before), names in zip(rows, graph.names_in([scored_row.row for scored_row in rows]), strict=True):
         for name in names:
             if before is None or name != before.name:
                 yield Hop(name, HOP_WEIGHT * decay * score * graph.specificity(name), score, before, row)
@@ -151,4 +151,4 @@ def _keep_best(into: dict[int, _Scored], key: int, scored: _Scored) -> None:
 
 
 def _best(scored: Iterable[_Scored], count: int) -> list[_Scored]:
-    return nlargest(count, scored, key=lambda each: each.score)
+    return nlargest(count, scored, key=lambda scored_row: scored_row.score)

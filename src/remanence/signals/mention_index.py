@@ -1,9 +1,9 @@
 """The index of the graph signal: which memories have which names, and which turns and passages are adjacent.
 
-Vertices are names and memories. An edge says that somebody said a memory, that a memory is about a name (its heading,
-or the first name in it), or only mentions it. Which names stand for one entity, and how entities are related, comes
-with the query, because it depends on the view. A chat turn is also connected to the turns before and after it and to
-its session; so is a piece of a document, if the pieces were added one after another with one `source`.
+Vertices are names and memories. Edge kinds: speaker of a memory, subject of a memory (its heading, or the first name in
+it), and mention in a memory. Which names stand for one entity, and how entities are related, comes with the query,
+because it depends on the view. A chat turn is also connected to the turns before and after it and to its session; so is
+a piece of a document, if the pieces were added one after another with one `source`.
 """
 
 from __future__ import annotations
@@ -285,11 +285,11 @@ class MentionIndex:
         self._described.append((name, row, position))
         self._hashes.append(text_hash(text))
 
-    def _fill(self, places: Sequence[int]) -> None:
-        if not places:
+    def _fill(self, indexes: Sequence[int]) -> None:
+        if not indexes:
             return
-        vectors = self._load_vectors([self._hashes[place] for place in places])
-        found = {place: vectors[self._hashes[place]] for place in places if self._hashes[place] in vectors}
+        vectors = self._load_vectors([self._hashes[i] for i in indexes])
+        found = {i: vectors[self._hashes[i]] for i in indexes if self._hashes[i] in vectors}
         self._vectors.put(found, len(self._hashes))
 
 

@@ -87,30 +87,30 @@ class Times:
         """The rows nearest in time to what the question names, those within it first."""
         if not query.times:
             return Ranking.abstain(self.name, "the question names no time")
-        places = self._candidates(query, limit)
-        begins, ends = self._from.values[places], self._until.values[places]
-        fits: NDArray[np.float64] = np.zeros(len(places))
+        entry_indexes = self._candidates(query, limit)
+        begins, ends = self._from.values[entry_indexes], self._until.values[entry_indexes]
+        fits: NDArray[np.float64] = np.zeros(len(entry_indexes))
         for window in query.times:
             fits = np.maximum(fits, nearness(begins, ends, *bounds(window)))
-        fits *= _WEIGHTS[self._kind.values[places]] * self._relevance(query, places)
+        fits *= _WEIGHTS[self._kind.values[entry_indexes]] * self._relevance(query, entry_indexes)
         counted = fits > _MIN_SCORE
-        places, fits = places[counted], fits[counted]
-        if not len(places):
+        entry_indexes, fits = entry_indexes[counted], fits[counted]
+        if not len(entry_indexes):
             times = " or ".join(map(str, query.times))
             return Ranking.empty(self.name, f"no memory that may be returned is from {times} or near it")
         # Windows of one row are adjacent, and the best of them counts.
-        rows = self._row.values[places]
+        rows = self._row.values[entry_indexes]
         firsts = run_starts(rows)
         best = np.maximum.reduceat(fits, firsts)
         order = top_indices(best, limit)
-        found: list[int] = rows[firsts[order]].tolist()
+        ranked_rows: list[int] = rows[firsts[order]].tolist()
         ends = np.append(firsts[1:], len(rows))
-        range_of = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
+        range_of = dict(zip(ranked_rows, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
 
         def why(rows: Sequence[int]) -> list[str]:
-            return [self._reason(int(places[range_of[row]][fits[range_of[row]].argmax()])) for row in rows]
+            return [self._reason(int(entry_indexes[range_of[row]][fits[range_of[row]].argmax()])) for row in rows]
 
-        return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, explain_rows=why)
+        return Ranking(self.name, ranked_rows, best[order].tolist(), ceiling=1.0, explain_rows=why)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         return {"rows": np.array([self._rows])} | {name: getattr(self, f"_{name}").values for name in _COLUMNS}

@@ -245,7 +245,7 @@ class VectorPoints:
         self._points_of_other_processes = {}
 
     def schedule_audit(self) -> None:
-        """Note that the store is used: some time later its points are counted."""
+        """Schedule a count of the points of a shared store."""
         if self._shared is not None and self._audit_at is None:
             self._audit_at = time.monotonic() + AUDIT_SECONDS
 
@@ -335,7 +335,8 @@ class VectorPoints:
         self.has_undeleted |= self.unreachable is not None
 
     def retry(self) -> None:
-        """Ask a server again that did not answer, if it is time to, and if nobody has to wait long for it."""
+        """Retry an unavailable store if the retry interval has passed; a shared one only if it failed fast and has few
+        points."""
         if self.unreachable is None or time.monotonic() < self._retry_at:
             return
         if self._shared is None or (self._failed_fast and len(self._points) <= _MAX_WHILE_OTHERS_WAIT):
@@ -380,7 +381,7 @@ class VectorPoints:
 
     def _write(self, points: list[int], hashes: list[bytes], lock: AbstractContextManager[Any] | None = None) -> None:
         vectors = self._load_vectors(hashes)
-        found = [(point, key) for point, key in zip(points, hashes, strict=True) if key in vectors]
+        writable = [(point, key) for point, key in zip(points, hashes, strict=True) if key in vectors]
         missing = {point: key for point, key in zip(points, hashes, strict=True) if key not in vectors}
         if lock is None:
             self.missing_vectors.update(missing)
@@ -388,10 +389,10 @@ class VectorPoints:
             with lock:
                 self.missing_vectors.update(missing)
         # In the background a server is asked although it did not answer before.
-        if not found or (lock is None and self.unreachable is not None):
+        if not writable or (lock is None and self.unreachable is not None):
             return
-        rows = np.concatenate([vectors[key] for _, key in found]).reshape(len(found), -1)
-        ids = [point for point, _ in found]
+        rows = np.concatenate([vectors[key] for _, key in writable]).reshape(len(writable), -1)
+        ids = [point for point, _ in writable]
         if self._codes is not None:
             self._codes.put(ids, rows)
         if self._shared is None:
@@ -399,7 +400,7 @@ class VectorPoints:
         else:
             assert self._catalog is not None
             positions = self._catalog().positions_of_rows([point >> PASSAGE_BITS for point in ids])
-            self._shared.write(ids, rows, positions, [key for _, key in found])
+            self._shared.write(ids, rows, positions, [key for _, key in writable])
 
     def _make_codes(self) -> None:
         """Make the codes of all points from the vectors of the ledger."""

@@ -65,7 +65,7 @@ class Vectors(VectorPoints):
         if query.vector is None:
             return Ranking.abstain(self.name, "the question was not embedded")
         if not np.any(query.vector):
-            return Ranking.abstain(self.name, "the question holds no word the embedder knows")
+            return Ranking.abstain(self.name, "the question contains no word that the embedder knows")
         if not len(self._points):
             return Ranking.empty(self.name, "nothing is remembered yet")
         nearest = self._nearest(query.vector, query.allowed, limit)
@@ -102,26 +102,26 @@ class Vectors(VectorPoints):
         if not open_rows:
             return {}
         if open_rows > _MAX_FILTERED_ROWS and self._codes is not None and len(points) >= _CODES_USED_FROM:
-            found = self._nearest_by_codes(self._codes, vector, allowed, limit)
-            if found is not None:
-                return found
+            by_row = self._nearest_by_codes(self._codes, vector, allowed, limit)
+            if by_row is not None:
+                return by_row
         only, total, odds = None, len(points), len(points) / open_rows
         if open_rows <= _MAX_FILTERED_ROWS and open_rows < len(allowed):
             only = points[allowed[points >> PASSAGE_BITS]].tolist()
             total, odds = len(only), len(only) / open_rows
-        # Passages of one row take places, and so do rows that may not be returned.
-        wanted = int(limit * odds) + limit // 4
+        # Fetch more than `limit`: several passages belong to one row, and some rows are not allowed.
+        fetch_limit = int(limit * odds) + limit // 4
         while True:
-            asked = min(wanted, total)
+            asked = min(fetch_limit, total)
             # A shared store may have points of rows that another process has added since. They take places too.
             more = _BATCH if self._shared is not None and asked == total else 0
             ids, scores = self._store.search(vector, asked + more, only)
             if len(ids) < asked - len(self.missing_vectors):
                 self.mark_incomplete()
-            found = _by_row(ids, scores, allowed, limit)
-            if len(found) >= limit or wanted >= total:
-                return found
-            wanted *= 4
+            by_row = _by_row(ids, scores, allowed, limit)
+            if len(by_row) >= limit or fetch_limit >= total:
+                return by_row
+            fetch_limit *= 4
 
     def _nearest_by_codes(
         self, codes: VectorCodes, vector: Vector, allowed: NDArray[np.bool_], limit: int

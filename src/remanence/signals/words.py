@@ -201,11 +201,11 @@ class Words:
             rarest.append(docs)
             if len(docs) > _MANY * limit:
                 break  # no less than all the rest
-            found = np.unique(np.concatenate(rarest))
-            found = found[allowed[self._row_of.values[found]]]
-            found = found[run_starts(self._row_of.values[found])]  # one of each row
-            if len(found) >= limit:
-                return float(np.partition(scores[found], len(found) - limit)[len(found) - limit])
+            best_scores = np.unique(np.concatenate(rarest))
+            best_scores = best_scores[allowed[self._row_of.values[best_scores]]]
+            best_scores = best_scores[run_starts(self._row_of.values[best_scores])]  # one of each row
+            if len(best_scores) >= limit:
+                return float(np.partition(scores[best_scores], len(best_scores) - limit)[len(best_scores) - limit])
         return 0.0
 
     def _any_allowed(self, docs: NDArray[np.int32], allowed: NDArray[np.bool_]) -> bool:

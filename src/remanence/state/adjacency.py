@@ -65,12 +65,12 @@ class Adjacency:
         base = self._base
         if base is None or vertex >= base.vertex_count:
             return []
-        found = self._cached.get(vertex)
-        if found is None:
-            found = base.edges_of(vertex)
-            if len(found) > _MIN_CACHED:
-                self._cached[vertex] = found
-        return found
+        edges = self._cached.get(vertex)
+        if edges is None:
+            edges = base.edges_of(vertex)
+            if len(edges) > _MIN_CACHED:
+                self._cached[vertex] = edges
+        return edges
 
     def _update(self) -> None:
         size = len(self._endpoints)

@@ -1,4 +1,4 @@
-"""One value that is made in a thread while others go on reading."""
+"""Builds a value in a background thread."""
 
 from __future__ import annotations
 

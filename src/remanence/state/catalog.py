@@ -112,9 +112,12 @@ class Catalog(SavedPart):
         memories = [self._numbers.intern(entry.subject) for entry in entries]
         versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
         # Only `erase` removes the text of an entry, and it hides the memory in every view.
-        windows = [(OPEN_START, OPEN_END) if each is None else window_to_micros(each.valid) for each in versions]
-        expiries = [None if each is None else each.expires_at for each in versions]
-        turns = [None if each is None else each.turn for each in versions]
+        windows = [
+            (OPEN_START, OPEN_END) if remembered is None else window_to_micros(remembered.valid)
+            for remembered in versions
+        ]
+        expiries = [None if remembered is None else remembered.expires_at for remembered in versions]
+        turns = [None if remembered is None else remembered.turn for remembered in versions]
         # Column by column: adding the values row by row takes as long as all the rest.
         self._memory.extend(memories)
         self._earlier.fill(len(entries), -1)
@@ -127,13 +130,15 @@ class Catalog(SavedPart):
         self._expires.extend(ends)
         self._recorded.extend([micros(entry.at) for entry in entries])
         self._text_row.extend(range(first_row, first_row + len(entries)))
-        self._texts.extend([_NO_TEXT if each is None else _checksum(each.text) for each in versions])
-        self._importance.extend([0.0 if each is None else each.importance for each in versions])
-        self._trust.extend([1.0 if each is None else each.trust for each in versions])
-        self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
+        self._texts.extend([_NO_TEXT if remembered is None else _checksum(remembered.text) for remembered in versions])
+        self._importance.extend([0.0 if remembered is None else remembered.importance for remembered in versions])
+        self._trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
+        self._kind.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
-        identities = [_NO_DIGEST if each is None else _digest_bytes(each.identity) for each in versions]
-        contents = [_NO_DIGEST if each is None else _digest_bytes(each.content) for each in versions]
+        identities = [
+            _NO_DIGEST if remembered is None else _digest_bytes(remembered.identity) for remembered in versions
+        ]
+        contents = [_NO_DIGEST if remembered is None else _digest_bytes(remembered.content) for remembered in versions]
         self._identities.extend(_as_rows(identities))
         self._contents.extend(_as_rows(contents))
         self._by_identity.update(zip(identities, memories, strict=True))
@@ -143,7 +148,7 @@ class Catalog(SavedPart):
         later_rows: list[tuple[int, int]] = []
         for row, (memory, version) in enumerate(zip(memories, versions, strict=True), first_row):
             if version is not None:
-                self._index_version(row, memory, version)
+                self._index_version(row, version)
             if memory == known + len(first_rows):
                 first_rows.append(row)
             else:
@@ -191,7 +196,7 @@ class Catalog(SavedPart):
         """The positions at which a memory was hidden, shown again, or erased."""
         spans = self._hidden.values
         positions: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
-        return sorted({each for each in (*positions, self._erased.get(memory, 0)) if 0 < each < OPEN_END})
+        return sorted({position for position in (*positions, self._erased.get(memory, 0)) if 0 < position < OPEN_END})
 
     def find_by_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version has this identity."""
@@ -217,9 +222,9 @@ class Catalog(SavedPart):
 
     def memories_of_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The memories, by number, that have a version among these rows."""
-        out = np.zeros(len(self.ids), np.bool_)
-        out[self._memory.values[rows]] = True
-        return out
+        mask = np.zeros(len(self.ids), np.bool_)
+        mask[self._memory.values[rows]] = True
+        return mask
 
     def rows_of_memories(self, memories: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows: NDArray[np.bool_] = memories[self._memory.values]
@@ -255,9 +260,9 @@ class Catalog(SavedPart):
         """Which of these memories have another text at `position` than they had at their own position."""
         opened = self._opened.values[self._text_row.values]
         changed: NDArray[np.bool_] = opened[self._last_row.values[memories]] > positions
-        for place in np.flatnonzero(changed).tolist():
-            row = self.row_at(int(memories[place]), position)
-            changed[place] = row is not None and opened[row] > positions[place]
+        for i in np.flatnonzero(changed).tolist():
+            row = self.row_at(int(memories[i]), position)
+            changed[i] = row is not None and opened[row] > positions[i]
         return changed
 
     def mask_started_by(self, moment: datetime) -> NDArray[np.bool_]:
@@ -281,19 +286,19 @@ class Catalog(SavedPart):
         return None if span is None else int(self._hidden.values[span, 1])
 
     def archived_mask(self, position: int) -> NDArray[np.bool_]:
-        out = np.zeros(len(self.ids), np.bool_)
-        out[self._hidden_at(self._hidden.values[sorted(self._archived)], position)] = True
-        out[list(self._erased)] = False
-        return out
+        mask = np.zeros(len(self.ids), np.bool_)
+        mask[self._hidden_at(self._hidden.values[sorted(self._archived)], position)] = True
+        mask[list(self._erased)] = False
+        return mask
 
     def with_archive(self) -> Catalog:
         """A read-only copy in which archived memories are visible."""
-        out = copy(self)
+        catalog = copy(self)
         spans, archived = self._hidden.values.copy(), sorted(self._archived)
         spans[archived, 2] = spans[archived, 1]  # empty; the indexes of the others do not change
-        out._hidden, out._last_mask, out._active = Column(np.int64, spans), None, None
-        out._open_spans = {m: span for m, span in self._open_spans.items() if span not in self._archived}
-        return out
+        catalog._hidden, catalog._last_mask, catalog._active = Column(np.int64, spans), None, None
+        catalog._open_spans = {m: span for m, span in self._open_spans.items() if span not in self._archived}
+        return catalog
 
     def row_at(self, memory: int, position: int) -> int | None:
         """The version of a memory at this position, hidden or not."""
@@ -318,9 +323,9 @@ class Catalog(SavedPart):
 
     def unerased_mask(self, rows: Sequence[int]) -> NDArray[np.bool_]:
         """Those of these rows that were not erased, as a mask of all rows."""
-        given, out = np.array(rows, np.int64), np.zeros(len(self), np.bool_)
-        out[given[~self.erased_mask(given)]] = True
-        return out
+        row_numbers, mask = np.array(rows, np.int64), np.zeros(len(self), np.bool_)
+        mask[row_numbers[~self.erased_mask(row_numbers)]] = True
+        return mask
 
     def active_mask(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
         """Which of these rows have no later version."""
@@ -350,8 +355,8 @@ class Catalog(SavedPart):
     def mask_stated_since(self, moment: datetime) -> NDArray[np.bool_]:
         """The rows that were told at this moment or later: for chat turns the time of the turn, for others when they
         were recorded."""
-        told = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
-        mask: NDArray[np.bool_] = told >= micros(moment)
+        stated_at = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
+        mask: NDArray[np.bool_] = stated_at >= micros(moment)
         return mask
 
     def trust(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -368,16 +373,16 @@ class Catalog(SavedPart):
 
     def without_rows(self, excluded: NDArray[np.bool_]) -> Catalog:
         """A read-only copy as if these versions had never been written."""
-        out = copy(self)
+        catalog = copy(self)
         opened, revised = self._opened.values.copy(), self._revised.values.copy()
         for row in np.flatnonzero(excluded).tolist()[::-1]:  # the latest first: what it revised is revised by its next
             earlier = int(self._earlier.values[row])
             if earlier >= 0:
                 revised[earlier] = revised[row]
         opened[excluded] = OPEN_END
-        out._opened, out._revised = Column(np.int64, opened), Column(np.int64, revised)
-        out._last_mask = out._active = None
-        return out
+        catalog._opened, catalog._revised = Column(np.int64, opened), Column(np.int64, revised)
+        catalog._last_mask = catalog._active = None
+        return catalog
 
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The start of the window of each row in microseconds; if that is open, when it was recorded."""
@@ -443,7 +448,7 @@ class Catalog(SavedPart):
 
     # Helpers
 
-    def _index_version(self, row: int, memory: int, version: Remembered) -> None:
+    def _index_version(self, row: int, version: Remembered) -> None:
         for tag in version.tags:
             if tag not in self._tags:
                 self._tags[tag] = Column(np.int64)
@@ -482,7 +487,7 @@ class Catalog(SavedPart):
                 self._archived.add(span)
 
     def _hide_or_show(self, event: Quarantined | Released, position: int) -> None:
-        numbers = [number for each in event.memories if (number := self._numbers.number(each)) is not None]
+        numbers = [number for memory_id in event.memories if (number := self._numbers.number(memory_id)) is not None]
         for memory in numbers:
             if memory in self._erased:
                 continue

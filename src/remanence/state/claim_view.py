@@ -114,15 +114,15 @@ class ClaimView:
 
     def entity_number(self, name: int) -> int:
         """One number for all the names of an entity: that of the name which was requested first."""
-        found = self._entities.get(name)
-        if found is None:
-            found = name
+        number = self._entities.get(name)
+        if number is None:
+            number = name
             if len(self._registry.names_of_same_entity(name, self._position)) > 1:
-                found = self._first_names.setdefault(self._registry.entity_of(name, self._position), name)
+                number = self._first_names.setdefault(self._registry.entity_of(name, self._position), name)
                 if self._registry.has_several_owners(name, self._position):
                     self._reused_names.add(name)
-            self._entities[name] = found
-        return found
+            self._entities[name] = number
+        return number
 
     def edges_of(self, name: int, predicates: Collection[str] | None) -> list[EntityEdge]:
         """The active claims with an entity at either end, oldest first."""
@@ -163,14 +163,14 @@ class ClaimView:
         Only the newest `limit` claims are read; the second value is whether there are more.
         """
         key = name, predicates, limit
-        found = self._resolved_by_entity.get(key)
-        if found is None:
+        cached = self._resolved_by_entity.get(key)
+        if cached is None:
             if len(self._resolved_by_entity) >= _MAX_AROUND:
                 self._resolved_by_entity.clear()
             edges, more = self._newest_edges(name, predicates, limit)
             resolved = self._resolve(self.entity_number(name), edges, more)
-            found = self._resolved_by_entity[key] = sorted(resolved, key=lambda each: each.edge.claim.number), more
-        return found
+            cached = self._resolved_by_entity[key] = sorted(resolved, key=lambda claim: claim.edge.claim.number), more
+        return cached
 
     def resolved_between(self, name: int, other: int) -> list[ResolvedClaim]:
         """What holds, at any time, between two entities, in the order of the first claims."""
@@ -180,8 +180,8 @@ class ClaimView:
         resolved = self._resolve(
             start, [edge for edge in edges if {edge.subject, edge.object} == ends], is_truncated=True
         )
-        found = (each for each in resolved if {each.edge.subject, each.edge.object} == ends)
-        return sorted(found, key=lambda each: each.edge.claim.number)
+        found = (claim for claim in resolved if {claim.edge.subject, claim.edge.object} == ends)
+        return sorted(found, key=lambda claim: claim.edge.claim.number)
 
     def group_of(self, edge: EntityEdge, edges: list[EntityEdge] | None = None) -> ClaimGroup:
         """The group of a claim; `edges` are all its claims, if known."""
@@ -222,12 +222,12 @@ class ClaimView:
     # The claims of one row
 
     def edges_of_row(self, row: int) -> list[EntityEdge]:
-        found = self._row_edges.get(row)
-        if found is None:
+        edges = self._row_edges.get(row)
+        if edges is None:
             if len(self._row_edges) >= _MAX_EDGES:
                 self._row_edges.clear()
-            found = self._row_edges[row] = self.edges_of_claims(self._claims.claims_of_row(row))
-        return found
+            edges = self._row_edges[row] = self.edges_of_claims(self._claims.claims_of_row(row))
+        return edges
 
     def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
         return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))
@@ -236,12 +236,12 @@ class ClaimView:
         """The status of each claim of a row at a moment."""
         if now is not self._status_moment and now != self._status_moment:
             self._status_moment, self._status = now, {}
-        found = self._status.get(row)
-        if found is None:
+        statuses = self._status.get(row)
+        if statuses is None:
             edges = self.edges_of_row(row)
             moment = micros(now) if edges else 0
-            found = self._status[row] = [self._status_at(edge, moment) for edge in edges]
-        return found
+            statuses = self._status[row] = [self._status_at(edge, moment) for edge in edges]
+        return statuses
 
     # Helpers
 
@@ -251,7 +251,9 @@ class ClaimView:
         """The newest active claims with an entity at either end, oldest first; and whether there are more."""
         numbers = None
         if predicates is not None:
-            numbers = {n for each in predicates for n in self._predicates.equivalent_numbers(each, self._position)}
+            numbers = {
+                n for predicate in predicates for n in self._predicates.equivalent_numbers(predicate, self._position)
+            }
         claims = self._claims_naming(name)
         found, more = self._claims.newest_active(
             claims, self.snapshot, numbers, len(claims) if limit is None else limit
@@ -266,7 +268,7 @@ class ClaimView:
         names = self._registry.names_of_same_entity(name, self._position)
         if len(names) == 1:
             return self._claims.with_name(name)
-        return sorted({claim for each in names for claim in self._claims.with_name(each)})
+        return sorted({claim for name_number in names for claim in self._claims.with_name(name_number)})
 
     def _rule(self, predicate: int) -> PredicateRule:
         """The properties of a predicate, by its number."""
@@ -276,29 +278,31 @@ class ClaimView:
         return rule
 
     def _resolve_by_trust(self, edges: Sequence[EntityEdge]) -> list[Interval]:
-        """What holds when in a group of which only one value holds at a time. A claim is ended by those that are
-        trusted as far, at least: one that is trusted less holds beside it."""
+        """What holds when in a group of which only one value holds at a time. A claim ends another only if its trust is
+        at least as high; otherwise both are valid."""
         trust = {edge.claim: self._claims.trust_of(edge.stated_claim) for edge in edges}
         levels = sorted(set(trust.values()), reverse=True)
         intervals = resolve_single_valued([claim for claim in trust if trust[claim] == levels[0]]) if levels else []
         for level in levels[1:]:
             resolved = resolve_single_valued([claim for claim in trust if trust[claim] >= level])
-            for each in resolved:
-                if max(trust[claim] for claim in each.claims) == level:
-                    intervals.append(each)
+            for resolved_interval in resolved:
+                if max(trust[claim] for claim in resolved_interval.claims) == level:
+                    intervals.append(resolved_interval)
                 else:  # the same as what is trusted more
-                    lower = tuple(claim for claim in each.claims if trust[claim] == level)
+                    lower = tuple(claim for claim in resolved_interval.claims if trust[claim] == level)
                     intervals = [
                         known._replace(claims=tuple(sorted((*known.claims, *lower))))
-                        if known.value == each.value and known.start < each.end and each.start < known.end
+                        if known.value == resolved_interval.value
+                        and known.start < resolved_interval.end
+                        and resolved_interval.start < known.end
                         else known
                         for known in intervals
                     ]
         return sorted(intervals, key=lambda interval: (interval.start, interval.first_claim.number))
 
     def _times(self, claim: StatedClaim, rule: PredicateRule) -> tuple[int, int, int]:
-        """When a claim starts and ends and when it was recorded. One that its memory no longer makes ended with that,
-        and one that never changes was corrected."""
+        """Start, end and recording time of a claim. A claim that a later version of its memory omits ended with that
+        version; a claim with an immutable predicate is treated as corrected."""
         revised = self._claims.revisions.end_of(claim.number, self._position)
         if rule.immutable:
             return OPEN_START, OPEN_END if revised == OPEN_END else OPEN_START, OPEN_START
@@ -323,18 +327,20 @@ class ClaimView:
         for (holder, _), group_edges in groups.items():
             # For groups of this entity, these are all claims, unless there are more.
             group = self.group_of(group_edges[0], group_edges if holder == entity and not is_truncated else None)
-            yield from (each for each in group.resolved_claims if entity in (each.edge.subject, each.edge.object))
+            yield from (claim for claim in group.resolved_claims if entity in (claim.edge.subject, claim.edge.object))
         for same in others.values():
             yield from _resolved(same, merge_same_value([edge.claim for edge in same]))
 
     def _status_at(self, edge: EntityEdge, now: int) -> ClaimStatus:
-        intervals = [each.interval for each in self.group_of(edge).resolved_claims] if edge.rule.single_valued else []
+        intervals = [claim.interval for claim in self.group_of(edge).resolved_claims] if edge.rule.single_valued else []
         started = [interval for interval in intervals if interval.start <= now]
         latest = [interval for interval in started if now in interval] or started[-1:]
         holds = any(interval.end > now and edge.claim in interval.claims for interval in intervals)
-        replacing = [each for each in latest if any(_replaces(claim, edge.claim) for claim in each.claims)]
-        over = edge.claim.end <= now and not any(now in each and each.value == edge.claim.value for each in latest)
-        following = [claim for each in latest if over and now in each for claim in each.claims]
+        replacing = [interval for interval in latest if any(_replaces(claim, edge.claim) for claim in interval.claims)]
+        over = edge.claim.end <= now and not any(
+            now in interval and interval.value == edge.claim.value for interval in latest
+        )
+        following = [claim for interval in latest if over and now in interval for claim in interval.claims]
         replaced_by = () if holds or not replacing else replacing[0].claims
         return ClaimStatus(replaced_by, edge.claim.ended_at <= now, following)
 

@@ -137,14 +137,14 @@ class Claims(SavedPart):
         self, claims: Sequence[int], snapshot: Snapshot, predicates: Collection[int] | None, limit: int
     ) -> tuple[list[StatedClaim], bool]:
         """The newest `limit` of these claims that are active, oldest first; and whether there are more."""
-        found: list[StatedClaim] = []
+        active: list[StatedClaim] = []
         for end in range(len(claims), 0, -_BATCH):
             batch = claims[max(0, end - _BATCH) : end]
             for claim in reversed(list(self.active_claims(batch, snapshot, predicates))):
-                if len(found) == limit:
-                    return found[::-1], True
-                found.append(claim)
-        return found[::-1], False
+                if len(active) == limit:
+                    return active[::-1], True
+                active.append(claim)
+        return active[::-1], False
 
     def count(self, snapshot: Snapshot) -> int:
         """How many different relations are claimed in this snapshot, at whichever time they hold."""
@@ -188,12 +188,12 @@ class Claims(SavedPart):
             for memory in self._evidence.get(number, ()):
                 self._assertions_of.setdefault(memory, []).append(number)
         self._read_assertions = len(self._assertion_ids)
-        found: dict[int, list[int]] = {}
+        claims_by_row: dict[int, list[int]] = {}
         for row in rows:
             asserted = self._assertions_of.get(self._catalog.memory_of(row), ())
             claims = [self._claim_of_id[self._assertion_ids[number]] for number in asserted]
-            found[row] = [*self.claims_of_row(row), *claims]
-        return found
+            claims_by_row[row] = [*self.claims_of_row(row), *claims]
+        return claims_by_row
 
     def evidence_rows(self, claim: int, snapshot: Snapshot) -> list[int]:
         """The rows of this snapshot that support an active claim: the one that makes it, or its visible evidence."""
@@ -261,7 +261,7 @@ class Claims(SavedPart):
             self._append(ends, predicate, (*window_to_micros(event.valid), micros(entry.at)), ~number, event)
         elif isinstance(event, Invalidated):
             claims, until = self.with_edge_id(event.edge), micros(event.until)
-            # A memory may say again what an earlier version said: what began after the end is not ended by it.
+            # A later version may repeat a claim: claims that began after the end stay active, unless all did.
             for claim in [claim for claim in claims if self._begin(claim) <= until] or claims:
                 self.endings.add(claim, entry.position, until)
 
@@ -301,10 +301,10 @@ class Claims(SavedPart):
         earlier = self._catalog.previous_row(row) if previous else None
         if earlier is None or self._catalog.same_text(row, earlier):
             return
-        made = {(s, p, o) for s, o, p in self._columns.values[list(claims), :3].tolist()}
+        current_triples = {(s, p, o) for s, o, p in self._columns.values[list(claims), :3].tolist()}
         recorded_at, (position,) = micros(self._catalog.recorded_at(row)), self._catalog.positions_of_rows([row])
         begins = window_to_micros(version.valid)[0]
-        for claim in (previous[each] for each in previous.keys() - made):
+        for claim in (previous[triple] for triple in previous.keys() - current_triples):
             in_order = self._begin(claim) < begins <= recorded_at
             self.revisions.add(claim, position, begins if in_order else recorded_at)
 

@@ -14,12 +14,11 @@ T = TypeVar("T", bound=Hashable)
 
 _MIN_CAPACITY = 16
 MAX_UNRESERVED_VALUES = 4_096
-"""How many values a column is given at most without making room for more. It makes room when it grows; if those of a
-large index did so too, the first memory that is added would wait for all of them."""
+"""Columns loaded with more values reserve capacity at once, so that adding the first memory does not reallocate them
+all. Smaller columns reserve it when they grow."""
 
 _GROWTH = cycle(range(18, 25))
-"""How much room a column makes when it has none, in sixteenths. It differs, so that the columns of a large index are
-not all copied while one memory is added."""
+"""Growth factors of columns, in sixteenths. They differ so that columns are not reallocated at the same time."""
 
 
 class Column:
@@ -121,7 +120,7 @@ class PackedTexts:
     def unpack(array: NDArray[np.uint8]) -> list[str]:
         raw = array.tobytes()
         if b"\0" in raw:
-            return [each.decode("utf-8", "surrogatepass") for each in raw.split(_END)[:-1]]
+            return [part.decode("utf-8", "surrogatepass") for part in raw.split(_END)[:-1]]
         # The same, several times faster.
         return raw.replace(_END, b"\0").decode("utf-8", "surrogatepass").split("\0")[:-1]
 
@@ -232,7 +231,7 @@ GROWING = Codec(lambda column: column.values, lambda array: Column(array.dtype, 
 
 def named_tuple_codec(kind: Callable[..., Any]) -> Codec:
     """For a dictionary of named tuples of this kind."""
-    return Codec(DICT_CODEC.to_array, lambda array: {key: kind(*to_tuples(each)) for key, each in unpack(array)})
+    return Codec(DICT_CODEC.to_array, lambda array: {key: kind(*to_tuples(values)) for key, values in unpack(array)})
 
 
 class SavedPart:

@@ -107,8 +107,8 @@ class EntityRegistry(SavedPart):
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        ids = dict.fromkeys(self._merge_target_id(each, position) for each in self._entities.values)
-        return [_describe(entity) for each in ids if (entity := self.get(each, position)) is not None]
+        ids = dict.fromkeys(self._merge_target_id(value, position) for value in self._entities.values)
+        return [_describe(entity) for id_ in ids if (entity := self.get(id_, position)) is not None]
 
     # Reading
 
@@ -134,9 +134,9 @@ class EntityRegistry(SavedPart):
         """
         root = self._merge_target_id(entity_id, position)
         names = [
-            each
-            for each in self._names_of_root(root, position)
-            if each.is_registered or not is_visible or is_visible(each.number)
+            name_entry
+            for name_entry in self._names_of_root(root, position)
+            if name_entry.is_registered or not is_visible or is_visible(name_entry.number)
         ]
         if not names:
             return None
@@ -144,8 +144,10 @@ class EntityRegistry(SavedPart):
         return Entity(
             id=root,
             name=name,
-            kind=self.kind_of(root, (each.number for each in names), position),
-            aliases=tuple(Alias(each.spelling, each.valid) for each in names if each.number != number),
+            kind=self.kind_of(root, (name_entry.number for name_entry in names), position),
+            aliases=tuple(
+                Alias(name_entry.spelling, name_entry.valid) for name_entry in names if name_entry.number != number
+            ),
         )
 
     def entity_of(self, number: int, position: int) -> str:
@@ -169,7 +171,7 @@ class EntityRegistry(SavedPart):
         out = {number: None}
         for entity in entities:
             root = self._merge_target_id_of(entity, position)
-            out |= {each.number: None for each in self._names_of_root(root, position)}
+            out |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
         return tuple(out)
 
     def has_several_owners(self, number: int, position: int) -> bool:
@@ -182,7 +184,7 @@ class EntityRegistry(SavedPart):
         if not owners:
             return number
         owner = self._merge_target_id_of(owners[0].value, position)
-        names = (number, *(each.number for each in self.names_of(owner, position)))
+        names = (number, *(name.number for name in self.names_of(owner, position)))
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
     def kind_of(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
@@ -205,7 +207,7 @@ class EntityRegistry(SavedPart):
 
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
         """The number and spelling of its main name: as registered if that is one of these, else the first."""
-        numbers = {each.number for each in names}
+        numbers = {name.number for name in names}
         for span in self._spans_of_id(DISPLAY_NAME, entity_id, position):
             if span.value in numbers:
                 return span.value, self._strings.values[span.spelling]
@@ -227,7 +229,9 @@ class EntityRegistry(SavedPart):
         """The names that entries about entities concern: number, entity id, and whether they contain the name."""
         spans = self._spans
         owned = {span.key for span in spans.spans_of_attribute(NAME_OWNER, position)}
-        entities = {span.key for each in (DISPLAY_NAME, PART_OF) for span in spans.spans_of_attribute(each, position)}
+        entities = {
+            span.key for attribute in (DISPLAY_NAME, PART_OF) for span in spans.spans_of_attribute(attribute, position)
+        }
         entities |= {span.value for span in spans.spans_of_attribute(PART_OF, position)}
         sources = {self._source_name(self._entities.values[entity]) for entity in entities}
         for number in sorted(owned.union(source for source in sources if source is not None)):
@@ -248,11 +252,20 @@ class EntityRegistry(SavedPart):
 
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
-        spans, found = self._spans, list[PositionSpan]()
+        spans, entity_spans = self._spans, list[PositionSpan]()
         for member in self._members_of_id(self._merge_target_id(entity_id, position), position):
-            found += [s for each in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.spans_of_key(each, member)]
-            found += [s for each in (NAME_OWNER, PART_OF) for s in spans.spans_of_value(each, member)]
-        return sorted({each for span in found for each in (span.opened, span.closed) if each <= position})
+            entity_spans += [
+                s for attribute in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.spans_of_key(attribute, member)
+            ]
+            entity_spans += [s for attribute in (NAME_OWNER, PART_OF) for s in spans.spans_of_value(attribute, member)]
+        return sorted(
+            {
+                change_position
+                for span in entity_spans
+                for change_position in (span.opened, span.closed)
+                if change_position <= position
+            }
+        )
 
     # What prevents a new entry
 
@@ -270,7 +283,7 @@ class EntityRegistry(SavedPart):
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
         number = self._names.number(name)
-        return [each.valid for each in self.names_of(entity_id, position) if each.number == number]
+        return [name_entry.valid for name_entry in self.names_of(entity_id, position) if name_entry.number == number]
 
     def undone_by(self, position: int) -> int | None:
         return self._undone.get(position)
@@ -290,12 +303,12 @@ class EntityRegistry(SavedPart):
         ]
 
     def new_entity_id(self, name: str) -> str:
-        default = found = entity_id(normalize_name(name))
+        default = candidate = entity_id(normalize_name(name))
         count = 1
-        while self._entities.number(found) is not None:
+        while self._entities.number(candidate) is not None:
             count += 1
-            found = f"{default}-{count}"
-        return found
+            candidate = f"{default}-{count}"
+        return candidate
 
     # Applying entries
 

@@ -146,9 +146,9 @@ class RowFields(SavedPart):
             return
         cells = self._metadata.values
         cells = cells[cells[:, 1] == number]
-        distinct, place = np.unique(cells[:, 2], return_inverse=True)
-        found = [value != _LONG_VALUE and matches(self._value(value)) for value in distinct.tolist()]
-        mask[cells[:, 0]] = np.array(found, np.bool_)[place]
+        distinct, inverse = np.unique(cells[:, 2], return_inverse=True)
+        matching_values = [value != _LONG_VALUE and matches(self._value(value)) for value in distinct.tolist()]
+        mask[cells[:, 0]] = np.array(matching_values, np.bool_)[inverse]
         long = cells[cells[:, 2] == _LONG_VALUE, 0]
         long = long[among[long]]
         if len(long):

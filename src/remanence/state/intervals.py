@@ -109,7 +109,7 @@ def resolve_single_valued(claims: Iterable[TimedClaim]) -> list[Interval]:
             first_start, _, before = open_.get(value, (start, end, {}))
             before.update(dict.fromkeys(stated))
             open_[value] = first_start, end, before
-    done += [_interval(*each) for each in open_.values()]
+    done += [_interval(*arguments) for arguments in open_.values()]
     return sorted(done, key=lambda interval: (interval.start, interval.first_claim.number))
 
 
@@ -123,7 +123,7 @@ def merge_same_value(claims: Iterable[TimedClaim]) -> list[Interval]:
         start, end, before = out[-1]
         before.append(claim)
         out[-1] = start, max(end, claim.effective_end), before
-    return [_interval(*each) for each in out]
+    return [_interval(*arguments) for arguments in out]
 
 
 def _interval(start: int, end: int, claims: Iterable[TimedClaim]) -> Interval:

@@ -96,7 +96,7 @@ class MemoryUsage(NamedTuple):
 
     def count_since(self, moment: int) -> int:
         """How many of the stored uses were at `moment` or later."""
-        return sum(each >= moment for each in self.used_at)
+        return sum(used_at >= moment for used_at in self.used_at)
 
 
 NEVER_USED = MemoryUsage()
@@ -126,7 +126,9 @@ class Journal(SavedPart):
     _saved: ClassVar = {
         "extractions": Codec(
             pack,
-            lambda array: {key: [ExtractionRecord(*to_tuples(o)) for o in each] for key, each in unpack(array).items()},
+            lambda array: {
+                key: [ExtractionRecord(*to_tuples(o)) for o in values] for key, values in unpack(array).items()
+            },
         ),
         "jobs": named_tuple_codec(JobState),
         "quarantines": named_tuple_codec(QuarantineState),
@@ -182,8 +184,8 @@ class Journal(SavedPart):
             return None
         turn = version.turn
         names = {version.source, version.observed_by, None if turn is None else turn.conversation}
-        active = (each for each in self.quarantines.values() if each.released is None)
-        return next((each for each in active if each.source in names), None)
+        active = (quarantine for quarantine in self.quarantines.values() if quarantine.released is None)
+        return next((quarantine for quarantine in active if quarantine.source in names), None)
 
     def is_quarantined(self, version: Remembered) -> bool:
         return self.quarantine_of(version) is not None

@@ -145,7 +145,7 @@ class Links(SavedPart):
     def derived_only_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """These memories and those derived from them: facts that were found in no other memory, and texts that were
         merged from one of them, since no part of such a text can be told from another."""
-        found: NDArray[np.bool_] = memories.copy()
+        mask: NDArray[np.bool_] = memories.copy()
         columns, ends = self._columns.values, self._graph.endpoints
         known = columns[:, _POSITION] <= position
         merged = set(map(tuple, ends[known & (columns[:, _KIND] == _SUPERSEDES)].tolist()))
@@ -154,13 +154,13 @@ class Links(SavedPart):
             sources.setdefault(derived, []).append(source)
         while True:
             more = [
-                each
-                for each, of in sources.items()
-                if not found[each] and (all(found[of]) or any(found[s] and (each, s) in merged for s in of))
+                fact
+                for fact, of in sources.items()
+                if not mask[fact] and (all(mask[of]) or any(mask[s] and (fact, s) in merged for s in of))
             ]
             if not more:
-                return found
-            found[more] = True
+                return mask
+            mask[more] = True
 
     def has_links(self, memory: int) -> bool:
         return bool(self._ids) and bool(self._graph.edges_of(memory))
@@ -181,10 +181,10 @@ class Links(SavedPart):
 
     def find_duplicate(self, event: Linked, snapshot: Snapshot) -> str | None:
         source = self._catalog.number(event.source)
-        wanted = (event.source, event.kind, event.target, event.confidence, event.observed_by, event.why)
+        statement = (event.source, event.kind, event.target, event.confidence, event.observed_by, event.why)
         for statements in [] if source is None else self._statements(self._graph.edges_of(source), snapshot):
             for link in statements:
-                same = (link.source, link.kind, link.target, link.confidence, link.observed_by, link.why) == wanted
+                same = (link.source, link.kind, link.target, link.confidence, link.observed_by, link.why) == statement
                 if same and self._stated_window(self._numbers[link.id], snapshot) == window_to_micros(event.valid):
                     return link.id
         return None
@@ -215,7 +215,7 @@ class Links(SavedPart):
     def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)
         if kind == _SUPERSEDES and not self._has_cycle:
-            self._has_cycle = _reaches(target, source, lambda each: self.all_linked(each, "supersedes", "out"))
+            self._has_cycle = _reaches(target, source, lambda memory: self.all_linked(memory, "supersedes", "out"))
         self._numbers[event.link] = len(self._ids)
         self._ids.append(event.link)
         self._observers.append((event.observed_by, event.why))
@@ -265,7 +265,8 @@ class Links(SavedPart):
 
 
 def _merge_statements(statements: Sequence[Link]) -> Link:
-    """One link of several statements. Of each observer the last counts; several observers make it surer."""
+    """One link of several statements. The last statement of each observer counts; several observers raise the
+    confidence."""
     first = statements[0]
     if len(statements) == 1:
         return first
@@ -280,7 +281,7 @@ def _targets_without_cycles(edges: Sequence[tuple[int, int]]) -> list[int]:
     """The targets of these edges, oldest first, without those that close a cycle with later ones."""
     accepted: dict[int, list[int]] = {}
     for source, target in reversed(edges):
-        if not _reaches(target, source, lambda each: accepted.get(each, ())):
+        if not _reaches(target, source, lambda memory: accepted.get(memory, ())):
             accepted.setdefault(source, []).append(target)
     return [target for targets in accepted.values() for target in targets]
 
@@ -288,7 +289,7 @@ def _targets_without_cycles(edges: Sequence[tuple[int, int]]) -> list[int]:
 def _reaches(start: int, goal: int, targets_of: Callable[[int], Iterable[int]]) -> bool:
     waiting, seen = [start], {start}
     while waiting and goal not in seen:
-        targets = [each for each in targets_of(waiting.pop()) if each not in seen]
+        targets = [neighbour for neighbour in targets_of(waiting.pop()) if neighbour not in seen]
         waiting += targets
         seen.update(targets)
     return goal in seen

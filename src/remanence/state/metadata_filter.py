@@ -102,7 +102,7 @@ def _compare(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 def _contains(value: Any, operand: Any) -> bool:
     if isinstance(value, list):
-        return any(_equal(each, operand) for each in value)
+        return any(_equal(item, operand) for item in value)
     return isinstance(value, str) and isinstance(operand, str) and operand in value
 
 
@@ -114,8 +114,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
         "$gte": _compare(operator.ge),
         "$lt": _compare(operator.lt),
         "$lte": _compare(operator.le),
-        "$in": lambda found, operand: any(_equal(found, each) for each in operand),
-        "$nin": lambda found, operand: not any(_equal(found, each) for each in operand),
+        "$in": lambda found, operand: any(_equal(found, option) for option in operand),
+        "$nin": lambda found, operand: not any(_equal(found, option) for option in operand),
         "$contains": _contains,
         "$exists": lambda found, operand: (found is not MISSING) == operand,
     }

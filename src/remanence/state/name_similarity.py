@@ -1,7 +1,7 @@
-"""Whether two names may denote one entity: cautious suggestions, for a person to decide about.
+"""Finds pairs of names that may denote one entity, for manual review.
 
-Similar spelling is weak evidence, so most checks say no: for different first names with one surname, for
-names that differ in a digit or a numeral, for dates, and for names that are too short to tell.
+Similar spelling is weak evidence, so most checks reject: for different first names with one surname, for names that
+differ in a digit or a numeral, for dates, and for names that are too short to tell.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from remanence.state.columns import GROWING_TEXTS, INTERNED, TEXTS, Interner, Sa
 _LONGEST_NAME = 4
 """How many words of a text are looked up as one name."""
 _MIN_PART = 3
-"""The length from which on a word may stand for a name that has it."""
+"""The minimum length of a word that matches a longer name."""
 _MAX_SHARING = 2
 """How many names may have a word that stands for them."""
 
@@ -68,12 +68,12 @@ class Names(SavedPart):
         in_names: set[int] = set()
         for count in range(_LONGEST_NAME, 0, -1):
             for first in range(len(words) - count + 1):
-                places = range(first, first + count)
+                word_range = range(first, first + count)
                 number = self._normalized.number(" ".join(words[first : first + count]))
                 is_name = number is not None and (count > 1 or not is_common_word(words[first]))
-                if number is not None and is_name and in_names.isdisjoint(places):
+                if number is not None and is_name and in_names.isdisjoint(word_range):
                     out[number] = 1.0
-                    in_names.update(places)
+                    in_names.update(word_range)
         for place, word in enumerate(words):
             if place not in in_names and len(word) >= _MIN_PART and not is_common_word(word):
                 having = self._with_word(word)

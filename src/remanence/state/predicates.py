@@ -68,7 +68,9 @@ class Predicates(Interner[str]):
 
     def declared_single_valued(self, name: str, position: int) -> bool | None:
         """Whether a predicate was declared single-valued, by the latest statement; None if there is none."""
-        values = [value for _, each, value, _ in self.declared[: self._count(position)] if each == name]
+        values = [
+            value for _, declared_name, value, _ in self.declared[: self._count(position)] if declared_name == name
+        ]
         return next((value for value in reversed(values) if value is not None), None)
 
     def rule(self, name: str, position: int) -> PredicateRule:
@@ -80,7 +82,7 @@ class Predicates(Interner[str]):
 
     def equivalent_numbers(self, name: str, position: int) -> list[int]:
         rule = self.rule(name, position)
-        numbers = (self.number(each) for each in {rule.name, rule.inverse} if each is not None)
+        numbers = (self.number(predicate) for predicate in {rule.name, rule.inverse} if predicate is not None)
         return [number for number in numbers if number is not None]
 
     def _count(self, position: int) -> int:
@@ -88,8 +90,10 @@ class Predicates(Interner[str]):
 
     def _build_rule(self, name: str, position: int) -> PredicateRule:
         declared = self.declared[: self._count(position)]
-        inverses = _latest_inverses((each, inverse) for _, each, _, inverse in declared if inverse is not None)
-        forward = next((each for each, inverse in inverses.items() if inverse == name), None)
+        inverses = _latest_inverses(
+            (declared_name, inverse) for _, declared_name, _, inverse in declared if inverse is not None
+        )
+        forward = next((predicate for predicate, inverse in inverses.items() if inverse == name), None)
         if name not in inverses and forward is not None:
             return self._build_rule(forward, position)._replace(is_inverse=True)
         inverse = inverses.get(name)

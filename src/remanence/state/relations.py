@@ -96,12 +96,12 @@ class RelationIndex(Claims):
         wanted = None if predicates is None else frozenset(map(normalize_predicate, predicates))
         entity = view.entity_number(number)
         resolved, more = view.resolved_claims_of(number, wanted, limit)
-        found = _matching(resolved, at, wanted, direction, entity)
-        if more and limit is not None and len(found) < limit // 2:
+        matching = _matching(resolved, at, wanted, direction, entity)
+        if more and limit is not None and len(matching) < limit // 2:
             resolved, more = view.resolved_claims_of(number, wanted, _LARGER_LIMIT * limit)
-            found = _matching(resolved, at, wanted, direction, entity)
-            found, more = found[-limit:], more or len(found) > limit
-        return [(triple, self._relation(each, triple, view)) for each, triple in found], more
+            matching = _matching(resolved, at, wanted, direction, entity)
+            matching, more = matching[-limit:], more or len(matching) > limit
+        return [(triple, self._relation(edge, triple, view)) for edge, triple in matching], more
 
     def numbered_relations_between(
         self, one: int, other: int, snapshot: Snapshot, at: datetime | None
@@ -109,7 +109,7 @@ class RelationIndex(Claims):
         """The relations between two entities, with the numbers of the names; with `at`, those that hold then."""
         view = self._view(snapshot)
         found = _matching(view.resolved_between(one, other), at, None, "both", view.entity_number(one))
-        return [(triple, self._relation(each, triple, view)) for each, triple in found]
+        return [(triple, self._relation(edge, triple, view)) for edge, triple in found]
 
     def timeline(self, number: int, predicate: str, snapshot: Snapshot) -> list[Relation]:
         rule = self._predicates.rule(normalize_predicate(predicate), snapshot.position)
@@ -138,10 +138,10 @@ class RelationIndex(Claims):
         """The relation with this id, once for each period in which it holds in this snapshot."""
         view = self._view(snapshot)
         periods = {
-            each.interval: self._relation(each._replace(edge=edge), edge.triple, view)
+            claim.interval: self._relation(claim._replace(edge=edge), edge.triple, view)
             for edge in self._edges_with_id(edge_id, view)
-            for each in view.resolved_claims(edge)
-            if edge.claim in each.interval.claims
+            for claim in view.resolved_claims(edge)
+            if edge.claim in claim.interval.claims
         }
         return list(periods.values())
 
@@ -189,7 +189,7 @@ class RelationIndex(Claims):
                 continue
             # An undated claim that is repeated after it was replaced is new information.
             dated = edge.claim.start != OPEN_START or not edge.rule.single_valued
-            own = [each.interval for each in view.resolved_claims(edge) if edge.claim in each.interval.claims]
+            own = [claim.interval for claim in view.resolved_claims(edge) if edge.claim in claim.interval.claims]
             if any(dated or now in interval for interval in own):
                 return self.edge_id(stated.number)
         return None
@@ -273,22 +273,24 @@ class RelationIndex(Claims):
 
     def _newest_evidence(self, claims: Iterable[Iterable[TimedClaim]], snapshot: Snapshot) -> int | None:
         """The newest row that supports one of these claims; None if there is none for some of the groups."""
-        found: list[int] = []
+        evidence_rows: list[int] = []
         for group in claims:
             rows = [row for claim in group for row in self.evidence_rows(claim.number, snapshot)]
             if not rows:
                 return None
-            found.append(max(rows))
-        return max(found, default=None)
+            evidence_rows.append(max(rows))
+        return max(evidence_rows, default=None)
 
     def _valid_periods(self, view: ClaimView, edges: Iterable[EntityEdge]) -> list[ValidPeriod]:
         out: list[ValidPeriod] = []
         for edge in edges:
             resolved = view.resolved_claims(edge)
             subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
-            own = [each.interval for each in resolved if edge.claim in each.interval.claims]
+            own = [claim.interval for claim in resolved if edge.claim in claim.interval.claims]
             windows = [window_from_micros(interval.start, interval.end) for interval in own]
-            changed = len({each.interval.value for each in resolved}) > 1 or any(each.end != OPEN_END for each in own)
+            changed = len({claim.interval.value for claim in resolved}) > 1 or any(
+                interval.end != OPEN_END for interval in own
+            )
             out.append(ValidPeriod(Triple(subject, edge.rule.name, object_), tuple(windows), changed))
         return out
 
@@ -315,7 +317,7 @@ class RelationIndex(Claims):
         edge, interval, next_claim = resolved
         stated = edge.stated_claim
         evidence = (self.evidence_memories(claim.number, view.snapshot) for claim in interval.claims)
-        memories = dict.fromkeys(memory for each in evidence for memory in each)
+        memories = dict.fromkeys(memory for evidence_item in evidence for memory in evidence_item)
         return Relation(
             id=self.edge_id(stated.number),
             subject=self._names.spellings[triple[0]],
@@ -341,10 +343,10 @@ def _matching(
     """Those that hold at a moment and have a form with such a predicate and direction, each in that form."""
     moment = None if at is None else micros(at)
     out: list[tuple[ResolvedClaim, NumberedTriple]] = []
-    for each in resolved:
-        if moment is None or moment in each.interval:
-            triples = each.edge.directed_triples(entity, direction)
+    for claim in resolved:
+        if moment is None or moment in claim.interval:
+            triples = claim.edge.directed_triples(entity, direction)
             triple = next((triple for triple in triples if predicates is None or triple[1] in predicates), None)
             if triple is not None:
-                out.append((each, triple))
+                out.append((claim, triple))
     return out

@@ -199,6 +199,6 @@ def _time(row: Mapping[str, Any], name: str, where: str) -> str | None:
 
 def _names(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     value = row[name]
-    if not isinstance(value, list) or not all(isinstance(each, str | int) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
         raise InvalidInput(f"{where}: {name}={value!r} is not a list of names or numbers.")
     return tuple(map(str, value))

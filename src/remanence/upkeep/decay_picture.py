@@ -49,7 +49,7 @@ def curve(
     # A use lifts the score at once: a point just before it and one at it.
     for moment in (*usage.used_at, micros(memory.revised_at)):
         day = (moment - micros(now)) / 86_400e6
-        steps |= {each for each in (day - 1e-3, day) if first <= each <= 0}
+        steps |= {step_day for step_day in (day - 1e-3, day) if first <= step_day <= 0}
     points = []
     for day in sorted(steps):
         at = now + timedelta(days=day)
@@ -59,8 +59,8 @@ def curve(
 
 def decay_svg(title: str, curves: Sequence[Curve], now: datetime, days: float, settings: UpkeepSettings) -> str:
     """The curves as SVG, with the thresholds of `gc` and `promote` and the zone in which memories are at risk."""
-    first = min((point[0] for each in curves for point in each.points), default=0.0)
-    top = max([1.0, *(score for each in curves for _, score in each.points)])
+    first = min((point[0] for memory_curve in curves for point in memory_curve.points), default=0.0)
+    top = max([1.0, *(score for memory_curve in curves for _, score in memory_curve.points)])
 
     def to_x(day: float) -> float:
         return _LEFT + (day - first) / (days - first) * _WIDTH
@@ -83,14 +83,16 @@ def decay_svg(title: str, curves: Sequence[Curve], now: datetime, days: float, s
     if first < 0:
         mark = tooltip(f"now: {format_moment(now)}")
         body.append(f'<path class="now" d="M{to_x(0):.1f} {_TOP:.0f}V{foot:.0f}">{mark}</path>')
-    for row, each in enumerate(curves):
+    for row, drawn_curve in enumerate(curves):
         color = COLORS[row % len(COLORS)]
-        path = "L".join(f"{to_x(day):.1f} {to_y(score):.1f}" for day, score in each.points)
-        note = tooltip(f"{each.label}\n{_score_now(each):.2f} now, {each.points[-1][1]:.2f} in {days:g} days")
+        path = "L".join(f"{to_x(day):.1f} {to_y(score):.1f}" for day, score in drawn_curve.points)
+        note = tooltip(
+            f"{drawn_curve.label}\n{_score_now(drawn_curve):.2f} now, {drawn_curve.points[-1][1]:.2f} in {days:g} days"
+        )
         body.append(f'<path class="curve" tabindex="0" stroke="{color}" d="M{path}">{note}</path>')
         y = foot + 44 + _ROW * row
         body.append(f'<path class="curve" stroke="{color}" d="M{_LEFT:.0f} {y - 4:.1f}h24"/>')
-        body.append(f"<g>{note}{text_element(_LEFT + 32, y, truncate(each.label, _MAX_LABEL_LENGTH))}</g>")
+        body.append(f"<g>{note}{text_element(_LEFT + 32, y, truncate(drawn_curve.label, _MAX_LABEL_LENGTH))}</g>")
     return svg_document("decay", title, _LEFT + _WIDTH + MARGIN, foot + 50 + _ROW * len(curves), body)
 
 
@@ -108,7 +110,9 @@ def _threshold(score: float, name: str, to_y: Callable[[float], float]) -> list[
 
 def _days(first: float, last: float, to_x: Callable[[float], float], foot: float) -> list[str]:
     """Vertical lines at round numbers of days, at most about ten."""
-    step = next((each for each in _STEPS if (last - first) / each <= 10), round((last - first) / 10) or 1)
+    step = next(
+        (candidate for candidate in _STEPS if (last - first) / candidate <= 10), round((last - first) / 10) or 1
+    )
     out: list[str] = []
     for number in range(int(first // step), int(last // step) + 1):
         day = number * step

@@ -63,7 +63,7 @@ class GcPlan(Plan):
         title = f"gc: {verb} {pluralize(len(self), 'memory', 'memories')} scoring less than {self.threshold:g} "
         title += f"(together {self.total_score:.3f})"
         title += f"; {self.over_limit_count} more are over the limit" if self.over_limit_count else ""
-        rows = [(f"{each.score:.3f}", each.memory, each.text) for each in self.candidates]
+        rows = [(f"{candidate.score:.3f}", candidate.memory, candidate.text) for candidate in self.candidates]
         return ResultTable(title, ("score", "id", "memory"), rows)
 
     def check(self, engine: Engine, space: str) -> None:
@@ -143,7 +143,7 @@ class MissedRecallReport(TableResult):
     @property
     def table(self) -> ResultTable:
         title = f"{self.affected_count} of {pluralize(self.recall_count, 'recorded recall')} missed a hidden memory"
-        rows = [(each.times, each.memory, each.text) for each in self.missed_memories]
+        rows = [(missed.times, missed.memory, missed.text) for missed in self.missed_memories]
         return ResultTable(title, ("times", "id", "memory"), rows, [self.suggestion])
 
 
@@ -176,7 +176,7 @@ def find_missed_recalls(engine: Engine, space: str) -> MissedRecallReport:
             for memory in hidden & times.keys()
             for version in [index.latest_version(memory)]
         ]
-    memories.sort(key=lambda each: (-each.times, each.memory))
+    memories.sort(key=lambda memory: (-memory.times, memory.memory))
     return MissedRecallReport(tuple(memories), len(recalls), affected)
 
 

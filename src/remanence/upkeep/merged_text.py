@@ -35,7 +35,10 @@ def merge_sentences(texts: Sequence[str]) -> str:
     sentences: dict[str, str] = {}
     for sentence in _sentences(texts):
         sentences.setdefault(sentence_key(sentence), sentence)
-    return " ".join(each if _SENTENCE_END.search(each) else f"{each}." for each in sentences.values())
+    return " ".join(
+        sentence_text if _SENTENCE_END.search(sentence_text) else f"{sentence_text}."
+        for sentence_text in sentences.values()
+    )
 
 
 def sentence_key(sentence: str) -> str:

@@ -31,8 +31,8 @@ _NAMED = "named by the caller"
 _USE_PERIOD = timedelta(days=14)
 """`promote_uses` uses within this period promote a memory."""
 _MIN_AGE = timedelta(days=3)
-"""Younger memories are not promoted for their score: everything new has a high one. Nor are memories that were never
-used, unless they define somebody: nothing shows that they are of use."""
+"""Younger memories are not promoted by score, because all new memories have a high one. Memories that were never used
+are not promoted by score either, except those of very high importance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _compare_vault(
 ) -> PromotionPlan:
     """What these promotions change in a vault, given the memories promoted before and their recorded notes."""
     new = dict.fromkeys(promotion.memory for promotion in promotions)
-    memories = [memory for each in {**promoted, **new} for memory in _visible(index, each)]
+    memories = [memory for memory_id in {**promoted, **new} for memory in _visible(index, memory_id)]
     recorded = {memory.id: path for memory in memories if (path := promoted.get(memory.id)) is not None}
     found = VaultNotes(index, snapshot, vault)
     # A vault without any of the recorded notes is a new one, and gets them all.

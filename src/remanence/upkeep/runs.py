@@ -114,8 +114,8 @@ def list_runs(engine: Engine, space: str) -> list[Run]:
     runs: dict[str, Run] = {}
     for name in spaces_with_runs(engine, space):
         with engine.open_index(name) as index:
-            found = [Run.from_state(state) for state in list(index.usage.runs.values())]
-        for run in found:
+            space_runs = [Run.from_state(state) for state in list(index.usage.runs.values())]
+        for run in space_runs:
             first = runs.setdefault(run.id, run)
             if first is not run:
                 made, revised = (*first.made, *run.made), (*first.revised, *run.revised)

@@ -214,10 +214,10 @@ def _prepare(
 
 def _check_not_imported(index: Index, changes: Sequence[NoteChange]) -> None:
     """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored again since."""
-    check_unchanged(index, {each.memory: each.position for each in changes if each.prepared.is_revision})
-    for each in changes:
-        if not each.prepared.is_revision and _stored_position(index, each.note) != each.position:
-            raise StalePlan(f"the note {each.note!r} was read in")
+    check_unchanged(index, {change.memory: change.position for change in changes if change.prepared.is_revision})
+    for note_change in changes:
+        if not note_change.prepared.is_revision and _stored_position(index, note_change.note) != note_change.position:
+            raise StalePlan(f"the note {note_change.note!r} was imported")
 
 
 def _stored_position(notes_index: Index, path: str) -> int:

@@ -1,6 +1,6 @@
 """Names of one person or thing: they are registered as names of one entity, which can be undone.
 
-1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
+1. The text states it: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
 2. A short form with the same surname, unless a memory names both: Liz Nwosu and Elizabeth Nwosu; an initial, or a
    missing middle name, where one person in the space fits: J. Alvarez and Julia Alvarez.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
@@ -99,8 +99,10 @@ def alias_events(index: Index, sources: Iterable[Memory], now: datetime, observe
             aliases.setdefault(pair.name, {})[pair.alias] = None
     events: list[Event] = []
     for name, others in _group_by_longest_name(aliases).items():
-        given = {normalize_name(other): Alias(other) for other in others}
-        plan = plan_registration(known, name, _unregistered(known, name, given.values(), now), None, observed_by, now)
+        alias_by_name = {normalize_name(other): Alias(other) for other in others}
+        plan = plan_registration(
+            known, name, _unregistered(known, name, alias_by_name.values(), now), None, observed_by, now
+        )
         if plan.event is not None and plan.added:
             events.append(plan.event)
     return events
@@ -108,27 +110,27 @@ def alias_events(index: Index, sources: Iterable[Memory], now: datetime, observe
 
 def _unregistered(known: KnownEntities, name: str, aliases: Iterable[Alias], now: datetime) -> list[Alias]:
     """The aliases that are not registered as names of another entity."""
-    found: list[Alias] = []
+    available: list[Alias] = []
     for alias in aliases:
         try:
             plan_registration(known, name, [alias], None, None, now)
         except InvalidInput:
             continue
-        found.append(alias)
-    return found
+        available.append(alias)
+    return available
 
 
 def _group_by_longest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """The same aliases, each with the name that is an alias of no other: Liz of Liz Nwosu of Elizabeth Nwosu."""
     name_of = {normalize_name(alias): name for name, others in aliases.items() for alias in others}
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name, others in aliases.items():
         passed = {name}
         while (fuller := name_of.get(normalize_name(name))) is not None and fuller not in passed:
             name = fuller
             passed.add(name)
-        found.setdefault(name, []).extend(dict.fromkeys(others))
-    return found
+        groups.setdefault(name, []).extend(dict.fromkeys(others))
+    return groups
 
 
 def _pairs_in_text(text: str, names: list[str]) -> Iterator[AliasPair]:
@@ -193,8 +195,8 @@ def _is_first_mention(index: Index, name: int, source: Memory) -> bool:
 
 def _is_relative(known: KnownEntities, name: str, now: datetime) -> bool:
     """Whether a person of this name was introduced as a relative of the writer."""
-    found = known.find_id(name, now)
-    entity = known.get(found) if found is not None else None
+    entity_id = known.find_id(name, now)
+    entity = known.get(entity_id) if entity_id is not None else None
     return entity is not None and any(alias.name.startswith("my ") for alias in entity.aliases)
 
 
@@ -261,29 +263,31 @@ def _pairs_in_space(index: Index, text: str, names: list[str]) -> Iterator[Alias
     spellings, kinds = index.names.spellings, index.names.kinds
     for name in names:
         similar = [number for number in index.registry.similar_names.candidates(name) if kinds[number] in _KINDS]
-        found = {spellings[n]: same_person(name, spellings[n]) for n in similar if spellings[n] != name}
-        reverse = {other: same_person(other, name) for other in found}
-        for other in found:
-            full, short = (other, name) if found[other] is SamePerson.SHORT_FORM else (name, other)
-            if SamePerson.SHORT_FORM in (found[other], reverse[other]) and not _mentioned_together(index, full, short):
+        matches = {spellings[n]: same_person(name, spellings[n]) for n in similar if spellings[n] != name}
+        reverse = {other: same_person(other, name) for other in matches}
+        for other in matches:
+            full, short = (other, name) if matches[other] is SamePerson.SHORT_FORM else (name, other)
+            if SamePerson.SHORT_FORM in (matches[other], reverse[other]) and not _mentioned_together(
+                index, full, short
+            ):
                 yield AliasPair(full, short, "a short form of the first name")
         if "@" in name:
             yield from _pair_from_address(name, index)
         if _is_relative_of_other(text, name):
             continue  # Dr. Okafor, and Ngozi Okafor, his daughter
         for relations in (_SURNAME, _SHORTENED):
-            bearers = [other for other, relation in found.items() if relation in relations]
+            bearers = [other for other, relation in matches.items() if relation in relations]
             if len(bearers) == 1:
                 yield AliasPair(bearers[0], name, "the only one with this surname")
             bare = [other for other, relation in reverse.items() if relation in relations]
-            others = [other for other in found if other not in bare and _surname(other) == _surname(name)]
+            others = [other for other in matches if other not in bare and _surname(other) == _surname(name)]
             if bare and not others and not _is_own_relative(text, name):
                 yield from (AliasPair(name, other, "the only one with this surname") for other in bare)
 
 
 def _mentioned_together(index: Index, name: str, other: str) -> bool:
     """Whether a memory names both, which means two people: "Beth Rourke and Bethan Rourke are cousins"."""
-    numbers = [index.names.number(each) for each in (name, other)]
+    numbers = [index.names.number(mentioned) for mentioned in (name, other)]
     rows = [set(index.graph.rows_mentioning(number).tolist()) for number in numbers if number is not None]
     return len(rows) == len(numbers) and not rows[0].isdisjoint(rows[1])
 

@@ -56,9 +56,9 @@ def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersio
     """The versions in chunks. One that replaces claims begins a chunk if an earlier one claims something of the same
     subject, so that this is indexed by then."""
     bounds, claimed = [0], set[str]()
-    for number, each in enumerate(prepared):
-        names = {normalize_name(name) for triple in each.version.triples for name in (triple.subject, triple.object)}
-        may_replace = not claimed.isdisjoint(names) and replaces_claims(each.version)
+    for number, draft in enumerate(prepared):
+        names = {normalize_name(name) for triple in draft.version.triples for name in (triple.subject, triple.object)}
+        may_replace = not claimed.isdisjoint(names) and replaces_claims(draft.version)
         if number - bounds[-1] == CHUNK or may_replace:
             bounds.append(number)
             claimed = set()
@@ -81,7 +81,7 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                prepared = [add_registered_mentions(index, disambiguate_people(index, each)) for each in prepared]
+                prepared = [add_registered_mentions(index, disambiguate_people(index, draft)) for draft in prepared]
                 resolver = IdentityResolver(index)
                 resolved = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, resolved)
@@ -90,8 +90,8 @@ def _append_chunk(
                     ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in resolved)]
                     extra = extra_events(index, ids)
                 replacing = [
-                    (version, each.recorded_at)
-                    for each, (_, version) in zip(prepared, resolved, strict=True)
+                    (version, draft.recorded_at)
+                    for draft, (_, version) in zip(prepared, resolved, strict=True)
                     if version is not None and replaces_claims(version)
                 ]
                 replaced = replacement_events(index, replacing) if replacing else []
@@ -124,7 +124,11 @@ def _quarantine_events(index: Index, versions: Sequence[Remembered]) -> list[Eve
 def _existing_memories(index: Index, resolved: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
     """The memories that exist already, by id, as they are before anything is written."""
     # Under the write lock, so that no other thread or process erases them.
-    rows = {each: index.current_row(each, index.catalog.position) for each, version in resolved if version is None}
+    rows = {
+        memory_id: index.current_row(memory_id, index.catalog.position)
+        for memory_id, version in resolved
+        if version is None
+    }
     visible = {memory_id: row for memory_id, row in rows.items() if row is not None}
     if not visible:
         return {}

@@ -32,13 +32,13 @@ def store_drafts(
     """Store these memories, and return them in the same order. InvalidInput names the row."""
 
     def prepare_rows(extractor: Extractor, rows: range) -> list[PreparedVersion]:
-        found: list[PreparedVersion] = []
+        versions: list[PreparedVersion] = []
         try:
             for row in rows:
-                found.append(prepare(drafts[row], extractor, now, engine.trust, engine.redactor))
+                versions.append(prepare(drafts[row], extractor, now, engine.trust, engine.redactor))
         except InvalidInput as error:
-            raise InvalidInput(f"row {rows[len(found)] + 1}: {error}") from None
-        return found
+            raise InvalidInput(f"row {rows[len(versions)] + 1}: {error}") from None
+        return versions
 
     def texts() -> list[ExtractionInput]:
         out: list[ExtractionInput] = []
@@ -86,9 +86,9 @@ def _store(
     prepare_rows: PrepareRows,
     progress: Progress | None,
 ) -> list[Memory]:
-    """Prepare and store all rows. `texts` returns what an extractor is asked for each row, and checks it; it is called
-    only if many texts are read by the rules, which read any text. Another extractor may fail, so that all rows are
-    prepared before one is stored."""
+    """Prepare and store all rows. `texts` returns the extraction input of each row, and checks it. It is used only to
+    extract many texts with the rules, which never fail. With other extractors all rows are prepared before the first is
+    stored."""
     if engine.redactor is not None or not can_extract_in_parallel(engine.extractor, count):
         return append(engine, space, prepare_rows(engine.extractor, range(count)), progress)
     memories: list[Memory] = []

@@ -1,4 +1,4 @@
-"""What new facts do to older memories: update, extend or contradict them.
+"""Compares new facts with older memories: update, extend or contradict.
 
 1. `find_candidates`: older memories that are similar, about the same subject, or recent
 2. `find_verdicts`: the extractor and the reader compare each new fact with its candidates, without holding a lock
@@ -62,7 +62,7 @@ def find_candidates(
 
     Turns and other sources are not among them, nor are `sources`: quotations are not superseded.
     """
-    vectors, _ = engine.embed(index.space, [each.prepared.version.text for each in new])
+    vectors, _ = engine.embed(index.space, [new_memory.prepared.version.text for new_memory in new])
     recent = _recent_rows(index, snapshot) if engine.reader is not None else []
     similar: list[list[Memory]] = []
     wider: list[list[Memory]] = []
@@ -92,10 +92,10 @@ def compare_facts(
     `whole_turns` are the indexes in `new` of turns without facts. A memory that is trusted less than the one it would
     update contradicts it instead.
     """
-    memories = [each.memory for each in new]
+    memories = [new_memory.memory for new_memory in new]
     is_model = isinstance(engine.extractor, ComparingExtractor) and not isinstance(engine.extractor, RuleExtractor)
     verdicts = _compare_with_extractor(engine.extractor, memories, candidates.similar if is_model else candidates.wider)
-    turns = {each.memory.id: each.fact.source_turns for each in new}
+    turns = {new_memory.memory.id: new_memory.fact.source_turns for new_memory in new}
     from_other_turns = [
         [older for older in wider if turns.get(older.id) != turns[memory.id]]
         for memory, wider in zip(memories, candidates.wider, strict=True)
@@ -107,22 +107,24 @@ def compare_facts(
 
 def _source_turns(new: Sequence[NewFact]) -> dict[str, str]:
     """The text that each new fact was extracted from, where there is only one, by the id of its memory."""
-    return {each.memory.id: each.sources[0].text for each in new if len(each.sources) == 1}
+    return {new_memory.memory.id: new_memory.sources[0].text for new_memory in new if len(new_memory.sources) == 1}
 
 
 def remaining_facts(
     reader: Reader | None, verdicts: Iterable[Verdict], new: Sequence[NewFact], candidates: ComparisonCandidates
 ) -> list[Fact]:
     """What is still true of older memories of which new facts change only a part, as facts of their own."""
-    kept: dict[str, Fact] = {}
+    remaining: dict[str, Fact] = {}
     for verdict in verdicts:
         fact, _, memory, _ = new[verdict.new_index]
-        older = next((each for each in candidates.wider[verdict.new_index] if each.id == verdict.old_id), None)
+        older = next(
+            (candidate for candidate in candidates.wider[verdict.new_index] if candidate.id == verdict.old_id), None
+        )
         if older is None or verdict.effect != "updates":
             continue
         statements = remaining_statements(memory, older) or unchanged_clauses(reader, memory, older, _source_turns(new))
-        kept |= {text: _remaining_fact(text, older, fact) for text in statements}
-    return list(kept.values())
+        remaining |= {text: _remaining_fact(text, older, fact) for text in statements}
+    return list(remaining.values())
 
 
 def _remaining_fact(text: str, older: Memory, fact: Fact) -> Fact:

@@ -66,9 +66,9 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                chosen = {number: None for each in ids if not catalog.is_erased(number := index.require_number(each))}
-                wanted = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
-                numbers = [number for number in _with_derived(index, wanted) if not catalog.is_erased(number)]
+                chosen = {number: None for id_ in ids if not catalog.is_erased(number := index.require_number(id_))}
+                memory_numbers = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
+                numbers = [number for number in _with_derived(index, memory_numbers) if not catalog.is_erased(number)]
                 positions_of = _entry_positions_about(index, numbers)
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
@@ -96,12 +96,12 @@ def erase_space(engine: Engine, space: str) -> Erasure:
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                ids = [each for number, each in enumerate(catalog.ids) if not catalog.is_erased(number)]
+                ids = [id_ for number, id_ in enumerate(catalog.ids) if not catalog.is_erased(number)]
                 hashes = index.embedded_text_hashes()
             vectors = transaction.erase(space, (), hashes)
             # One event for each memory, for readers of the changes. That all entries are empty is recorded by the last
             # one.
-            gone = [Erased(each, ()) for each in ids]
+            gone = [Erased(id_, ()) for id_ in ids]
             written = engine.append(transaction, space, gone, engine.now()) if gone else []
             [emptied] = engine.sign_events(space, [Emptied(space)])
             written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
@@ -113,7 +113,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
 def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
     """These memories by number; with `with_related`, also the texts that they were found in, and the facts that were
     found in them alone."""
-    chosen = [index.require_unerased(each) for each in dict.fromkeys(ids)]
+    chosen = [index.require_unerased(id_) for id_ in dict.fromkeys(ids)]
     if not with_related:
         return chosen
     related = dict.fromkeys([*_with_derived(index, chosen), *_sources(index, chosen)])
@@ -122,23 +122,23 @@ def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
 
 def _sources(index: Index, memories: Iterable[int]) -> list[int]:
     """The memories that these were found in."""
-    return [source for each in memories for source in index.links.all_linked(each, "derived_from", "out")]
+    return [source for memory in memories for source in index.links.all_linked(memory, "derived_from", "out")]
 
 
 def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
     """These memories, those derived from nothing else, and those that superseded one and contain its text."""
-    found = dict.fromkeys(memories)
-    waiting = list(found)
+    numbers = dict.fromkeys(memories)
+    waiting = list(numbers)
     while waiting:
         source = waiting.pop(0)
         superseding = index.links.all_linked(source, "supersedes", "in")
         for fact in index.links.all_linked(source, "derived_from", "in"):
             sources = index.links.all_linked(fact, "derived_from", "out")
-            alone = all(each in found or index.catalog.is_erased(each) for each in sources)
-            if fact not in found and (alone or fact in superseding):
-                found[fact] = None
+            alone = all(source_number in numbers or index.catalog.is_erased(source_number) for source_number in sources)
+            if fact not in numbers and (alone or fact in superseding):
+                numbers[fact] = None
                 waiting.append(fact)
-    return list(found)
+    return list(numbers)
 
 
 def _entry_positions_about(index: Index, memories: Collection[int]) -> dict[int, list[int]]:

@@ -62,7 +62,8 @@ def add_registered_mentions(index: Index, prepared: PreparedVersion) -> Prepared
         return prepared
     existing = {normalize_name(mention.name) for mention in version.mentions}
     registered = {
-        normalize_name(each.name): each for each in _registered_mentions(index, version, prepared.recorded_at)
+        normalize_name(registered_mention.name): registered_mention
+        for registered_mention in _registered_mentions(index, version, prepared.recorded_at)
     }
     more = tuple(mention for key, mention in registered.items() if key not in existing)
     return prepared._replace(version=replace(version, mentions=version.mentions + more)) if more else prepared

@@ -48,10 +48,10 @@ def prepare(
         draft = redact_draft(draft, redactor)
     if draft.now is not None:
         now = parse_moment(draft.now, now, argument="now")
-    found = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
+    extraction = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
     stated = check_window(draft.valid_from, draft.valid_until, now)
-    dated_by_text = not stated.has_bound and found.valid is not None
-    valid = found.valid if dated_by_text and found.valid is not None else stated
+    dated_by_text = not stated.has_bound and extraction.valid is not None
+    valid = extraction.valid if dated_by_text and extraction.valid is not None else stated
     expires = None if draft.expires_at is None else parse_moment(draft.expires_at, now, argument="expires_at")
     tags = tuple(dict.fromkeys(draft.tags))
     normalized = normalize_text(draft.text)
@@ -80,9 +80,9 @@ def prepare(
         source=draft.source,
         observed_by=draft.observed_by,
         expires_at=expires,
-        mentions=found.mentions if draft.entities is None else draft.entities,
-        triples=found.triples if draft.triples is None else draft.triples,
-        times=found.times,
+        mentions=extraction.mentions if draft.entities is None else draft.entities,
+        triples=extraction.triples if draft.triples is None else draft.triples,
+        times=extraction.times,
         passages=split_passages(draft.text) if draft.passages is None else split_ranges(draft.text, draft.passages),
         meta=draft.meta,
         told_at=now if draft.now is not None else None,
@@ -108,7 +108,7 @@ def prepare_turns(
         turn = original if redactor is None else redact_turn(original, redactor)
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
-        found = extractor.extract(turn.content, now=at or now, speaker=speaker)
+        extraction = extractor.extract(turn.content, now=at or now, speaker=speaker)
         expires = None
         if turn.expires_at is not None:
             expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
@@ -117,7 +117,7 @@ def prepare_turns(
         normalized = normalize_text(turn.content)
         # The same text twice in a batch is two turns: a counter tells them apart.
         turn_digest = content_digest(
-            normalized, turn.conversation, speaker, at and micros(at), _bounds(found.valid or Window())
+            normalized, turn.conversation, speaker, at and micros(at), _bounds(extraction.valid or Window())
         )
         count = repetitions[turn_digest] = repetitions.get(turn_digest, -1) + 1
         version = Remembered(
@@ -131,14 +131,14 @@ def prepare_turns(
             ),
             key=turn.key,
             kind="episode",
-            valid=found.valid or Window.from_moment(at or now),
+            valid=extraction.valid or Window.from_moment(at or now),
             tags=tags,
             source=turn.conversation,
             observed_by=speaker,
             expires_at=expires,
-            mentions=found.mentions,
-            triples=found.triples,
-            times=found.times,
+            mentions=extraction.mentions,
+            triples=extraction.triples,
+            times=extraction.times,
             turn=Turn(turn.conversation, -1, speaker, at or now),
             passages=split_passages(turn.content),
             meta=turn.meta,
@@ -151,7 +151,7 @@ def prepare_turns(
 def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> PreparedVersion:
     """The version of a fact found in these sources. Its trust is the lowest trust of a source."""
     source = sources[0] if sources else None
-    trust = min((each.trust for each in sources), default=1.0)
+    trust = min((source_memory.trust for source_memory in sources), default=1.0)
     version = Remembered(
         memory=new_id(),
         text=fact.text,
@@ -162,7 +162,7 @@ def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> Pre
         source=None if source is None else source.source,
         observed_by=None if source is None else source.turn.speaker if source.turn is not None else source.observed_by,
         passages=split_passages(fact.text),
-        told_at=max((each.told_at for each in sources), default=None),
+        told_at=max((source_memory.told_at for source_memory in sources), default=None),
         trust=trust,
     )
     return PreparedVersion(_with_fact(version, fact), now)

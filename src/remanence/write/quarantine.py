@@ -46,7 +46,7 @@ class Quarantine:
         count = pluralize(len(self.memories), "memory", "memories")
         lines = [f"quarantine of {self.source!r}: {count} {state}"]
         return "\n".join(
-            [*lines, *(f"  {each.id}  {truncate(' '.join(each.text.split()), 80)}" for each in self.memories)]
+            [*lines, *(f"  {memory.id}  {truncate(' '.join(memory.text.split()), 80)}" for memory in self.memories)]
         )
 
 
@@ -60,7 +60,7 @@ def quarantine(engine: Engine, space: str, source: str, why: str | None) -> Quar
     """Hide everything from a source."""
 
     def decide(index: Index) -> list[Event]:
-        if any(each.source == source and each.released is None for each in index.journal.quarantines.values()):
+        if any(known.source == source and known.released is None for known in index.journal.quarantines.values()):
             raise InvalidInput(f"source {source!r} is in quarantine already. `space.audit.quarantines()` lists it.")
         return [Quarantined(new_id(), source, tuple(_affected_memory_ids(index, source)), why)]
 
@@ -75,14 +75,14 @@ def release(engine: Engine, space: str, quarantine_id: str, why: str | None) -> 
         state = _state(index, quarantine_id)
         if state.released is not None:
             return []
-        numbers = {each: index.catalog.number(each) for each in state.memories}
+        numbers = {memory: index.catalog.number(memory) for memory in state.memories}
         others = {
             memory
             for other in index.journal.quarantines.values()
             if other.id != state.id and other.released is None
             for memory in other.memories
         }
-        shown = [each for each, number in numbers.items() if number is not None and each not in others]
+        shown = [memory_id for memory_id, number in numbers.items() if number is not None and memory_id not in others]
         return [Released(state.id, tuple(shown), why)]
 
     engine.write(space, decide)
@@ -130,6 +130,6 @@ def _affected_memory_ids(index: Index, source: str) -> list[str]:
 
 def _memories(index: Index, ids: Sequence[str]) -> tuple[Memory, ...]:
     position = index.catalog.position
-    numbers = (index.catalog.number(each) for each in ids)
+    numbers = (index.catalog.number(id_) for id_ in ids)
     rows = [index.catalog.row_at(number, position) for number in numbers if number is not None]
     return tuple(index.readable_memories([row for row in rows if row is not None]))

@@ -116,7 +116,7 @@ def _odds_replaced(
     with_fact = [(text, memory.text) for text, memory in pairs]
     with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
     try:
-        odds = [_replacement_probability(each) for each in reader.compare([*with_fact, *with_turn])]
+        odds = [_replacement_probability(comparison) for comparison in reader.compare([*with_fact, *with_turn])]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []

@@ -58,11 +58,13 @@ def _redact_value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
 def _redact_text(text: str, redactor: Redactor, counts: Counter[str]) -> str:
     if not text.strip():
         return text
-    found = redactor(text)
-    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], str) and found[0].strip()):
+    redaction = redactor(text)
+    if not (
+        isinstance(redaction, tuple) and len(redaction) == 2 and isinstance(redaction[0], str) and redaction[0].strip()
+    ):
         raise InvalidInput(
-            f"redact returned {type(found).__name__}. It has to return a text that is not blank, and the number of "
+            f"redact returned {type(redaction).__name__}. It has to return a text that is not blank, and the number of "
             "secrets of each kind: see remanence.language.redaction.Redaction."
         )
-    counts.update(found[1])
-    return found[0]
+    counts.update(redaction[1])
+    return redaction[0]

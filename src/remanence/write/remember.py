@@ -175,12 +175,12 @@ def _compare_and_store(
     verdicts = compare_facts(engine, new, candidates, whole_turns)
     idle = _turns_without_effect(whole_turns, verdicts)
     idle_ids = {new[number].memory.id for number in idle}
-    verdicts = [each for each in verdicts if each.new_index not in idle and each.old_id not in idle_ids]
+    verdicts = [verdict for verdict in verdicts if verdict.new_index not in idle and verdict.old_id not in idle_ids]
     remaining = remaining_facts(engine.reader, verdicts, new, candidates)
     with engine.open_index(space) as index:
         for fact in remaining:
             new.append(_new_fact(index, len(new), fact, source_facts, now))
-    new = [each for number, each in enumerate(new) if number not in idle]
+    new = [new_memory for number, new_memory in enumerate(new) if number not in idle]
     aliases: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
@@ -189,7 +189,9 @@ def _compare_and_store(
         by = source_facts.result.by
         aliases[:] = alias_events(index, source_facts.sources, now, by)
         return [
-            *_verdict_links(verdicts, {each.memory.id: id_ for each, id_ in zip(new, ids, strict=True)}, by),
+            *_verdict_links(
+                verdicts, {new_memory.memory.id: id_ for new_memory, id_ in zip(new, ids, strict=True)}, by
+            ),
             *_source_links(new, ids, by),
             *_extractions(source_facts, new, ids),
             *_forgotten_facts(index, source_facts, ids),
@@ -199,7 +201,7 @@ def _compare_and_store(
             *(extra_events(index, ids) if extra_events else ()),
         ]
 
-    memories = append(engine, space, [each.prepared for each in new], extra_events=decide, at=now)
+    memories = append(engine, space, [new_memory.prepared for new_memory in new], extra_events=decide, at=now)
     if aliases:
         engine.embed_descriptions(space)
     return memories
@@ -254,9 +256,9 @@ def _sources_of_abandoned_jobs(engine: Engine, index: Index) -> list[str]:
 
 def _source_links(new: Sequence[NewFact], ids: Sequence[str], by: str) -> list[Linked]:
     return [
-        Linked(new_id(), memory, "derived_from", source.id, observed_by=each.fact.by or by)
-        for each, memory in zip(new, ids, strict=True)
-        for source in each.sources
+        Linked(new_id(), memory, "derived_from", source.id, observed_by=new_memory.fact.by or by)
+        for new_memory, memory in zip(new, ids, strict=True)
+        for source in new_memory.sources
         if source.id != memory
     ]
 
@@ -265,8 +267,8 @@ def _extractions(source_facts: SourceFacts, new: Sequence[NewFact], ids: Sequenc
     """The facts of each source. A fact that names no source is attributed to all of them."""
     result = source_facts.result
     facts_of: dict[str, dict[str, None]] = {source.id: {} for source in source_facts.sources}
-    for each, memory in zip(new, ids, strict=True):
-        for source in each.sources if each.fact.source_turns else source_facts.sources:
+    for new_memory, memory in zip(new, ids, strict=True):
+        for source in new_memory.sources if new_memory.fact.source_turns else source_facts.sources:
             facts_of[source.id][memory] = None
     return [
         Extracted(source, result.by, result.model, result.prompt, result.problem, tuple(memories))
@@ -302,19 +304,21 @@ def _backdated_invalidations(
     Bruges last month". Without them the claim that begins later would replace the one that replaces it."""
     snapshot = index.snapshot(index.catalog.position, now)
     events: dict[str, Invalidated] = {}
-    new_ids = {each.memory.id: id_ for each, id_ in zip(new, ids, strict=True)}
+    new_ids = {new_memory.memory.id: id_ for new_memory, id_ in zip(new, ids, strict=True)}
     for verdict in verdicts:
         memory = new[verdict.new_index].memory
-        older = next((each for each in candidates.wider[verdict.new_index] if each.id == verdict.old_id), None)
+        older = next(
+            (candidate for candidate in candidates.wider[verdict.new_index] if candidate.id == verdict.old_id), None
+        )
         until = memory.valid.start
         if verdict.effect != "updates" or older is None or until is None:
             continue
         for claim in claims_ended_before_told(memory, older):
-            found = backdated_invalidation_events(index, snapshot, claim, until, memory.text, by)
+            invalidations = backdated_invalidation_events(index, snapshot, claim, until, memory.text, by)
             if older.id in new_ids:  # it is written in this transaction, so the index does not have it yet
                 edge = claim_id(new_ids[older.id], claim)
-                found.append(Invalidated(edge, until, memory.text, by))
-            trusted = [event for event in found if memory.trust >= index.relations.trust_of_edge(event.edge)]
+                invalidations.append(Invalidated(edge, until, memory.text, by))
+            trusted = [event for event in invalidations if memory.trust >= index.relations.trust_of_edge(event.edge)]
             events |= {event.edge: event for event in trusted}
     return list(events.values())
 
@@ -326,7 +330,10 @@ def _matching_claims(index: Index, snapshot: Snapshot, pattern: Triple) -> list[
     number = index.names.number(pattern.subject or pattern.object)
     if number is None:
         return []
-    names = {index.names.spellings[each] for each in index.registry.names_of_same_entity(number, snapshot.position)}
+    names = {
+        index.names.spellings[name_number]
+        for name_number in index.registry.names_of_same_entity(number, snapshot.position)
+    }
     relations = index.relations.relations_of(number, snapshot, predicates=[pattern.predicate], direction="both")
     return [
         Triple(relation.subject, relation.predicate, relation.object)

@@ -51,7 +51,10 @@ def replacement_events(index: Index, versions: Iterable[tuple[Remembered, dateti
         ended = list(claims_ended_by(version.triples))
         for triple in filter(_may_replace, version.triples):
             replaced = _relations_replaced_by(index, snapshot, triple, version, until)
-            ended += [Triple(each.subject, each.predicate, each.object) for each in replaced]
+            ended += [
+                Triple(replaced_claim.subject, replaced_claim.predicate, replaced_claim.object)
+                for replaced_claim in replaced
+            ]
         for claim in ended:
             for event in invalidation_events(index, snapshot, claim, until, version.text, BY):
                 if version.trust >= index.relations.trust_of_edge(event.edge):
@@ -112,5 +115,5 @@ def _is_named(name: str, text: str) -> bool:
 
 def _kind_of(tool: str) -> str | None:
     """The kind of a well-known tool: "database" for PostgreSQL 16; None if it is not known."""
-    found = _VERSION.fullmatch(tool)
-    return _TOOL_KINDS.get(normalize_name(found["name"] if found else tool))
+    match = _VERSION.fullmatch(tool)
+    return _TOOL_KINDS.get(normalize_name(match["name"] if match else tool))

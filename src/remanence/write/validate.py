@@ -40,12 +40,12 @@ def _triples(value: object) -> object:
 
 def _parts(item: object, fields: Mapping[str, str | None], example: str) -> list[str]:
     """The values of these fields, which have a default or None, in an object, a dict, a sequence or one text."""
-    given = astuple(item) if isinstance(item, Mention | Triple) else item
-    if isinstance(given, Mapping):
-        given = [given.get(name, default) for name, default in fields.items()]
-    elif isinstance(given, str):
-        given = [given, *list(fields.values())[1:]]
-    texts = given if isinstance(given, Sequence) and len(given) == len(fields) else [None]
+    values = astuple(item) if isinstance(item, Mention | Triple) else item
+    if isinstance(values, Mapping):
+        values = [values.get(name, default) for name, default in fields.items()]
+    elif isinstance(values, str):
+        values = [values, *list(fields.values())[1:]]
+    texts = values if isinstance(values, Sequence) and len(values) == len(fields) else [None]
     if all(isinstance(part, str) and part.strip() for part in texts):
         return [str(inputs.check_storable(part)) for part in texts]
     raise ValueError(f"holds {item!r}. Give {example}")
@@ -162,23 +162,26 @@ def parse_turn(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraf
     return _parse_model(TurnDraft, fields, row)
 
 
-def parse_conversation(given: object, *, source: str | None, observed_by: str | None) -> Draft | list[TurnDraft]:
+def parse_conversation(
+    text_or_turns: object, *, source: str | None, observed_by: str | None
+) -> Draft | list[TurnDraft]:
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
     Messages of a system or a tool and messages with an empty text or only with calls of tools are omitted. A dict
     without `content` is refused.
     """
-    if isinstance(given, str):
-        return parse_draft({"text": given, "source": source, "observed_by": observed_by})
-    if isinstance(given, Mapping) or hasattr(given, "content"):
-        given = [given]
-    if not isinstance(given, Iterable) or isinstance(given, bytes):
+    if isinstance(text_or_turns, str):
+        return parse_draft({"text": text_or_turns, "source": source, "observed_by": observed_by})
+    if isinstance(text_or_turns, Mapping) or hasattr(text_or_turns, "content"):
+        text_or_turns = [text_or_turns]
+    if not isinstance(text_or_turns, Iterable) or isinstance(text_or_turns, bytes):
         raise InvalidInput(
-            f"{inputs.shorten_repr(given)} is {inputs.type_name(given)}: neither a text nor a list of messages. "
+            f"{inputs.shorten_repr(text_or_turns)} is {inputs.type_name(text_or_turns)}: neither a text nor a list of "
+            "messages. "
             "Give for example [{'role': 'user', 'content': 'I moved to Lisbon.'}]."
         )
     turns: list[TurnDraft] = []
-    for row, message in enumerate(given, 1):
+    for row, message in enumerate(text_or_turns, 1):
         fields = dict(message) if isinstance(message, Mapping) else _message_fields(message, row)
         if fields.get("role") in _IGNORED_ROLES:
             continue

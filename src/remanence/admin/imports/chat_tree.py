@@ -24,7 +24,7 @@ def last_branch(parents: Mapping[str, str | None], leaf: object, times: Mapping[
     if last is None:
         with_children = set(parents.values())
         order = count()
-        ends = [(times.get(each) or EPOCH, next(order), each) for each in parents if each not in with_children]
+        ends = [(times.get(parent) or EPOCH, next(order), parent) for parent in parents if parent not in with_children]
         last = max(ends)[2] if ends else next(reversed([*parents]), None)
     path: dict[str, None] = {}
     while last is not None and last in parents and last not in path:  # a damaged export may have a circle

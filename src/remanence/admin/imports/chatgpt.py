@@ -36,15 +36,15 @@ class ChatGPTExport(ChatExport):
 
     def read_object(self, conversation: Mapping[str, Any], file: str) -> Iterator[Item]:
         """Yield the messages of a conversation."""
-        nodes = {each: as_mapping(node) for each, node in as_mapping(conversation.get("mapping")).items()}
+        nodes = {key: as_mapping(node) for key, node in as_mapping(conversation.get("mapping")).items()}
         title = as_text(conversation.get("title")) or "untitled"
         if not nodes:
             yield SkippedItem(f"{file}: {title}", "a conversation without messages")
             return
-        messages = {each: as_mapping(node.get("message")) for each, node in nodes.items()}
-        times = {each: as_moment(message.get("create_time")) for each, message in messages.items()}
+        messages = {node_id: as_mapping(node.get("message")) for node_id, node in nodes.items()}
+        times = {node_id: as_moment(message.get("create_time")) for node_id, message in messages.items()}
         parents = {
-            each: node["parent"] if isinstance(node.get("parent"), str) else None for each, node in nodes.items()
+            node_id: node["parent"] if isinstance(node.get("parent"), str) else None for node_id, node in nodes.items()
         }
         chat = (
             as_text(conversation.get("conversation_id"))
@@ -54,12 +54,14 @@ class ChatGPTExport(ChatExport):
         path = last_branch(parents, conversation.get("current_node"), times)
         on_branch = set(path)
         at = as_moment(conversation.get("create_time"))
-        for each in (*path, *(other for other in nodes if other not in on_branch)):
-            at = times[each] or at
-            if not messages[each]:
+        for current_id in (*path, *(other for other in nodes if other not in on_branch)):
+            at = times[current_id] or at
+            if not messages[current_id]:
                 continue  # the root of the tree
-            for item in self._message(messages[each], (chat, each, title), at, on_branch=each in on_branch):
-                is_wanted = isinstance(item, SkippedItem) or each in on_branch or self.branches
+            for item in self._message(
+                messages[current_id], (chat, current_id, title), at, on_branch=current_id in on_branch
+            ):
+                is_wanted = isinstance(item, SkippedItem) or current_id in on_branch or self.branches
                 yield item if is_wanted else SkippedItem(title, OTHER_BRANCH)
 
     def _message(
@@ -101,9 +103,9 @@ class ChatGPTExport(ChatExport):
         self, content: Mapping[str, Any], metadata: Mapping[str, Any], at: datetime | None
     ) -> Iterator[Item]:
         """The custom instructions of the user, which every conversation repeats."""
-        told = as_mapping(metadata.get("user_context_message_data"))
+        context_data = as_mapping(metadata.get("user_context_message_data"))
         for name, other_name in _SETTINGS.items():
-            text = as_text(told.get(other_name)) or as_text(content.get(name))
+            text = as_text(context_data.get(other_name)) or as_text(content.get(name))
             if text and text not in self._settings:
                 self._settings.add(text)
                 fields = {"text": text, "now": at, "source": "chatgpt:settings", "tags": ["chatgpt-settings"]}

@@ -25,14 +25,14 @@ class ClaudeExport(ChatExport):
     kind = "Claude export"
     file_pattern = re.compile(r"(?:^|/)(?:(?:conversations|projects|memories)(?:-\d+)?|projects/[^/]+)\.json$")
 
-    def read_object(self, found: Mapping[str, Any], file: str) -> Iterator[Item]:
+    def read_object(self, json_object: Mapping[str, Any], file: str) -> Iterator[Item]:
         """Yield what a conversation, a project or the notes have."""
-        if "chat_messages" in found:
-            yield from self._conversation(found)
-        elif "conversations_memory" in found or "project_memories" in found:
-            yield from self._memories(found)
-        elif "docs" in found or "prompt_template" in found:
-            yield from self._project(found)
+        if "chat_messages" in json_object:
+            yield from self._conversation(json_object)
+        elif "conversations_memory" in json_object or "project_memories" in json_object:
+            yield from self._memories(json_object)
+        elif "docs" in json_object or "prompt_template" in json_object:
+            yield from self._project(json_object)
         else:
             yield SkippedItem(file, "an object that is not a conversation, project or memory")
 
@@ -46,9 +46,9 @@ class ClaudeExport(ChatExport):
         messages = {as_text(message.get("uuid")) or f"{number}": message for number, message in enumerate(given)}
         off_branch = _off_branch(messages, conversation.get("current_leaf_message_uuid"))
         at = as_moment(conversation.get("created_at"))
-        for each, message in messages.items():
+        for message_id, message in messages.items():
             at = as_moment(message.get("created_at")) or at
-            if each in off_branch and not self.branches:
+            if message_id in off_branch and not self.branches:
                 yield SkippedItem(title, OTHER_BRANCH)
                 continue
             role = _ROLES.get(str(message.get("sender")))
@@ -57,7 +57,9 @@ class ClaudeExport(ChatExport):
                 yield SkippedItem(title, f"a part of a message that is not text ({block})")
             if text and role:
                 about = {"content": text, "time": at, "conversation": f"claude:{chat}", "meta": {"title": title}}
-                yield self.turn(make_key("claude", chat, each), role, on_branch=each not in off_branch, **about)
+                yield self.turn(
+                    make_key("claude", chat, message_id), role, on_branch=message_id not in off_branch, **about
+                )
             elif text:
                 yield SkippedItem(title, "a message of neither the user nor Claude")
             attachments = [as_mapping(file) for file in as_list(message.get("attachments"))]
@@ -65,7 +67,7 @@ class ClaudeExport(ChatExport):
                 if pasted := as_text(file.get("extracted_content")):
                     name = as_text(file.get("file_name"))[:_MAX_SOURCE_LENGTH]
                     fields = {"text": pasted, "now": at, "source": name or f"claude:{chat}", "meta": {"title": title}}
-                    yield Record(make_key("claude", chat, each, f"attachment {number}"), fields)
+                    yield Record(make_key("claude", chat, message_id, f"attachment {number}"), fields)
                 else:
                     yield SkippedItem(as_text(file.get("file_name")) or title, "an attachment without text")
             for file in (as_mapping(file) for file in as_list(message.get("files"))):
@@ -92,9 +94,9 @@ class ClaudeExport(ChatExport):
             file = as_text(document.get("filename")) or name
             if text := as_text(document.get("content")):
                 made = as_moment(document.get("created_at")) or at
-                each = as_text(document.get("uuid")) or f"{number}"
+                document_id = as_text(document.get("uuid")) or f"{number}"
                 fields = {"text": text, "now": made, "source": file[:_MAX_SOURCE_LENGTH], "meta": meta}
-                yield Record(make_key("claude", "project", chat, each), fields)
+                yield Record(make_key("claude", "project", chat, document_id), fields)
             else:
                 yield SkippedItem(file, "a document without text")
 
@@ -109,10 +111,10 @@ class ClaudeExport(ChatExport):
 
 def _off_branch(messages: Mapping[str, Mapping[str, Any]], leaf: object) -> set[str]:
     """The messages that are not on the last branch. Older exports have no parents: all are on it."""
-    parents = {each: message.get("parent_message_uuid") for each, message in messages.items()}
+    parents = {message_id: message.get("parent_message_uuid") for message_id, message in messages.items()}
     if not any(parent in messages for parent in parents.values()):
         return set()
-    times = {each: as_moment(message.get("created_at")) for each, message in messages.items()}
+    times = {message_id: as_moment(message.get("created_at")) for message_id, message in messages.items()}
     return set(messages) - set(last_branch(parents, leaf, times))
 
 

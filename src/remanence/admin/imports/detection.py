@@ -74,17 +74,17 @@ def _is_json(path: Path) -> bool:
 
 
 def _find_folder(path: Path, now: datetime, chat_options: dict[str, Any]) -> tuple[Source, ImportKind]:
-    qdrant = [each for each in (path, *sorted(path.iterdir())) if (each / "meta.json").is_file()]
-    qdrant = [each for each in qdrant if (each / "collection").is_dir()]
+    qdrant = [folder for folder in (path, *sorted(path.iterdir())) if (folder / "meta.json").is_file()]
+    qdrant = [folder for folder in qdrant if (folder / "collection").is_dir()]
     history = _history(path / "history.db") or (_history(path.parent / "history.db") if qdrant == [path] else None)
     if qdrant or history:
-        collections = [file for each in qdrant for file in qdrant_collections(each)]
+        collections = [file for folder in qdrant for file in qdrant_collections(folder)]
         return Mem0Database(path, collections, history, now), "mem0"
-    if any(ChatGPTExport.is_export_file(each.name) for each in path.iterdir()):
+    if any(ChatGPTExport.is_export_file(entry.name) for entry in path.iterdir()):
         return _find_chats(path, chat_options)
     if (path / "ledger.db").is_file():
         raise InvalidInput(f"{path} is a folder of Remanence itself. Export it, and import the file.")
-    if next((each for ending in NOTE_ENDINGS for each in path.rglob(f"*{ending}")), None) is not None:
+    if next((entry for ending in NOTE_ENDINGS for entry in path.rglob(f"*{ending}")), None) is not None:
         return MarkdownFolder(path), "markdown"
     raise _unknown_source_error(path, "the folder has no notes, conversations or Qdrant collections")
 

@@ -97,7 +97,7 @@ def import_source(
     run = _Import(engine, engine.now())
     separate = users == "separate"
     batch: dict[str, Record] = {}
-    place: tuple[str, bool] = ("", False)
+    group_key: tuple[str, bool] = ("", False)
     for number, item in enumerate(source.read()):
         if progress is not None and number % _BATCH == 0:
             progress(*source.progress())
@@ -111,11 +111,11 @@ def import_source(
             except InvalidInput as error:
                 run.skip(SkippedItem(item.key, str(error)))
                 continue
-            if here != place or len(batch) >= _BATCH or item.key in batch:
-                run.write([*batch.values()], *place)
-                batch, place = {}, here
+            if here != group_key or len(batch) >= _BATCH or item.key in batch:
+                run.write([*batch.values()], *group_key)
+                batch, group_key = {}, here
             batch[item.key] = item
-    run.write([*batch.values()], *place)
+    run.write([*batch.values()], *group_key)
     if progress is not None:
         _, total = source.progress()
         progress(total, total)
@@ -128,13 +128,14 @@ def check_owners(source: Source, user: str | None, users: str | None) -> None:
         raise InvalidInput(f"users={users!r} is not 'separate' or 'together', or user={user!r} is given as well.")
     if users is not None:
         return
-    found = dict.fromkeys(source.owners())
-    names = ", ".join(repr(_names(owner)[0]) for owner in islice(found, 5)) + (", ..." if len(found) > 5 else "")
-    if user is not None and not any(user in _names(owner) for owner in found):
+    owners = dict.fromkeys(source.owners())
+    names = ", ".join(repr(_names(owner)[0]) for owner in islice(owners, 5)) + (", ..." if len(owners) > 5 else "")
+    if user is not None and not any(user in _names(owner) for owner in owners):
         raise InvalidInput(f"{source.path} has nothing of the user {user!r}. It has memories of {names or 'no user'}.")
-    if user is None and len(found) > 1:
+    if user is None and len(owners) > 1:
         raise InvalidInput(
-            f"{source.path} has the memories of {len(found):,} users or namespaces ({names}), and who may read a space "
+            f"{source.path} has the memories of {len(owners):,} users or namespaces ({names}), and who may read a "
+            "space "
             "reads all of it. Give user= (--user) to import one of them, users='separate' (--users separate) for a "
             "space of its own for each, or 'together' for one space."
         )

@@ -49,8 +49,10 @@ class JsonFiles:
         self._zip: zipfile.ZipFile | None = None
         self.done = 0
         if path.is_dir():
-            found = sorted(each for each in path.rglob("*") if each.is_file() and not each.is_symlink())
-            self._sizes = {each.relative_to(path).as_posix(): each.stat().st_size for each in found}
+            found = sorted(
+                file_path for file_path in path.rglob("*") if file_path.is_file() and not file_path.is_symlink()
+            )
+            self._sizes = {file_path.relative_to(path).as_posix(): file_path.stat().st_size for file_path in found}
         elif starts_with(path, ZIP_MAGIC):
             self._open_zip()
         else:
@@ -175,7 +177,7 @@ def _objects(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
         if isinstance(value, dict):
             conversations = value.get("conversations")
             listed = conversations if isinstance(conversations, list) and not in_list else [value]
-            yield from (each for each in listed if isinstance(each, dict))
+            yield from (item for item in listed if isinstance(item, dict))
         if not in_list:
             return
 

@@ -76,7 +76,7 @@ class LangGraphStore:
         self._done = 0
         self._namespaces: list[tuple[str, ...]] = []
         while page := list(store.list_namespaces(limit=_PAGE, offset=len(self._namespaces))):
-            self._namespaces += [tuple(each) for each in page]
+            self._namespaces += [tuple(item) for item in page]
 
     def owners(self) -> list[tuple[str, ...]]:
         return self._namespaces

@@ -47,7 +47,7 @@ class Mem0Database:
         self.path = str(path)
         self._collections, self._history, self._now = collections, history, now
         self._done = 0
-        self._total = sum(each.count("points") for each in collections)
+        self._total = sum(collection.count("points") for collection in collections)
         if history is not None:
             self._total += history.count("messages") if history.has("messages") else 0
             self._total += 0 if collections else history.count("history")

@@ -154,10 +154,10 @@ class FileStore:
         Raises:
             NotFound: There is none.
         """
-        found = self.find(path)
-        if found is None:
+        file = self.find(path)
+        if file is None:
             raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
-        return found
+        return file
 
     def files(self, folder: str | None = None) -> list[StoredFile]:
         """All files below a folder, or below the root, by path.
@@ -170,8 +170,8 @@ class FileStore:
         """
         below = self.root.relative(folder or self.root.path)
         prefix = f"{below}/" if below else ""
-        found = (memory for memory in self._view.memories(tags=FILE_TAG) if _is_file(memory))
-        listed = [memory for memory in found if _path_of(memory).startswith(prefix)]
+        memories = (memory for memory in self._view.memories(tags=FILE_TAG) if _is_file(memory))
+        listed = [memory for memory in memories if _path_of(memory).startswith(prefix)]
         return [self._file(memory) for memory in sorted(listed, key=_path_of)]
 
     def is_folder(self, path: str) -> bool:
@@ -204,8 +204,8 @@ class FileStore:
             old = self._view.find(_KEY_PREFIX + relative)
             # A deleted file that is created again is the same memory, but another file.
             created = {"created_at": self._view._now().isoformat()} if old is None else _details(old)
-            kept = {name: created[name] for name in ("created_at", "renamed_from") if name in created}
-            return self._file(self._space().add(**_row(relative, content, encoding, kept)))
+            kept_details = {name: created[name] for name in ("created_at", "renamed_from") if name in created}
+            return self._file(self._space().add(**_row(relative, content, encoding, kept_details)))
 
     def delete(self, path: str, *, why: str | None = None) -> list[StoredFile]:
         """Delete a file, or a folder with all that is below it. Its versions stay in the history.
@@ -224,11 +224,11 @@ class FileStore:
         with self.lock:
             if not self.root.relative(path):
                 raise InvalidInput(f"Cannot delete the {self.root.path} directory itself")
-            found = self._at_or_below(path)
-            if not found:
+            files = self._at_or_below(path)
+            if not files:
                 raise NotFound(f"The path {path} does not exist")
-            self._space().forget_many([file.memory_id for file in found], why=why or "the file was deleted")
-            return found
+            self._space().forget_many([file.memory_id for file in files], why=why or "the file was deleted")
+            return files
 
     def rename(self, old_path: str, new_path: str) -> list[StoredFile]:
         """Rename or move a file, or a folder with all that is below it.
@@ -251,16 +251,16 @@ class FileStore:
             if not new or self._at_or_below(new_path):
                 raise InvalidInput(f"The destination {new_path} already exists")
             self._free_path(new_path)
-            found = self._at_or_below(old_path)
-            if not found:
+            files = self._at_or_below(old_path)
+            if not files:
                 raise NotFound(f"The path {old_path} does not exist")
             if new.startswith(f"{old}/"):
                 raise InvalidInput(f"Cannot rename {old_path} to {new_path}, which is below it")
-            rows = [self._moved_row(file, old, new) for file in found]
+            rows = [self._moved_row(file, old, new) for file in files]
             written = self._space().add_many(rows)
             # The old ones are hidden last: if this fails, the files exist twice, and none is lost.
             why = f"renamed to {self.root.absolute(new)}"
-            self._space().forget_many([file.memory_id for file in found], why=why)
+            self._space().forget_many([file.memory_id for file in files], why=why)
             return [self._file(memory) for memory in written]
 
     def history(self, path: str) -> list[FileVersion]:
@@ -278,29 +278,31 @@ class FileStore:
         relative = self.root.relative(path)
         memory = self._view.find(_KEY_PREFIX + relative)
         if memory is None:
-            memory = next((each for each in self._deleted() if _path_of(each) == relative), None)
+            memory = next((deleted for deleted in self._deleted() if _path_of(deleted) == relative), None)
         if memory is None:
             raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
         return [version for _, version in self._versions(memory)]
 
     def _versions(self, memory: Memory) -> list[tuple[int, FileVersion]]:
         """The versions of a file with their ledger positions, those under an earlier name included."""
-        found: list[tuple[int, FileVersion]] = []
+        versions: list[tuple[int, FileVersion]] = []
         for event in self._view.history(memory):
             if event.kind in ("memory added", "memory revised", "restored") and isinstance(event.value, Memory):
                 file = self._file(event.value)
                 source = _details(event.value).get("renamed_from")
-                if not found and source is not None and (old := self._memory(source)) is not None:
-                    found = [each for each in self._versions(old) if each[0] < event.position]
-                found.append((event.position, FileVersion(event.recorded_at, "written", file.path, file.content)))
+                if not versions and source is not None and (old := self._memory(source)) is not None:
+                    versions = [version for version in self._versions(old) if version[0] < event.position]
+                versions.append((event.position, FileVersion(event.recorded_at, "written", file.path, file.content)))
             elif event.kind == "forgotten":
                 path = self.root.absolute(_path_of(memory))
-                found.append((event.position, FileVersion(event.recorded_at, "deleted", path, why=event.why)))
-        return found
+                versions.append((event.position, FileVersion(event.recorded_at, "deleted", path, why=event.why)))
+        return versions
 
     def _memory(self, memory_id: str) -> Memory | None:
         """The memory of a file, which may be deleted."""
-        return self._view.get(memory_id) or next((each for each in self._deleted() if each.id == memory_id), None)
+        return self._view.get(memory_id) or next(
+            (deleted for deleted in self._deleted() if deleted.id == memory_id), None
+        )
 
     def _deleted(self) -> Iterator[Memory]:
         return (memory for memory in self._view.memories("forgotten", tags=FILE_TAG) if _is_file(memory))

@@ -115,13 +115,15 @@ class MemoryFiles:
         if not isinstance(name, str) or name not in COMMANDS:
             raise InvalidInput(f"Unknown command: {name}. The commands are {', '.join(COMMANDS)}.")
         needed, optional = COMMANDS[name]
-        given = {key: value for key, value in command.items() if value is not None and key != "command"}
+        command_arguments = {key: value for key, value in command.items() if value is not None and key != "command"}
         for other, own in _OTHER_NAMES.get(name, {}).items():
-            if own not in given and other in given:
-                given[own] = given.pop(other)
-        if missing := [argument for argument in needed if argument not in given]:
+            if own not in command_arguments and other in command_arguments:
+                command_arguments[own] = command_arguments.pop(other)
+        if missing := [argument for argument in needed if argument not in command_arguments]:
             raise InvalidInput(f"Missing parameter for {name}: {', '.join(missing)}.")
-        arguments = {argument: given[argument] for argument in (*needed, *optional) if argument in given}
+        arguments = {
+            argument: command_arguments[argument] for argument in (*needed, *optional) if argument in command_arguments
+        }
         text: str = getattr(self, name)(**arguments)
         return text
 
@@ -179,18 +181,18 @@ class MemoryFiles:
         old, new = _text(old_str, "old_str"), _text(new_str, "new_str")
         with self.store.lock:
             content = self._text_file(path).content
-            places = _occurrences(content, old)
-            if not places:
+            offsets = _occurrences(content, old)
+            if not offsets:
                 raise InvalidInput(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
-            if len(places) > 1:
-                lines = ", ".join(str(content.count("\n", 0, place) + 1) for place in places)
+            if len(offsets) > 1:
+                lines = ", ".join(str(content.count("\n", 0, place) + 1) for place in offsets)
                 raise InvalidInput(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                     "Please ensure it is unique"
                 )
-            changed = content[: places[0]] + new + content[places[0] + len(old) :]
+            changed = content[: offsets[0]] + new + content[offsets[0] + len(old) :]
             self.store.write(path, changed)
-        line = content.count("\n", 0, places[0])
+        line = content.count("\n", 0, offsets[0])
         around = changed.split("\n")[max(0, line - 2) : line + 3]
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
@@ -258,14 +260,14 @@ class MemoryFiles:
 
     def _text_file(self, path: str) -> StoredFile:
         """A file that can be edited."""
-        found = self.store.find(path)
-        if found is None and self.store.is_folder(path):
+        file = self.store.find(path)
+        if file is None and self.store.is_folder(path):
             raise InvalidInput(f"The path {path} is not a file.")
-        if found is None:
+        if file is None:
             raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
-        if found.encoding != "utf-8":
+        if file.encoding != "utf-8":
             raise InvalidInput(f"The file {path} is not text, so it cannot be edited.")
-        return found
+        return file
 
     def _view_file(self, file: StoredFile, view_range: Sequence[int] | None) -> str:
         lines = file.content.split("\n")
@@ -282,8 +284,8 @@ class MemoryFiles:
         sizes = {self.store.root.relative(file.path)[start:]: file.size for file in files}
         visible = {name: size for name, size in sizes.items() if not name.startswith(".") and "/." not in name}
         totals = {
-            f"{each}/": sum(size for name, size in visible.items() if name.startswith(f"{each}/"))
-            for each in folders_of(visible)
+            f"{subfolder}/": sum(size for name, size in visible.items() if name.startswith(f"{subfolder}/"))
+            for subfolder in folders_of(visible)
         }
         listed = {
             name: size for name, size in (visible | totals).items() if name.rstrip("/").count("/") < _LISTED_LEVELS
@@ -307,12 +309,12 @@ def _is_int(value: object) -> bool:
 
 
 def _occurrences(content: str, text: str) -> list[int]:
-    """Where a text occurs, overlapping ones included. A blank one occurs nowhere: it names no place."""
-    places, place = list[int](), content.find(text) if text else -1
-    while place >= 0:
-        places.append(place)
-        place = content.find(text, place + 1)
-    return places
+    """The offsets of a text, including overlapping occurrences; none for an empty text."""
+    offsets, offset = list[int](), content.find(text) if text else -1
+    while offset >= 0:
+        offsets.append(offset)
+        offset = content.find(text, offset + 1)
+    return offsets
 
 
 def _lines_to_show(view_range: object, count: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Paths below the root of a file store: checked and normalized, with no way out of it."""
+"""Normalizes paths of a file store and rejects paths outside its root."""
 
 from __future__ import annotations
 

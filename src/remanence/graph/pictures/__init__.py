@@ -33,7 +33,7 @@ __all__ = ["graph_picture", "timeline_picture", "to_igraph", "to_networkx"]
 def graph_picture(subgraph: Subgraph) -> NotebookPicture:
     """A picture of a part of the graph: interactive as HTML, or as SVG, or GraphML for other programs."""
     draw = {".html": graph_page, ".svg": graph_svg, ".graphml": to_graphml}
-    formats = {suffix: partial(each, subgraph) for suffix, each in draw.items()}
+    formats = {suffix: partial(draw_format, subgraph) for suffix, draw_format in draw.items()}
     return NotebookPicture(subgraph_title(subgraph), 560, formats)
 
 

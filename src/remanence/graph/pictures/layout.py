@@ -59,7 +59,7 @@ def lay_out(subgraph: Subgraph) -> Layout:
     numbers = {node.id: number for number, node in enumerate(subgraph.nodes)}
     ends = tuple((numbers[edge.source], numbers[edge.target]) for edge in subgraph.edges)
     labels = tuple(_wrap_label(node.label, *((24, 2) if node.kind == "entity" else (26, 3))) for node in subgraph.nodes)
-    boxes = np.array([_box(*each) for each in zip(subgraph.nodes, labels, strict=True)])
+    boxes = np.array([_box(*node_and_label) for node_and_label in zip(subgraph.nodes, labels, strict=True)])
     # Each component has its own layout: in one layout for all, they drift far apart or overlap.
     graph = igraph.Graph(n=len(boxes), edges=ends).simplify()
     parts = sorted(graph.connected_components(), key=lambda part: (-len(part), part))

@@ -96,9 +96,9 @@ class _PatternCompiledOnUse:
 
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(*self._arguments)
-        for each in dir(compiled):
-            if not each.startswith("_"):
-                setattr(self, each, getattr(compiled, each))
+        for attribute in dir(compiled):
+            if not attribute.startswith("_"):
+                setattr(self, attribute, getattr(compiled, attribute))
         return getattr(compiled, name)
 
 

@@ -32,7 +32,6 @@ _FOLDER = Path(__file__).parent
 _DATEPARSER_CODES = {"no": "nb"}
 _BY_SCRIPT = frozenset(("zh", "ko", "th"))
 """Languages that are recognized by their script, and whose words for times have no spaces around them."""
-_SCRIPTS_WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _DOTTED_DAY = re.compile(r"\b[0-9]{1,2}\. [a-z]{3}")
 _COUNT = r"(\d++[.,]?\d*+)"

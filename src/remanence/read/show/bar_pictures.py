@@ -51,22 +51,22 @@ def settings_picture(title: str, results: Sequence[SettingResult]) -> NotebookPi
 
 def _recall_svg(title: str, hits: Sequence[Hit], height: float) -> str:
     colors = _signal_colors(hits)
-    left = MARGIN + _LABEL
+    bar_x = MARGIN + _LABEL
     body = [text_element(MARGIN, MARGIN, title, "called"), *_legend(colors)]
     for row, hit in enumerate(hits):
         top = _HEAD + _ROW * row
         body.append(_label(top, hit.memory.text))
-        body.append(_rect("track", left, top, _BARS))
-        x = left
+        body.append(_rect("track", bar_x, top, _BARS))
+        x = bar_x
         for evidence in sorted(_positive_evidence(hit), key=lambda evidence: list(colors).index(evidence.signal)):
             width = evidence.share * _BARS
             note = tooltip(f"{evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.reason}")
             body.append(_rect("bar", x, top, width, f' tabindex="0" fill="{colors[evidence.signal]}"', note))
             x += width
-        body.append(text_element(left + _BARS + 10, top + 11, f"{hit.score:.2f}", "called"))
+        body.append(text_element(bar_x + _BARS + 10, top + 11, f"{hit.score:.2f}", "called"))
     if not hits:
         body.append(text_element(MARGIN, _HEAD + 11, "nothing found", "faint"))
-    return svg_document("bars", title, left + _BARS + _GAP + MARGIN, height, body)
+    return svg_document("bars", title, bar_x + _BARS + _GAP + MARGIN, height, body)
 
 
 def _settings_svg(title: str, results: Sequence[SettingResult], height: float) -> str:

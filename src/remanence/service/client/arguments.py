@@ -37,11 +37,11 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Alias):
         return {"name": value.name, "valid_from": to_json(value.valid.start), "valid_until": to_json(value.valid.end)}
     if isinstance(value, Mapping):
-        return {str(name): to_json(each) for name, each in value.items()}
+        return {str(name): to_json(item) for name, item in value.items()}
     if callable(getattr(value, "tolist", None)):  # an array of numpy
         return value.tolist()
     if isinstance(value, Iterable) and not isinstance(value, bytes):
-        return [to_json(each) for each in value]
+        return [to_json(item) for item in value]
     raise InvalidInput(
         f"{value!r} is of type {type(value).__name__}, which cannot be sent. Use text, numbers or lists."
     )
@@ -72,7 +72,7 @@ def ids_to_json(value: Any) -> list[str]:
     values = [value] if isinstance(value, str | Memory) else value
     if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidInput(f"{value!r} is neither a memory, an id nor a list of these.")
-    return [to_json(each) for each in values]
+    return [to_json(id_) for id_ in values]
 
 
 def id_to_json(value: Any) -> str:

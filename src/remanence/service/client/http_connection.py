@@ -59,14 +59,14 @@ class Connection:
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
         try:
-            given: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
-            path = re.sub(r"{(\w+)}", lambda match: quote(str(given.pop(match[1])), safe=""), operation.path)
-            content = b"" if operation.method == "GET" else to_json(given)
+            fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
+            path = re.sub(r"{(\w+)}", lambda match: quote(str(fields.pop(match[1])), safe=""), operation.path)
+            content = b"" if operation.method == "GET" else to_json(fields)
         except (PydanticSerializationError, UnicodeEncodeError) as error:  # such as half of a surrogate pair
             raise InvalidInput(f"this cannot be sent to the server: {error}.") from None
         timeout = _SLOW_SECONDS if operation.slow else self._timeout
         if operation.method == "GET":
-            response = self.send("GET", space, path, params=given, timeout=timeout)
+            response = self.send("GET", space, path, params=fields, timeout=timeout)
         else:
             headers = {"idempotency-key": new_id()} if operation.access != "read" else {}
             response = self._send_json(operation.method, _path(space, path), content, headers, timeout)
@@ -112,11 +112,11 @@ class Connection:
         return self._answer(exchange)
 
     def _answer(self, exchange: Callable[[], httpx.Response]) -> httpx.Response:
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_TRIES)):
             try:
                 return self._checked(exchange())
             except (self._httpx.ConnectError, self._httpx.RemoteProtocolError, self._httpx.ReadError) as error:
-                if not left:
+                if not tries_left:
                     raise self._unavailable(error) from error
             except self._httpx.TransportError as error:
                 raise self._unavailable(error) from error
@@ -139,13 +139,13 @@ class Connection:
         if not response.is_error:
             return response
         try:
-            found = response.json()
+            body = response.json()
         except ValueError:
-            found = {}
-        detail = found.get("detail") or f"{self.url} answered with status {response.status_code}."
-        if response.status_code == 404 and not found.get("error"):
+            body = {}
+        detail = body.get("detail") or f"{self.url} answered with status {response.status_code}."
+        if response.status_code == 404 and not body.get("error"):
             detail = f"{response.url} does not exist. Connect to the address of the server alone, without /v1."
-        raise exception_from_response(found.get("error"), detail, response.status_code, found.get("position"))
+        raise exception_from_response(body.get("error"), detail, response.status_code, body.get("position"))
 
     def _unavailable(self, error: Exception) -> LedgerUnavailable:
         return LedgerUnavailable(

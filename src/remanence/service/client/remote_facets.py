@@ -80,7 +80,8 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
 
     def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
         return tuple(
-            each.to_candidate() for each in self._read(entity_operations.propose, name=name, limit=limit).items
+            candidate.to_candidate()
+            for candidate in self._read(entity_operations.propose, name=name, limit=limit).items
         )
 
 
@@ -90,7 +91,7 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     def register(
         self, name: str, aliases: Any = (), kind: str | None = None, *, observed_by: str | None = None
     ) -> Registration:
-        given = [alias_to_json(each) for each in to_list(aliases)]
+        given = [alias_to_json(alias) for alias in to_list(aliases)]
         answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
         return answer.to_registration()
 
@@ -134,12 +135,14 @@ class RemoteJob(Job):
 
     def result(self, timeout: float | None = None) -> list[Memory]:
         self._finished_state(timeout)
-        return [each.memory for each in self._space.get_many(self._answer().memories) if each.memory is not None]
+        return [
+            details.memory for details in self._space.get_many(self._answer().memories) if details.memory is not None
+        ]
 
     def _state(self) -> JobState:
-        found = self._answer()
-        status: JobStatus = "queued" if found.status == "running" else found.status
-        return JobState(self.id, 0, status, found.tries, 0, found.problem, ())
+        answer = self._answer()
+        status: JobStatus = "queued" if answer.status == "running" else answer.status
+        return JobState(self.id, 0, status, answer.tries, 0, answer.problem, ())
 
     def _answer(self) -> Any:
         return self._space._write(memory_operations.get_job, id=self.id)
@@ -154,14 +157,14 @@ class RemoteJobs(RemoteFacet, Jobs):
     """The jobs of a remote space. The server does them."""
 
     def list(self, status: str | None = None) -> list[Job]:
-        found: list[Job] = []
+        jobs: list[Job] = []
         cursor = None
         while True:
             page = self._send(memory_operations.list_jobs, status=status, cursor=cursor)
-            found += [RemoteJob.of(self._remote_space, each) for each in page.items]
+            jobs += [RemoteJob.of(self._remote_space, job) for job in page.items]
             cursor = page.next_cursor
             if cursor is None:
-                return found
+                return jobs
 
     def get(self, id: str) -> Job:
         return RemoteJob.of(self._remote_space, self._send(memory_operations.get_job, id=id))
@@ -186,25 +189,25 @@ class RemoteAuditView(RemoteFacet, AuditView):
         items = self._read(admin_operations.exposures, id=id_to_json(id)).items
         return [
             Exposure(
-                Receipt.from_dict(each.receipt),
-                datetime.fromisoformat(each.at),
-                each.memory.to_memory(),
-                None if each.superseded_by is None else each.superseded_by.to_memory(),
+                Receipt.from_dict(exposure.receipt),
+                datetime.fromisoformat(exposure.at),
+                exposure.memory.to_memory(),
+                None if exposure.superseded_by is None else exposure.superseded_by.to_memory(),
             )
-            for each in items
+            for exposure in items
         ]
 
     def diff(self, since: Any, until: Any = None) -> Diff:
-        found = self._read(admin_operations.diff, since=since, until=until)
+        answer = self._read(admin_operations.diff, since=since, until=until)
         names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
-        ended = (*(each.to_relation() for each in found.invalidated.relations),)
+        ended = (*(relation.to_relation() for relation in answer.invalidated.relations),)
         return Diff(
-            **{name: tuple(each.to_memory() for each in getattr(found, name)) for name in names},
-            erased=tuple(found.erased),
-            related=tuple(each.to_relation() for each in found.related),
-            linked=tuple(each.to_link() for each in found.linked),
-            invalidated=(*ended, *(each.to_link() for each in found.invalidated.links)),
-            entity_events=tuple(each.to_event() for each in found.entity_events),
+            **{name: tuple(memory.to_memory() for memory in getattr(answer, name)) for name in names},
+            erased=tuple(answer.erased),
+            related=tuple(relation.to_relation() for relation in answer.related),
+            linked=tuple(link.to_link() for link in answer.linked),
+            invalidated=(*ended, *(link.to_link() for link in answer.invalidated.links)),
+            entity_events=tuple(entity_event.to_event() for entity_event in answer.entity_events),
         )
 
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
@@ -213,7 +216,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def _changes(self, page: Any) -> Iterator[Change]:
         while True:
-            yield from (each.to_change() for each in page.items)
+            yield from (change.to_change() for change in page.items)
             if not page.has_more:
                 return
             page = self._read(admin_operations.changes, after=page.position, limit=1_000)
@@ -228,7 +231,9 @@ class RemoteAudit(RemoteAuditView, Audit):
     def record(self, recall: Recall) -> Receipt:
         receipt = recall.receipt if isinstance(recall, Recall) else None
         if receipt is None or receipt.space != self._space:
-            raise InvalidInput(f"{recall!r} is not a recall of space {self._space!r}. Give what recall() gave.")
+            raise InvalidInput(
+                f"{recall!r} is not a recall of space {self._space!r}. Give the result of `recall()` of this space."
+            )
         self._send(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in recall])
         return receipt
 
@@ -239,7 +244,7 @@ class RemoteAudit(RemoteAuditView, Audit):
         return self._send(upkeep_operations.release, id=id, why=why).to_quarantine()
 
     def quarantines(self) -> list[Quarantine]:
-        return [each.to_quarantine() for each in self._send(upkeep_operations.quarantines).items]
+        return [quarantine.to_quarantine() for quarantine in self._send(upkeep_operations.quarantines).items]
 
 
 class RemoteAdminView(RemoteFacet, AdminView):
@@ -270,29 +275,29 @@ class RemoteAdmin(RemoteAdminView, Admin):
         return self._send(admin_operations.rebuild_collection).collection
 
     def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
-        return [each.to_memory() for each in self._send(admin_operations.reextract, id=id, now=now).items]
+        return [memory.to_memory() for memory in self._send(admin_operations.reextract, id=id, now=now).items]
 
     def export(
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False
     ) -> Any:
         """Write every ledger entry of this space to a file, which is compressed whatever its name."""
-        place = inputs.check_path(path, "path")
+        file_path = inputs.check_path(path, "path")
         request = ask.ExportRequest(children=children, vectors=vectors)
         connection = self._view._connection
         with connection.download(self._space, "/export", params=request.model_dump(mode="json")) as response:
-            with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+            with tempfile.NamedTemporaryFile(dir=file_path.parent, delete=False) as file:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
-            os.replace(file.name, place)
-        return place
+            os.replace(file.name, file_path)
+        return file_path
 
     def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
         """Send a file to the server, and import it there: also an export of Remanence, a text or JSON lines."""
-        place = inputs.check_path(source, "source")
-        if not place.is_file():
-            raise InvalidInput(f"{place} is not a file. Only single files can be sent to a server: zip a folder.")
-        request = make_request(ask.FileRequest, name=place.name, **options)
-        with place.open("rb") as file:
+        file_path = inputs.check_path(source, "source")
+        if not file_path.is_file():
+            raise InvalidInput(f"{file_path} is not a file. Only single files can be sent to a server: zip a folder.")
+        request = make_request(ask.FileRequest, name=file_path.name, **options)
+        with file_path.open("rb") as file:
             response = self._view._connection.send(
                 "POST",
                 self._space,
@@ -304,5 +309,12 @@ class RemoteAdmin(RemoteAdminView, Admin):
         done = FileAnswer.model_validate_json(response.content)
         spaces = {self._space: done.added + done.changed}
         return ImportReport(
-            str(place), done.kind, done.added, done.changed, done.unchanged, spaces, tuple(done.skipped), done.complete
+            str(file_path),
+            done.kind,
+            done.added,
+            done.changed,
+            done.unchanged,
+            spaces,
+            tuple(done.skipped),
+            done.complete,
         )

@@ -37,11 +37,11 @@ class RemoteGraphView(RemoteFacet, GraphView):
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
         items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
-        return RelationList(each.to_relation() for each in items)
+        return RelationList(relation.to_relation() for relation in items)
 
     def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
         items = self._read(graph_operations.disagreements, kinds=to_list(kinds)).items
-        return [(each.memory.to_memory(), each.disagreement.to_disagreement()) for each in items]
+        return [(item.memory.to_memory(), item.disagreement.to_disagreement()) for item in items]
 
     def entity_map(self, *, limit: int = 5_000) -> EntityMap:
         return self._read(map_operations.entity_map, limit=limit)
@@ -50,11 +50,11 @@ class RemoteGraphView(RemoteFacet, GraphView):
         items = self._read(graph_operations.join, left=left, condition=condition, right=right).items
         return [
             OverlapPeriod(
-                each.left.to_relation(),
-                each.right.to_relation(),
-                None if each.overlap is None else each.overlap.to_window(),
+                item.left.to_relation(),
+                item.right.to_relation(),
+                None if item.overlap is None else item.overlap.to_window(),
             )
-            for each in items
+            for item in items
         ]
 
     def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
@@ -70,11 +70,12 @@ class RemoteGraphView(RemoteFacet, GraphView):
 
     def _relations_of(self, node: Any) -> list[Relation]:
         return [
-            each.to_relation() for each in self._read(graph_operations.list_relations, node=node, limit=10_000).items
+            relation.to_relation()
+            for relation in self._read(graph_operations.list_relations, node=node, limit=10_000).items
         ]
 
     def _all_relations(self) -> list[Relation]:
-        return [each.to_relation() for each in self._read(graph_operations.list_relations, limit=10_000).items]
+        return [relation.to_relation() for relation in self._read(graph_operations.list_relations, limit=10_000).items]
 
 
 class RemoteGraph(RemoteGraphView, Graph):
@@ -99,4 +100,4 @@ class RemoteGraph(RemoteGraphView, Graph):
     ) -> list[Relation | Link]:
         given = {"edge": to_json(edge), "predicate": predicate, "object": object}
         ended = self._send(graph_operations.invalidate, **given, **details)
-        return [*(each.to_relation() for each in ended.relations), *(each.to_link() for each in ended.links)]
+        return [*(relation.to_relation() for relation in ended.relations), *(link.to_link() for link in ended.links)]

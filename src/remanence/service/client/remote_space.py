@@ -124,10 +124,10 @@ class RemoteViewBase(View):
         import json
 
         text = None if meta is None else json.dumps(to_json(meta))
-        given = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
+        filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
         # The arguments are checked here, not when the first memory is asked for.
-        make_request(ask.ListRequest, status=status, meta=text, **given)
-        return Memories(self._pages(status=status, meta=text, limit=1_000, **given))
+        make_request(ask.ListRequest, status=status, meta=text, **filter_fields)
+        return Memories(self._pages(status=status, meta=text, limit=1_000, **filter_fields))
 
     def _pages(self, **arguments: Any) -> Iterator[Memory]:
         cursor = None
@@ -363,8 +363,8 @@ def _row(row: str | Mapping[str, Any]) -> dict[str, Any]:
         return {"text": row}
     if not isinstance(row, Mapping):
         raise InvalidInput(f"{row!r} is of type {type(row).__name__}, neither a text nor a dict.")
-    given = {name: to_json(value) for name, value in row.items() if value is not None}
-    return given | ({"tags": to_list(given["tags"])} if "tags" in given else {})
+    fields = {name: to_json(value) for name, value in row.items() if value is not None}
+    return fields | ({"tags": to_list(fields["tags"])} if "tags" in fields else {})
 
 
 def _turn(turn: validate.TurnDraft) -> dict[str, Any]:

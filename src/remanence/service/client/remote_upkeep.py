@@ -56,7 +56,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
 
     @property
     def settings(self) -> UpkeepSettings:
-        """The settings of the server, with those that `using` has changed."""
+        """The settings of the server, with the changes of `with_settings`."""
         found = self._send(upkeep_operations.settings).settings
         return UpkeepSettings(**{**found, **self._changes})
 
@@ -88,10 +88,10 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return self._send(upkeep_operations.clusters, **asked).items
 
     def runs(self) -> list[Run]:
-        return [each.to_run() for each in self._send(upkeep_operations.runs).items]
+        return [run.to_run() for run in self._send(upkeep_operations.runs).items]
 
     def expire(self) -> list[Memory]:
-        return [each.to_memory() for each in self._send(upkeep_operations.expire).items]
+        return [memory.to_memory() for memory in self._send(upkeep_operations.expire).items]
 
     def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
@@ -99,7 +99,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     def consolidate(
         self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
     ) -> Any:
-        ids = None if clusters is None else [each.id for each in clusters]
+        ids = None if clusters is None else [cluster.id for cluster in clusters]
         step = "link" if mode == "link" else "consolidate"
         return self._request_plan(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
 
@@ -141,16 +141,16 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return self._send(upkeep_operations.restore, ids=ids).count
 
     def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
-        found = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
+        answer = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
         plan = RemotePlan(
-            position=found.position,
-            run=found.run,
-            id=found.id,
-            changes=found.changes,
-            due=found.due,
-            memories=tuple(found.memories),
-            tables=tuple(found.tables),
-            text=found.text,
+            position=answer.position,
+            run=answer.run,
+            id=answer.id,
+            changes=answer.changes,
+            due=answer.due,
+            memories=tuple(answer.memories),
+            tables=tuple(answer.tables),
+            text=answer.text,
         )
         run = None if dry_run else self.apply(plan)
         return plan if run is None else replace(plan, run=run.id)

@@ -1,4 +1,4 @@
-"""Checksums of the files in a folder, kept in a file beside it while nobody writes there."""
+"""Checksums of the files of a closed store, to detect changes from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trying in a child process what might end the process that does it."""
+"""Loads files in a child process first, because loading may abort the process."""
 
 from __future__ import annotations
 

@@ -190,10 +190,10 @@ class Collection:
 
     def _drop_unfinished(self, current: str) -> None:
         """Delete the collections of rebuilds that did not finish."""
-        for each in self.server.call(lambda client: client.get_collections()).collections:
-            if each.name != current and each.name.startswith(f"{self.name}-"):
-                log.warning("Collection %r of a rebuild that did not finish is deleted.", each.name)
-                self.server.call(lambda client, name=each.name: client.delete_collection(name))  # type: ignore[misc]
+        for collection in self.server.call(lambda client: client.get_collections()).collections:
+            if collection.name != current and collection.name.startswith(f"{self.name}-"):
+                log.warning("Collection %r of a rebuild that did not finish is deleted.", collection.name)
+                self.server.call(lambda client, name=collection.name: client.delete_collection(name))  # type: ignore[misc]
 
 
 def _quantization(kind: str | None) -> Any:

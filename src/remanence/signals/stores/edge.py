@@ -50,7 +50,7 @@ class StoreBusy(Exception):
 
 
 class DiskFull(ProjectionError):
-    """There is too little room on the disk for the engine."""
+    """The disk has too little free space."""
 
 
 class EdgeStore:

@@ -153,13 +153,13 @@ def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
     """The first `limit` points, equal scores by the smaller number, whatever order `fetch` returns those in."""
     if limit <= 0:
         return [], []
-    wanted = limit + 1
-    found = fetch(wanted)
-    while len(found) == wanted and found[-1][1] == found[limit - 1][1]:
-        wanted *= 4
-        found = fetch(wanted)
-    scores = [score for _, score in found]
+    fetch_limit = limit + 1
+    points = fetch(fetch_limit)
+    while len(points) == fetch_limit and points[-1][1] == points[limit - 1][1]:
+        fetch_limit *= 4
+        points = fetch(fetch_limit)
+    scores = [score for _, score in points]
     if any(map(operator.eq, scores, scores[1:])):  # without equal scores they are in order
-        found = sorted(found, key=lambda point: (-point[1], point[0]))
-    best = found[:limit]
+        points = sorted(points, key=lambda point: (-point[1], point[0]))
+    best = points[:limit]
     return [point for point, _ in best], [score for _, score in best]

@@ -63,8 +63,8 @@ class QdrantServer:
         return _address(self._clients[self._first])
 
     def call(self, action: Callable[[QdrantClient], T]) -> T:
-        """What `action` returns for a client. Whatever the server does becomes ProjectionUnavailable, which callers
-        survive; CollectionMissing if it says that there is no such collection."""
+        """What `action` returns for a client. Every error of the server is raised as ProjectionUnavailable, which
+        callers handle; CollectionMissing if it says that there is no such collection."""
         count, begin = len(self._clients), self._first
         for attempt in range(count):
             place = (begin + attempt) % count
@@ -73,7 +73,7 @@ class QdrantServer:
                     result = action(self._clients[place])
             except RemanenceError:
                 raise
-            except Exception as error:  # of httpx, grpc, the client or its models: nobody lists them all
+            except Exception as error:  # httpx, grpc and qdrant-client raise many exception types
                 problem, elsewhere = _explain(error, _address(self._clients[place]), self.in_process)
                 if not elsewhere or attempt == count - 1:
                     raise problem from error
