@@ -39,7 +39,7 @@ from rich.table import Table
 import remanence
 from remanence.signals import postings
 from remanence.signals import vectors as vectors_signal
-from remanence.state import adjacency
+from remanence.state.arrays import adjacency
 from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
 from world import BEGAN, NOW, Clock, Vectors, World, make_world
 

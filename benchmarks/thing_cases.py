@@ -28,7 +28,7 @@ from typing import Any
 import remanence
 from remanence.models.extractors import RuleExtractor
 from remanence.schema import Triple
-from remanence.state.predicates import states_after_event
+from remanence.state.edges.predicates import states_after_event
 from remanence.testing import FakeClock
 
 CASES = Path(__file__).resolve().parent / "cases"

@@ -33,7 +33,7 @@ from rich.table import Table
 import remanence
 from remanence.models.embedders import resolve_embedder
 from remanence.testing import FakeClock
-from remanence.upkeep.near_pairs import NearPairFinder
+from remanence.upkeep.steps.near_pairs import NearPairFinder
 from world import Vectors
 
 Figures = dict[str, float]

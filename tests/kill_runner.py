@@ -33,9 +33,9 @@ from remanence.api import opening, space
 from remanence.core import engine
 from remanence.models import extractors
 from remanence.models.embedders import checked
-from remanence.ledger import sqlite_ledger
+from remanence.ledger.sqlite_backend import sqlite_ledger
 if sys.argv[1].startswith("postgresql"):
-    from remanence.ledger import postgres_ledger
+    from remanence.ledger.postgres_backend import postgres_ledger
 from remanence.testing import fakes
 from remanence.signals.stores import edge, exact
 from kill_runner import Writer

@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from remanence import Space
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
 
 

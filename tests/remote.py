@@ -11,7 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
 import remanence
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
 
 

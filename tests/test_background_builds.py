@@ -17,10 +17,10 @@ from remanence.models.embedders.checked import CheckedEmbedder
 from remanence.signals import postings
 from remanence.signals.postings import Postings
 from remanence.signals.vector_codes import VectorCodes
-from remanence.state import adjacency
-from remanence.state.adjacency import Adjacency
-from remanence.state.background import BackgroundBuild
-from remanence.state.columns import Column, Interner, PackedTexts
+from remanence.state.arrays import adjacency
+from remanence.state.arrays.adjacency import Adjacency
+from remanence.state.arrays.background import BackgroundBuild
+from remanence.state.arrays.columns import Column, Interner, PackedTexts
 from remanence.testing import HashingEmbedder
 
 

@@ -11,7 +11,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, NotFound, RemanenceError, Space, errors
 from remanence.errors import LedgerUnavailable
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock
 from remote import connected
 

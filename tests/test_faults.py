@@ -106,7 +106,7 @@ import igraph, qdrant_edge
 import remanence
 from remanence.api import opening
 from remanence.core import engine
-from remanence.ledger import sqlite_ledger
+from remanence.ledger.sqlite_backend import sqlite_ledger
 from remanence.models.embedders import checked
 from remanence.signals.stores import edge, exact
 from remanence.testing import HashingEmbedder

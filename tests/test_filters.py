@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, Receipt, Space, View
-from remanence.state.metadata_filter import check_filter, filter_mask, value_at
+from remanence.state.versions.metadata_filter import check_filter, filter_mask, value_at
 from remanence.testing import FakeClock, HashingEmbedder
 
 

@@ -30,7 +30,7 @@ from remanence.models.prompts import json_lines
 from remanence.read.question import parse_question
 from remanence.schema import Hit, Memory, Utterance
 from remanence.testing import HashingEmbedder
-from remanence.upkeep import notes
+from remanence.upkeep.vault_notes import notes
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
 RULES = RuleExtractor()

@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from live_server import served
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.tokens import TokenStore
 
 expect.set_options(timeout=30_000)  # machines are shared and noisy
 

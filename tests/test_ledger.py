@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from examples import examples
 from remanence import errors
 from remanence.events import Erased, Forgotten, Remembered, Restored
-from remanence.ledger import codec, open_ledger, sqlite, tables
+from remanence.ledger import codec, open_ledger
 from remanence.ledger.in_memory import InMemoryLedger
-from remanence.ledger.sqlite_ledger import SqliteLedger
+from remanence.ledger.sqlite_backend import sqlite, tables
+from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, append_events, remembered_event
 
 FIRST = Path(__file__).parent / "ledgers" / "v1"

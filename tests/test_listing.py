@@ -7,7 +7,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Memory, Receipt, Space
 from remanence.testing import FakeClock
-from remanence.upkeep.decay import review_priority
+from remanence.upkeep.steps.decay import review_priority
 
 
 def texts(found: remanence.Recall) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 import remanence
 from remanence.graph.map_layout import place_nodes
-from remanence.service import map_operations
+from remanence.service.endpoints import map_operations
 from remanence.testing import HashingEmbedder
 
 GROUPS = 50

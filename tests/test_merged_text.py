@@ -10,14 +10,14 @@ import pytest
 
 import remanence
 from model_replies import UNUSABLE_REPLIES
-from remanence.api.upkeep_facet import Upkeep
+from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.models import prompts
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fakes import HungModel, ScriptedModel
-from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.merged_text import MAX_FAILURES, TextMerger, merge_sentences
+from remanence.upkeep.steps.consolidation import ConsolidationPlan
+from remanence.upkeep.steps.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm
 
 TEA = (

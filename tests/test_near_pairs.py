@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from remanence.upkeep import near_pairs
-from remanence.upkeep.near_pairs import NearPairFinder
+from remanence.upkeep.steps import near_pairs
+from remanence.upkeep.steps.near_pairs import NearPairFinder
 
 Found = dict[tuple[int, int], float]
 

@@ -322,7 +322,7 @@ class TestCompact:
 
     def test_who_is_in_the_way_is_named(self, reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another program that holds the file: everything else is done."""
-        monkeypatch.setattr("remanence.ledger.sqlite.BUSY_TIMEOUT", 0.05)
+        monkeypatch.setattr("remanence.ledger.sqlite_backend.sqlite.BUSY_TIMEOUT", 0.05)
         space = reopen()
         space.erase(space.add("A long text. " * 2_000).id)
         other = sqlite3.connect(home / "ledger.db", isolation_level=None)

@@ -22,11 +22,12 @@ psycopg = pytest.importorskip("psycopg", reason=ABSENT)
 
 import remanence
 from remanence import Space, errors
-from remanence.ledger import open_ledger, postgres_ledger, shown_location
-from remanence.ledger.postgres import parse_address
-from remanence.ledger.postgres_ledger import PostgresLedger
+from remanence.ledger import open_ledger, shown_location
+from remanence.ledger.postgres_backend import postgres_ledger
+from remanence.ledger.postgres_backend.postgres import parse_address
+from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
 from remanence.ports import Ledger
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import HashingEmbedder
 from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
 

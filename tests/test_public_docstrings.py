@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence.api.admin_facet import Admin
-from remanence.api.audit_facet import Audit
-from remanence.api.entity_facet import Entities
-from remanence.api.graph_facet import Graph
-from remanence.api.job_facet import Jobs
-from remanence.api.upkeep_facet import Upkeep
+from remanence.api.facets.admin_facet import Admin
+from remanence.api.facets.audit_facet import Audit
+from remanence.api.facets.entity_facet import Entities
+from remanence.api.facets.graph_facet import Graph
+from remanence.api.facets.job_facet import Jobs
+from remanence.api.facets.upkeep_facet import Upkeep
 
 _FACETS = (Admin, Audit, Entities, Graph, Jobs, Upkeep)
 _NO_RESULT = ("None", "NoReturn", inspect.Signature.empty)

@@ -32,7 +32,7 @@ from remanence import InvalidInput, Space
 from remanence.cli import main
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
 

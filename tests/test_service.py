@@ -13,23 +13,23 @@ from pydantic import ValidationError
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.api.graph_facet import Graph
-from remanence.service import (
+from remanence.api.facets.graph_facet import Graph
+from remanence.service.endpoints import (
     admin_operations,
     decision_operations,
     entity_operations,
     files,
-    graph_requests,
     map_operations,
     memory_operations,
     upkeep_operations,
 )
-from remanence.service import requests as ask
-from remanence.service.answers import HitAnswer, RecallAnswer
-from remanence.service.files import FileAnswer
-from remanence.service.graph_answers import HistoryEventAnswer
+from remanence.service.endpoints.files import FileAnswer
+from remanence.service.hosting.spaces import Spaces, from_segment, to_segment
 from remanence.service.operations import OPERATIONS
-from remanence.service.spaces import Spaces, from_segment, to_segment
+from remanence.service.payloads import graph_requests
+from remanence.service.payloads import requests as ask
+from remanence.service.payloads.answers import HitAnswer, RecallAnswer
+from remanence.service.payloads.graph_answers import HistoryEventAnswer
 from remanence.testing import FakeClock
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, Memory, NotFound, Relation, Space, Window
-from remanence.api.facet import retry_if_erased
+from remanence.api.facets.facet import retry_if_erased
 from remanence.core.projection import RowErased
 from remanence.events import Related
 from remanence.graph import traversal
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode
 from remanence.graph.traversal import FAN_OUT, Subgraph, intersection, join
-from remanence.state.adjacency import Adjacency
+from remanence.state.arrays.adjacency import Adjacency
 from remanence.testing import FakeClock
 
 

@@ -22,9 +22,9 @@ from remanence.cli import main
 from remanence.errors import LedgerUnavailable
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
-from remanence.upkeep.decay import DECAY_MODELS, retention
 from remanence.upkeep.pipeline import Schedule, parse_interval
 from remanence.upkeep.runs import upkeep_lock
+from remanence.upkeep.steps.decay import DECAY_MODELS, retention
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -758,7 +758,7 @@ class TestPlansThatAreOutOfDate:
 
     def test_a_part_that_was_done_is_told_of(self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """Somebody forgets a memory while the run is writing: the error names the run, to undo it."""
-        monkeypatch.setattr("remanence.upkeep.garbage_collection._BATCH", 1)
+        monkeypatch.setattr("remanence.upkeep.steps.garbage_collection._BATCH", 1)
         plan, before = faded.upkeep.gc(), faded.count()
 
         def meanwhile(done: int, total: int) -> None:

@@ -14,8 +14,8 @@ from examples import examples
 from remanence import InvalidInput
 from remanence.language.text import split_sentences
 from remanence.testing import FakeClock
-from remanence.upkeep import discovery, memory_clusters
-from remanence.upkeep.merged_text import merge_sentences, sentence_key
+from remanence.upkeep.steps import discovery, memory_clusters
+from remanence.upkeep.steps.merged_text import merge_sentences, sentence_key
 
 TEA = (
     "Alice drinks green tea in the morning.",

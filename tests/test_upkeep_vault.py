@@ -14,9 +14,9 @@ import remanence
 from examples import examples
 from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.upkeep import notes
-from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
 from remanence.upkeep.runs import vault_space
+from remanence.upkeep.vault_notes import notes
+from remanence.upkeep.vault_notes.notes import Note, parse, safe_name, wiki_link
 
 HOSTILE = ("../../etc/passwd", "CON", "a/b\\c", "]] [[x", "x\ny: z", ".hidden", "…", "名" * 200, "🎈" * 90, "-- -")
 

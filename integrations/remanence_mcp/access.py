@@ -15,10 +15,10 @@ from typing import Any
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from remanence import InvalidInput, Space
+from remanence.service.hosting.server_database import location_of
+from remanence.service.hosting.spaces import Spaces
+from remanence.service.hosting.tokens import ACCESSES, TokenStore
 from remanence.service.operation import Access
-from remanence.service.server_database import location_of
-from remanence.service.spaces import Spaces
-from remanence.service.tokens import ACCESSES, TokenStore
 
 Right = Access
 RIGHTS = ACCESSES

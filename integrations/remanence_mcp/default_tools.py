@@ -9,8 +9,9 @@ from pydantic import Field
 
 from remanence import InvalidInput, frame
 from remanence.adapters import remember_text
-from remanence.service import graph_operations, graph_requests, memory_operations
-from remanence.service import requests as ask
+from remanence.service.endpoints import graph_operations, memory_operations
+from remanence.service.payloads import graph_requests
+from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, fitting
 from remanence_mcp.tool_sets import ToolSet

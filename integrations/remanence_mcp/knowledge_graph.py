@@ -18,8 +18,8 @@ from typing import Any
 
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.adapters import current_moment
-from remanence.service.entity_operations import all_entities
-from remanence.service.graph_operations import all_relations
+from remanence.service.endpoints.entity_operations import all_entities
+from remanence.service.endpoints.graph_operations import all_relations
 
 TAG = "knowledge-graph"
 _META = "graph"

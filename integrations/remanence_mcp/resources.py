@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from remanence import NotFound, RemanenceError, frame
-from remanence.service import graph_operations, graph_requests, memory_operations
-from remanence.service import requests as ask
+from remanence.service.endpoints import graph_operations, memory_operations
+from remanence.service.payloads import graph_requests
+from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import fitting
 

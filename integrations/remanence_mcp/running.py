@@ -8,7 +8,7 @@ import anyio
 from mcp.server.transport_security import TransportSecuritySettings
 
 from remanence import InvalidInput
-from remanence.service.network import is_loopback
+from remanence.service.hosting.network import is_loopback
 
 if TYPE_CHECKING:
     from remanence_mcp.server import MemoryServer

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from remanence.service.network import is_loopback
+from remanence.service.hosting.network import is_loopback
+from remanence.service.hosting.tokens import AccessToken, TokenStore
 from remanence.service.operation import Access
-from remanence.service.tokens import AccessToken, TokenStore
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 

@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remanence import RemanenceError, Space, __version__
-from remanence.service.server_database import location_of
-from remanence.service.spaces import Spaces
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.server_database import location_of
+from remanence.service.hosting.spaces import Spaces
+from remanence.service.hosting.tokens import TokenStore
 from remanence_server import file_and_health_routes
 from remanence_server.access import AccessControl
 from remanence_server.body_route import BODY

@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from remanence.service.server_database import Location, open_database
+from remanence.service.hosting.server_database import Location, open_database
 from remanence_server.problems import RequestRejected, problem
 
 HEADER = "idempotency-key"

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from remanence import Space
-from remanence.service import requests
+from remanence.service.hosting.spaces import from_segment
 from remanence.service.operation import Access
 from remanence.service.operations import OPERATIONS, Operation
-from remanence.service.spaces import from_segment
+from remanence.service.payloads import requests
 from remanence_server.access import Caller
 from remanence_server.body_route import BodyRoute
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer

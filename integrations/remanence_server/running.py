@@ -11,8 +11,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from remanence import InvalidInput, Space
-from remanence.service.server_database import location_of
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.server_database import location_of
+from remanence.service.hosting.tokens import TokenStore
 from remanence_server.app import create_app
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState

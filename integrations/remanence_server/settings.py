@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from remanence import InvalidInput
-from remanence.service.network import is_loopback
+from remanence.service.hosting.network import is_loopback
 
 MEBIBYTE = 1 << 20
 

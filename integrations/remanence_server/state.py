@@ -8,7 +8,7 @@ from typing import cast
 
 from starlette.requests import Request
 
-from remanence.service.spaces import Spaces
+from remanence.service.hosting.spaces import Spaces
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.metrics import Metrics

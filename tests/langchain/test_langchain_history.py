@@ -29,7 +29,7 @@ from langchain_models import Actor
 
 from langchain_remanence import RemanenceChatMessageHistory, RemanenceStore, forget_user
 from remanence import InvalidInput, NotFound, Space
-from remanence.api.audit_facet import AuditView
+from remanence.api.facets.audit_facet import AuditView
 from remanence.testing import FakeClock
 
 CALL = {"name": "weather", "args": {"city": "Porto", "days": [1, 2]}, "id": "call-1", "type": "tool_call"}

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 import remanence
 from langchain_remanence import MemoryMiddleware
 from remanence import InvalidInput, Space
-from remanence.api.upkeep_facet import Upkeep
+from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.language.framing import OPEN_TAG
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}

@@ -16,7 +16,7 @@ from langchain_models import WAYS, Actor, Parrot, recalled, run, system
 
 from langchain_remanence import MemoryMiddleware, RemanenceMemory
 from remanence import Memory, Space
-from remanence.api.upkeep_facet import Upkeep
+from remanence.api.facets.upkeep_facet import Upkeep
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 

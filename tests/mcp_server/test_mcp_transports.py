@@ -23,8 +23,8 @@ from mcp_calls import connected
 import remanence
 from remanence import InvalidInput
 from remanence.cli import main
-from remanence.service.network import is_loopback
-from remanence.service.tokens import TokenStore
+from remanence.service.hosting.network import is_loopback
+from remanence.service.hosting.tokens import TokenStore
 from remanence_mcp import StoredTokens, TokenFile, UserTokens, make_server, run_http
 from remanence_mcp.running import http_options
 

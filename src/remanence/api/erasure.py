@@ -28,7 +28,7 @@ def erase_spaces(engine: Engine, space: str, names: Sequence[str]) -> ErasureCer
 def _certify(
     engine: Engine, space: str, names: Sequence[str], erase: Callable[[str], forget.Erasure]
 ) -> ErasureCertificate:
-    from remanence.upkeep.promotion import remove_erased_notes, vaults_of  # most programs never need it
+    from remanence.upkeep.vault_notes.promotion import remove_erased_notes, vaults_of  # most programs never need it
 
     erasures: list[forget.Erasure] = []
     notes: list[str] = []

@@ -8,13 +8,13 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from remanence.api.admin_facet import Admin
-from remanence.api.audit_facet import Audit
-from remanence.api.entity_facet import Entities
 from remanence.api.erasure import erase_memories, erase_spaces
-from remanence.api.graph_facet import Graph
+from remanence.api.facets.admin_facet import Admin
+from remanence.api.facets.audit_facet import Audit
+from remanence.api.facets.entity_facet import Entities
+from remanence.api.facets.graph_facet import Graph
+from remanence.api.facets.job_facet import Jobs
 from remanence.api.in_thread import in_thread
-from remanence.api.job_facet import Jobs
 from remanence.api.space_names import child_name
 from remanence.api.view import View
 from remanence.core import inputs
@@ -34,9 +34,9 @@ from remanence.write.prepare import prepare, prepare_turns
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from remanence.api.upkeep_facet import Upkeep
+    from remanence.api.facets.upkeep_facet import Upkeep
     from remanence.ports import Progress
-    from remanence.upkeep.decay import TouchReport
+    from remanence.upkeep.steps.decay import TouchReport
 
 
 class Space(View):
@@ -502,7 +502,7 @@ class Space(View):
             ...     round(report.old_score, 2), round(report.new_score, 2), report.uses
             (1.0, 1.67, 1)
         """
-        from remanence.upkeep import decay
+        from remanence.upkeep.steps import decay
 
         ids, settings = [inputs.check_memory_id(id)], self.upkeep.settings
         return decay.touch(self._engine, self.name, ids, settings, boost=boost)[0]
@@ -614,7 +614,7 @@ class Space(View):
     @property
     def upkeep(self) -> Upkeep:
         """Decay, forgetting, clusters, consolidation and promotion."""
-        from remanence.api.upkeep_facet import Upkeep  # some twenty modules that most programs never need
+        from remanence.api.facets.upkeep_facet import Upkeep  # some twenty modules that most programs never need
 
         return self._facet(Upkeep)
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
-from remanence.api.admin_facet import AdminView
-from remanence.api.audit_facet import AuditView
-from remanence.api.entity_facet import EntitiesView
-from remanence.api.facet import Facet
-from remanence.api.graph_facet import GraphView
+from remanence.api.facets.admin_facet import AdminView
+from remanence.api.facets.audit_facet import AuditView
+from remanence.api.facets.entity_facet import EntitiesView
+from remanence.api.facets.facet import Facet
+from remanence.api.facets.graph_facet import GraphView
 from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
 from remanence.core.engine import Engine
@@ -30,9 +30,9 @@ from remanence.read.profile import Profile, build_profile
 from remanence.read.receipts import RecallRequest
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window
-from remanence.upkeep.decay import with_usage
 from remanence.upkeep.recency_listing import with_reviews
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import with_usage
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector

@@ -39,7 +39,7 @@ def stats(view: View, args: Namespace) -> None:
     """Count everything in a space."""
     numbers = view.admin.stats()
     if args.json:
-        from remanence.service.answers import StatsAnswer
+        from remanence.service.payloads.answers import StatsAnswer
 
         output.print_json(StatsAnswer.of(numbers).model_dump())
     else:

@@ -62,7 +62,7 @@ def entities_list(view: View, args: Namespace) -> None:
     """List the entities."""
     for entity in view.entities.list(args.kind, page=args.page, page_size=args.page_size):
         if args.json:
-            from remanence.service.base_answers import EntityAnswer
+            from remanence.service.payloads.base_answers import EntityAnswer
 
             print(json.dumps(EntityAnswer.of(entity).model_dump(), ensure_ascii=False))
         else:

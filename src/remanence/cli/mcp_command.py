@@ -23,7 +23,7 @@ _GRAPH_FILE_VARIABLE = "MEMORY_FILE_PATH"
 @command("mcp", "mcp --tools graph", _OPTIONS)
 def mcp(args: Namespace) -> None:
     """Serve a space to MCP clients."""
-    from remanence.service.network import is_loopback
+    from remanence.service.hosting.network import is_loopback
 
     server_package = import_module("remanence_mcp")  # by name: the core imports no framework
     token = args.token or os.environ.get(_TOKEN_VARIABLE)

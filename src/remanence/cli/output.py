@@ -80,7 +80,7 @@ def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
     if as_json:
-        from remanence.service.answers import hit_fields
+        from remanence.service.payloads.answers import hit_fields
 
         print_json(hit_fields(recall))
     elif explain:
@@ -121,7 +121,7 @@ def print_json(value: Any) -> None:
 
 def _fields(memory: Memory) -> dict[str, Any]:
     """A memory as every interface shows it."""
-    from remanence.service.base_answers import MemoryAnswer
+    from remanence.service.payloads.base_answers import MemoryAnswer
 
     return MemoryAnswer.of(memory).model_dump()
 

@@ -16,7 +16,7 @@ from remanence.errors import MissingExtra
 from remanence.ledger import open_ledger
 
 if TYPE_CHECKING:
-    from remanence.service.tokens import TokenStore
+    from remanence.service.hosting.tokens import TokenStore
 
 _SETTINGS = "host port rate_limit max_body max_file shutdown_seconds"
 
@@ -84,7 +84,7 @@ def revoke(args: Namespace) -> None:
 
 @contextmanager
 def _tokens(args: Namespace) -> Iterator[TokenStore]:
-    from remanence.service.tokens import TokenStore
+    from remanence.service.hosting.tokens import TokenStore
 
     tokens = TokenStore(memory_location(args))
     try:

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.columns import MAX_UNRESERVED_VALUES, pack, unpack
+from remanence.state.arrays.columns import MAX_UNRESERVED_VALUES, pack, unpack
 
 log = logging.getLogger(__name__)
 

@@ -33,13 +33,13 @@ from remanence.signals.times import Times
 from remanence.signals.vector_points import passage_texts
 from remanence.signals.vectors import Vectors, drop_malformed
 from remanence.signals.words import Words
-from remanence.state.catalog import MEMORY_ENTRY_KINDS, Catalog
-from remanence.state.entity_registry import EntityRegistry
-from remanence.state.fields import RowFields
+from remanence.state.edges.links import Links
+from remanence.state.edges.relations import RelationIndex
+from remanence.state.entities.entity_registry import EntityRegistry
+from remanence.state.entities.names import Names
 from remanence.state.journal import Journal, Usage
-from remanence.state.links import Links
-from remanence.state.names import Names
-from remanence.state.relations import RelationIndex
+from remanence.state.versions.catalog import MEMORY_ENTRY_KINDS, Catalog
+from remanence.state.versions.fields import RowFields
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Signal, Vector, VectorStore

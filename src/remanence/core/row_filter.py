@@ -13,7 +13,7 @@ from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.language.fact_extraction.rule_extractor import speaker_name
 from remanence.language.temporal import parse_moment
-from remanence.state.metadata_filter import check_filter
+from remanence.state.versions.metadata_filter import check_filter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

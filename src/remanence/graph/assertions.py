@@ -29,9 +29,9 @@ from remanence.schema import (
     micros,
     window_to_micros,
 )
-from remanence.state.entity_registry import is_entity_id
-from remanence.state.intervals import TimedClaim
-from remanence.state.predicates import parse_predicate
+from remanence.state.edges.intervals import TimedClaim
+from remanence.state.edges.predicates import parse_predicate
+from remanence.state.entities.entity_registry import is_entity_id
 
 
 def assert_edge(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:

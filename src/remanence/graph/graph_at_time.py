@@ -20,8 +20,8 @@ from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.known_entities import KnownEntities
 from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, format_moment
-from remanence.state.entity_registry import is_entity_id
-from remanence.state.relations import Direction
+from remanence.state.edges.relations import Direction
+from remanence.state.entities.entity_registry import is_entity_id
 
 MENTIONS, NEXT_TURN = "mentions", "next_turn"
 _MAX_SUGGESTIONS = 3

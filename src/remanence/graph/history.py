@@ -24,7 +24,7 @@ from remanence.read.show.recall_tables import TIMES
 from remanence.read.supersession import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table
-from remanence.state.predicates import normalize_predicate, states_after_event
+from remanence.state.edges.predicates import normalize_predicate, states_after_event
 
 if TYPE_CHECKING:
     import pandas

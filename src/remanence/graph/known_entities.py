@@ -15,10 +15,10 @@ from remanence.core.index import Index
 from remanence.errors import NotFound
 from remanence.language.text import normalize_name
 from remanence.schema import EPOCH, Entity, Snapshot
-from remanence.state.entity_registry import EntityRegistry, is_entity_id
+from remanence.state.entities.entity_registry import EntityRegistry, is_entity_id
 
 if TYPE_CHECKING:
-    from remanence.state.name_similarity import NameSimilarity
+    from remanence.state.entities.name_similarity import NameSimilarity
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from remanence.language.text import truncate
 from remanence.read.show.recall_tables import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.schema.display import data_frame
-from remanence.state.relations import Direction
+from remanence.state.edges.relations import Direction
 
 if TYPE_CHECKING:
     import pandas

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise
 
 from remanence.graph.graph_at_time import GraphAtTime, GraphEdge, GraphNode
-from remanence.state.relations import Direction
+from remanence.state.edges.relations import Direction
 
 _UNSTATED_COST = 1 + 1 / 64
 """What a mention or a next turn counts in a path; relations and links count 1. The number of steps decides first."""

@@ -37,10 +37,10 @@ def open_ledger(location: str | Path | None) -> Ledger:
         return InMemoryLedger()
     if is_address(location):
         require_psycopg()
-        from remanence.ledger.postgres_ledger import PostgresLedger
+        from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
 
         return PostgresLedger(str(location))
-    from remanence.ledger.sqlite_ledger import SqliteLedger
+    from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 
     return SqliteLedger(_folder(location))
 
@@ -49,7 +49,7 @@ def ledger_exists(location: str | Path) -> bool:
     """Whether there is a ledger in this folder or database. Nothing is created."""
     if is_address(location):
         require_psycopg()
-        from remanence.ledger.postgres_ledger import exists
+        from remanence.ledger.postgres_backend.postgres_ledger import exists
 
         return exists(str(location))
     return (_folder(location) / "ledger.db").is_file()
@@ -76,7 +76,7 @@ def shown_location(location: str | Path) -> str:
     if not is_address(location):
         return str(location)
     require_psycopg()
-    from remanence.ledger.postgres import parse_address
+    from remanence.ledger.postgres_backend.postgres import parse_address
 
     return parse_address(str(location)).shown
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.schema import Evidence, Ranking, micros
-from remanence.state.columns import unique_inverse
+from remanence.state.arrays.columns import unique_inverse
 
 _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY

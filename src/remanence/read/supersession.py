@@ -19,7 +19,7 @@ from remanence.language.text import normalize_name, truncate
 from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Disagreement, DisagreementKind, Evidence, Memory, Snapshot
-from remanence.state.claim_view import RowDisagreement
+from remanence.state.edges.claim_view import RowDisagreement
 
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""

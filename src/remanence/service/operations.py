@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remanence.service import (
+from remanence.service.endpoints import (
     admin_operations,
     decision_operations,
     entity_operations,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Plus
 
 from remanence.signals.postings import Postings
-from remanence.state.columns import Column
+from remanence.state.arrays.columns import Column
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from remanence.schema import Query, Ranking
 from remanence.signals.graph_spread import describe, spread
 from remanence.signals.graph_walk import Rows, WalkScores
 from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
-from remanence.state.columns import top_indices, unique_inverse
+from remanence.state.arrays.columns import top_indices, unique_inverse
 
 # The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from remanence.language.text import normalize_name
 from remanence.schema import Query
-from remanence.state.columns import unique_inverse
+from remanence.state.arrays.columns import unique_inverse
 
 Rows = NDArray[np.integer[Any]]
 Scores = NDArray[np.floating[Any]]

@@ -19,9 +19,9 @@ from remanence.language.text import normalize_name, question_share, text_hash
 from remanence.schema import micros
 from remanence.signals.graph_walk import Speakers
 from remanence.signals.vector_sketch import SketchedVectors
-from remanence.state.adjacency import Adjacency
-from remanence.state.columns import INTERNED, Column, Interner, pack, unpack
-from remanence.state.names import Names, version_names, version_speaker
+from remanence.state.arrays.adjacency import Adjacency
+from remanence.state.arrays.columns import INTERNED, Column, Interner, pack, unpack
+from remanence.state.entities.names import Names, version_names, version_speaker
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

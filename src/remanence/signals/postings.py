@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.background import BackgroundBuild
-from remanence.state.columns import Column, PackedTexts, run_starts
+from remanence.state.arrays.background import BackgroundBuild
+from remanence.state.arrays.columns import Column, PackedTexts, run_starts
 
 _MAX_TAIL = 2_048
 """The length of a tail that is not packed, plus one word for every 32 in the base."""

@@ -12,7 +12,7 @@ from remanence.events import Remembered
 from remanence.language.temporal import date_order_evidence
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking, Window, from_micros, micros
-from remanence.state.columns import Column, run_starts, top_indices
+from remanence.state.arrays.columns import Column, run_starts, top_indices
 
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
 _DAY = 86_400 * 1_000_000

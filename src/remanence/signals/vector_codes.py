@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.signals.sign_bits import count_bits, sign_bits
-from remanence.state.columns import Column, top_indices
+from remanence.state.arrays.columns import Column, top_indices
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -22,11 +22,11 @@ from remanence.events import Remembered
 from remanence.language.text import text_hash
 from remanence.ports import SharedVectorStore
 from remanence.signals.vector_codes import VectorCodes
-from remanence.state.columns import Column
+from remanence.state.arrays.columns import Column
 
 if TYPE_CHECKING:
     from remanence.ports import StoredPoints, Vector, VectorStore
-    from remanence.state.catalog import Catalog
+    from remanence.state.versions.catalog import Catalog
 
 log = logging.getLogger(__name__)
 

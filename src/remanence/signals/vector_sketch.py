@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from remanence.signals.sign_bits import count_bits, sign_bits
 from remanence.signals.stores.exact import round_to_half
-from remanence.state.columns import Column, top_indices
+from remanence.state.arrays.columns import Column, top_indices
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

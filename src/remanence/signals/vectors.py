@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.vector_points import PASSAGE_BITS, VectorPoints, passage_texts
-from remanence.state.names import version_names
+from remanence.state.entities.names import version_names
 
 if TYPE_CHECKING:
     from remanence.events import Remembered

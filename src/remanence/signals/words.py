@@ -22,7 +22,7 @@ from remanence.language.lexicon.thesaurus import related_words
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.bm25 import CorpusStatistics, GrowingBM25
-from remanence.state.columns import INTERNED, Column, Interner, run_starts, top_indices
+from remanence.state.arrays.columns import INTERNED, Column, Interner, run_starts, top_indices
 
 K1, B = 0.9, 0.5
 NEXT_TURN_SHARE = 0.5

@@ -26,7 +26,7 @@ from remanence.events import (
     Worked,
 )
 from remanence.schema import Entry, micros
-from remanence.state.columns import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
+from remanence.state.arrays.columns import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
 
 JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]
 MAX_TRACKED_USES = 64

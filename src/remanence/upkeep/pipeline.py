@@ -17,13 +17,15 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable
 from remanence.ports import Progress
-from remanence.upkeep import consolidation, decay, discovery, garbage_collection, promotion, runs
-from remanence.upkeep.consolidation import Merge
-from remanence.upkeep.decay import DecayReport, ScoredMemories
-from remanence.upkeep.memory_clusters import Clusters
+from remanence.upkeep import runs
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps import consolidation, decay, discovery, garbage_collection
+from remanence.upkeep.steps.consolidation import Merge
+from remanence.upkeep.steps.decay import DecayReport, ScoredMemories
+from remanence.upkeep.steps.memory_clusters import Clusters
+from remanence.upkeep.vault_notes import promotion
 
 log = logging.getLogger(__name__)
 

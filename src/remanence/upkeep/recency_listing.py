@@ -22,8 +22,8 @@ from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import is_current_row, replacement_row
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
 from remanence.state.journal import MemoryUsage
-from remanence.upkeep.decay import MAX_STRENGTH, decay_score, last_used, row_decay_score, strength_of
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import MAX_STRENGTH, decay_score, last_used, row_decay_score, strength_of
 
 _SIGNAL = "recency"
 _FIRST_POOL = 64

@@ -18,8 +18,8 @@ from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
 from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
-from remanence.state.catalog import MEMORY_ENTRY_KINDS
 from remanence.state.journal import RunState
+from remanence.state.versions.catalog import MEMORY_ENTRY_KINDS
 
 
 @dataclass(frozen=True, slots=True)

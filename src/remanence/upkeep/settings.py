@@ -11,7 +11,7 @@ from typing import Any
 from remanence.errors import InvalidInput
 from remanence.schema import MEMORY_KINDS
 from remanence.state.journal import MAX_TRACKED_USES
-from remanence.upkeep.decay import DECAY_MODELS
+from remanence.upkeep.steps.decay import DECAY_MODELS
 
 PREFIX = "REMANENCE_"
 GC_MODES = ("forget", "archive")

@@ -28,7 +28,7 @@ from remanence.language.lexicon.word_lists import load_pattern, word_set
 from remanence.language.named_entities.alias_rules import AliasPair, find_aliases, full_forms
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Alias, Memory
-from remanence.state.name_similarity import SamePerson, name_similarity, same_person
+from remanence.state.entities.name_similarity import SamePerson, name_similarity, same_person
 
 _KINDS = ("person", "thing")
 _CHARS_BEFORE = 40

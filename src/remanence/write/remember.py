@@ -27,7 +27,7 @@ from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor, RelationReader
 from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance, Verdict
-from remanence.state.claims import claim_id
+from remanence.state.edges.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
 from remanence.write.fact_comparison import (

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from remanence.errors import InvalidInput
 from remanence.schema import Alias, Entity, Link, Memory, Mention, Relation, Triple, Window
-from remanence.service.requests import Request
+from remanence.service.payloads.requests import Request
 
 AnyRequest = TypeVar("AnyRequest", bound=Request)
 

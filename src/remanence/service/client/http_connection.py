@@ -16,8 +16,8 @@ from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
 from remanence.schema.version import __version__
 from remanence.service.exceptions import exception_from_response
+from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
-from remanence.service.spaces import to_segment
 
 if TYPE_CHECKING:
     import httpx

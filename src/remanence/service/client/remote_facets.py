@@ -9,24 +9,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remanence.admin.imports.importing import ImportReport
-from remanence.api.admin_facet import Admin, AdminView
-from remanence.api.audit_facet import Audit, AuditView
-from remanence.api.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
-from remanence.api.facet import Facet
-from remanence.api.job_facet import Jobs
+from remanence.api.facets.admin_facet import Admin, AdminView
+from remanence.api.facets.audit_facet import Audit, AuditView
+from remanence.api.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
+from remanence.api.facets.facet import Facet
+from remanence.api.facets.job_facet import Jobs
 from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.diff import Diff
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, Receipt
 from remanence.schema import Change, Entity, Memory
-from remanence.service import admin_operations, entity_operations, memory_operations, upkeep_operations
-from remanence.service import requests as ask
 from remanence.service.client.arguments import alias_to_json, id_to_json, make_request, to_list
 from remanence.service.cursors import make_cursor
-from remanence.service.files import FileAnswer
-from remanence.service.graph_answers import RevisionAnswer
+from remanence.service.endpoints import admin_operations, entity_operations, memory_operations, upkeep_operations
+from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import AnswerT, Operation
+from remanence.service.payloads import requests as ask
+from remanence.service.payloads.graph_answers import RevisionAnswer
 from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from remanence.admin.overview import MemoryPage
-from remanence.api.graph_facet import Graph, GraphView
+from remanence.api.facets.graph_facet import Graph, GraphView
 from remanence.errors import InvalidInput
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
 from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
 from remanence.read.show.recall_tables import RelationList
 from remanence.schema import LINK_KINDS, Disagreement, Link, Memory, Relation
-from remanence.service import graph_operations, map_operations
 from remanence.service.client.arguments import to_json, to_list
 from remanence.service.client.remote_facets import RemoteFacet
+from remanence.service.endpoints import graph_operations, map_operations
 
 
 class RemoteGraphView(RemoteFacet, GraphView):

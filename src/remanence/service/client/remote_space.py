@@ -18,8 +18,6 @@ from remanence.read.answer import Recall
 from remanence.read.profile import Profile
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
-from remanence.service import admin_operations, memory_operations
-from remanence.service import requests as ask
 from remanence.service.client.arguments import id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
 from remanence.service.client.remote_facets import (
@@ -34,14 +32,16 @@ from remanence.service.client.remote_facets import (
 )
 from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
 from remanence.service.client.remote_upkeep import RemoteUpkeep
-from remanence.service.memory_operations import MemoriesAnswer
+from remanence.service.endpoints import admin_operations, memory_operations
+from remanence.service.endpoints.memory_operations import MemoriesAnswer
+from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
-from remanence.service.spaces import to_segment
+from remanence.service.payloads import requests as ask
 from remanence.write import validate
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.upkeep.decay import TouchReport
+    from remanence.upkeep.steps.decay import TouchReport
     from remanence.write.jobs import Job
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

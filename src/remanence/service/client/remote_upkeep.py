@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from remanence.api.upkeep_facet import Upkeep
+from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput
 from remanence.schema import Memory
-from remanence.service import memory_operations, upkeep_operations
 from remanence.service.client.arguments import ids_to_json, to_list
 from remanence.service.client.remote_facets import RemoteFacet
-from remanence.service.upkeep_answers import TableAnswer
-from remanence.upkeep.decay import DecayReport, TouchReport
-from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE
+from remanence.service.endpoints import memory_operations, upkeep_operations
+from remanence.service.payloads.upkeep_answers import TableAnswer
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import DecayReport, TouchReport
+from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

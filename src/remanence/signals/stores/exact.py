@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput
-from remanence.state.columns import Column
+from remanence.state.arrays.columns import Column
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -1,0 +1,1 @@
+"""`space.graph`, `space.entities`, `space.jobs`, `space.audit`, `space.admin`, `space.upkeep`."""

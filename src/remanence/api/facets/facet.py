@@ -1,0 +1,97 @@
+"""What `space.entities`, `space.graph`, `space.audit` and the other facets have in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from remanence.admin.overview import MemorySequence, Overview
+from remanence.core.engine import Engine
+from remanence.core.index import Index
+from remanence.core.projection import retry_if_erased
+from remanence.errors import InvalidInput
+from remanence.read.answer import Recall
+from remanence.read.recall import recall
+from remanence.read.receipts import RecallRequest
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import usage_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+AnyFacet = TypeVar("AnyFacet", bound="Facet")
+AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
+
+
+class Facet:
+    """A group of methods of one view of a space: knows the space, and the position and moment of the view."""
+
+    def __init__(
+        self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
+    ) -> None:
+        self._opened = engine
+        self._space = space
+        self._position = position
+        self._now = now
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine. In a process that was forked meanwhile this raises, before any lock is touched."""
+        self._opened.check_process()
+        return self._opened
+
+    def _facet(self, facet: type[AnyFacet]) -> AnyFacet:
+        """Another group of methods of the same view."""
+        return facet(self._engine, self._space, self._position, self._now)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._space!r}>"
+
+    def _recall(
+        self, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
+    ) -> Recall:
+        """A recall of this space; `include` may name "archive" and "vault"."""
+        from remanence.upkeep import recency_listing, runs
+        from remanence.upkeep.vault_notes import vault_import
+
+        is_listing = not request.text.strip() and request.has_filter
+        answer = recency_listing.list_by_recency if is_listing else recall
+        space = self._space
+        result = answer(self._engine, space, request, partial(position, space), include_archive="archive" in include)
+        if "vault" not in include or not runs.has_vault_notes(self._engine, space):
+            return result
+        vault = runs.vault_space(space)
+        notes = answer(self._engine, vault, request, partial(position, vault))
+        merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
+        # Positions count the entries of all spaces, so the later one fits both.
+        last = max(result.position, notes.position)
+        receipt = None if result.receipt is None else replace(result.receipt, position=last, vault=True)
+        return replace(merged, position=last, receipt=receipt)
+
+    def _with_usage(self, memories: AnyMemories) -> AnyMemories:
+        """The same memories with how they were used, unless this is a view of the past."""
+        try:
+            settings = UpkeepSettings.from_env()
+        except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
+            log.warning("usage is not shown: %s", error)
+            return memories
+        with self._engine.open_index(self._space) as index:
+            if self._position(index) < index.catalog.position:
+                return memories
+            now = self._now()
+            usages = [
+                None if memory.memory is None else usage_of(index, memory.memory, now, settings)
+                for memory in memories.items
+            ]
+        items = [replace(memory, usage=usage) for memory, usage in zip(memories.items, usages, strict=True)]
+        return replace(memories, items=tuple(items))
+
+    @retry_if_erased
+    def _read_overview(self, read: Callable[[Overview], T]) -> T:
+        """Call a function with the overview of this view."""
+        with self._engine.open_index(self._space) as index, index.lock:
+            return read(Overview(index, index.snapshot(self._position(index), self._now())))

@@ -1,0 +1,1 @@
+"""A ledger in a folder, in SQLite."""

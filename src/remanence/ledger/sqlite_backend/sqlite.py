@@ -1,0 +1,150 @@
+"""The SQLite file of a ledger: its checks, its connections, and its errors in terms of this library."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
+from remanence.ledger.sqlite_backend.head_record import NAME
+
+APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
+BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
+T = TypeVar("T")
+
+_RESTORE = (
+    "Nothing was changed. Make a copy of the folder, then restore a backup of the file; "
+    "`sqlite3 ledger.db .recover` may recover what can still be read."
+)
+
+
+def ensure_ledger_file(folder: Path) -> Path:
+    """The path of the ledger file in this folder: created empty, or checked to be a ledger."""
+    path = folder.absolute() / "ledger.db"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        created = not path.exists()
+        if created:
+            path.touch()
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileExistsError as error:
+        raise LedgerUnavailable(f"{folder} is a file, not a folder. Give another path.") from error
+    except OSError as error:
+        raise LedgerUnavailable(
+            f"{path} cannot be opened ({error.strerror or error}). "
+            "Check the path, its permissions, and that the disk is neither full nor read-only."
+        ) from error
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        raise LedgerUnavailable(
+            f"{path} is read-only. A ledger needs to write in its folder, even to read: "
+            "change the permissions, or copy the folder to a writable place."
+        )
+    if not header and (remains := _leftover_files(path.parent)):
+        if created:
+            path.unlink()
+        raise LedgerCorrupt(
+            f"{path} is {'missing' if created else 'empty'}, but {', '.join(remains)} in its folder "
+            f"{'was' if len(remains) == 1 else 'were'} made from its entries. {_RESTORE} "
+            "To start with an empty ledger, delete those."
+        )
+    # Read without SQLite, which may change another program's database by opening it.
+    if header and (len(header) < 100 or header[:16] != b"SQLite format 3\0"):
+        raise LedgerCorrupt(f"{path} is damaged, or is not a Remanence ledger: no SQLite header. {_RESTORE}")
+    if header and int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise LedgerCorrupt(
+            f"{path} is not a Remanence ledger, but another program's database. "
+            "It was not changed: give another folder."
+        )
+    return path
+
+
+def _leftover_files(folder: Path) -> list[str]:
+    """What there is in a folder that only a ledger with entries leaves behind."""
+    patterns = {NAME: (NAME,), "index": ("index/*.npz", "index/*/*.idx"), "vectors": ("vectors/*/",)}
+    return [name for name, those in patterns.items() if any(any(folder.glob(pattern)) for pattern in those)]
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """The device and inode of a file, which differ if it was replaced; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection with our settings that several threads may use, one at a time."""
+    # mode=rw: if the file was deleted meanwhile, this is an error and does not create an empty ledger.
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+    )
+    # For a new file: with pages of 4,096 bytes, embeddings of a kilobyte leave a quarter of each page empty.
+    connection.execute("PRAGMA page_size=8192")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA secure_delete=ON")  # erased text is overwritten, not only unlinked
+    return connection
+
+
+def retry_while_locked(work: Callable[[], T]) -> T:
+    """Retry `work` while another process has the file locked.
+
+    SQLite's own timeout covers neither the switch to WAL nor the recovery after a crash.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+class SqliteErrors:
+    """Turns database errors inside a `with` block into ours, with the path and the next step.
+
+    One object serves all blocks. A function with `@contextmanager` would make several objects for each, and
+    every add has about ten such blocks.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, sqlite3.Error | UnicodeEncodeError | OverflowError):
+            raise _translate(error, self._path) from error
+
+
+def _translate(error: Exception, path: Path) -> Exception:
+    text = str(error)
+
+    def mentions(*fragments: str) -> bool:
+        return any(fragment in text for fragment in fragments)
+
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput(f"text with a lone surrogate cannot be stored ({text}). Repair it before adding it.")
+    if isinstance(error, OverflowError) or mentions("binding", "too big"):
+        return InvalidInput(f"a value cannot be stored or searched for: {text}.")
+    if mentions("closed database"):
+        return Closed("this ledger was closed; open it again to use it.")
+    if mentions("not a database", "malformed", "no such table", "no such column"):
+        return LedgerCorrupt(f"{path} is damaged: {text}. {_RESTORE}")
+    if mentions("full"):
+        return LedgerUnavailable(f"{path}: the disk is full, and nothing of this write was stored. Free some space.")
+    if mentions("locked", "busy"):
+        seconds = f"{BUSY_TIMEOUT:.0f} s"
+        return LedgerUnavailable(f"{path}: another process has been writing for {seconds}. Try again, or end it.")
+    if mentions("readonly", "unable to open", "I/O"):
+        return LedgerUnavailable(
+            f"{path} cannot be written ({text}). Check its permissions, and that the disk is there and not read-only."
+        )
+    return LedgerError(f"{path}: {text}")

@@ -1,0 +1,228 @@
+"""A ledger in a SQLite database in the folder of the space: one connection writes, a small pool of others reads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+from remanence.errors import LedgerTampered, LedgerUnavailable
+from remanence.ledger.chain import EMPTY_HEAD, ChainHead
+from remanence.ledger.locks import FolderLocks
+from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction, parse_head
+from remanence.ledger.sqlite_backend import sqlite, tables
+from remanence.ledger.sqlite_backend.head_record import HeadRecord
+
+_LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
+
+
+class SqliteLedger(SqlLedger):
+    """Entries in `<folder>/ledger.db`, shared by every thread and process that opens the folder.
+
+    Not across `fork()`: SQLite's locks do not survive it and entries would be lost, so a forked child gets
+    an error. Start processes by "spawn" or "forkserver", or open the ledger only after the fork.
+
+    >>> import tempfile
+    >>> ledger = SqliteLedger(Path(tempfile.mkdtemp()) / "memory")
+    >>> ledger.head()
+    0
+    >>> ledger.close()
+    """
+
+    shared_vectors = True
+    _instances: ClassVar[WeakSet[SqliteLedger]] = WeakSet()
+
+    def __init__(self, folder: Path) -> None:
+        self.path = sqlite.ensure_ledger_file(folder)
+        super().__init__(str(self.path))
+        self._connected = self._log_has_erased_text = False
+        self._errors = sqlite.SqliteErrors(self.path)
+        for other in self._instances:
+            if other.path == self.path and other._connected:
+                other._check_process()
+        self._readers: deque[sqlite3.Connection] = deque()
+        self._head_record = HeadRecord(self.path.parent)
+        self._head = EMPTY_HEAD
+        self._head_version: int | None = None  # see `_find_head`
+        with self._errors:
+            self._writer = sqlite.connect(self.path)
+            self._file = sqlite.file_identity(self.path)
+            # 16 and 32 MB: a large batch fits into the cache, and most of its pages are overwritten in the
+            # write-ahead log by later batches before they are copied to the database.
+            self._writer.execute("PRAGMA cache_size=-16000")
+            self._writer.execute("PRAGMA wal_autocheckpoint=4000")
+            self._connected = True
+            self._instances.add(self)
+            try:
+                sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
+                self._check_head_record(self._writer)  # also finds damage at the end at once
+                self._clean_log(wait=0)  # a crash may have left the text of an erased entry in the log
+            except BaseException:
+                self._disconnect()
+                raise
+
+    def locks(self) -> FolderLocks:
+        return FolderLocks(self.path.parent)
+
+    # Writing
+
+    def _begin(self) -> ChainHead:
+        if self._log_has_erased_text:
+            self._clean_log(wait=0)
+        self._check_file()
+        with self._errors:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                return self._find_head()
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def _commit(self, transaction: SqlTransaction) -> None:
+        with self._errors:
+            self._writer.execute("COMMIT")
+        if transaction.chain_head != self._head:
+            self._head_record.write(transaction.chain_head)
+        self._head = transaction.chain_head
+        if len(self._last_times) > MAX_KNOWN_TIMES:
+            self._last_times.clear()
+        self._last_times.update(transaction.last_times)
+        if transaction.erased:
+            self._clean_log(wait=_LOG_WAIT)
+
+    def _roll_back(self) -> None:
+        self._head_version = None
+        with self._errors:
+            if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
+                self._writer.execute("ROLLBACK")
+
+    def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+        with self._errors:
+            return self._writer.executemany(sql, rows).rowcount
+
+    def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        with self._errors:
+            return self._writer.execute(sql, values).fetchall()
+
+    def _find_head(self) -> ChainHead:
+        """The end of the chain. It is read again only if another connection has written since."""
+        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._head_version:
+            self._last_times.clear()
+            self._head, self._head_version = self._read_head(self._read_in_transaction), version
+        return self._head
+
+    def _check_head_record(self, connection: sqlite3.Connection) -> None:
+        """Raise if the ledger ends before an entry that was committed."""
+        recorded = self._head_record.read()  # first: another process may be writing
+        # The later of the last entry and what the ledger says of it: if they differ, `verify` names the fault.
+        row = connection.execute(tables.LAST_ENTRY).fetchone()
+        said = parse_head(connection.execute(tables.GET_META, (tables.HEAD_KEY,)).fetchall())
+        last = max(0 if row is None else row[0], (said or EMPTY_HEAD).position)
+        if recorded is not None and recorded.position > last:
+            raise LedgerTampered(
+                f"{self.path} ends with entry {last}, but entry {recorded.position} was committed, as "
+                f"{self._head_record.path} says: the file or its write-ahead log was damaged, or replaced by an older "
+                "one. Nothing was changed. Make a copy of the folder, then restore a backup of the whole folder; or, "
+                f"to go on without the entries that are missing, delete {self._head_record.path.name}.",
+                position=last + 1,
+            )
+
+    # Cleaning up
+
+    def clean_up(self, *, wait: float = 0.0) -> bool:
+        with self._between_transactions("cleaning up"):
+            return self._clean_log(wait)
+
+    def _clean_log(self, wait: float) -> bool:
+        """Remove old pages of erased entries from the write-ahead log. False if a reader prevents it for now."""
+
+        def position(key: str) -> int:
+            row = self._writer.execute(tables.GET_META, (key,)).fetchone()
+            return 0 if row is None else int(row[0])
+
+        self._log_has_erased_text = True
+        try:
+            self._writer.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
+            erased = position(tables.ERASED_KEY)
+            if erased > position(tables.CLEANED_KEY):
+                if self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return False
+                self._writer.execute(tables.PUT_META, (tables.CLEANED_KEY, str(erased)))
+            self._log_has_erased_text = False
+        except sqlite3.Error:  # such as a lock; the erasure itself is committed, and this is tried again
+            return False
+        finally:
+            self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.BUSY_TIMEOUT * 1000)}")
+        return True
+
+    def compact(self) -> None:
+        with self._between_transactions("compacting"), self._errors:
+            if self._writer.execute("PRAGMA freelist_count").fetchone()[0]:
+                self._writer.execute("VACUUM")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # Reading
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Read]:
+        with self._errors, self._reader() as reader:
+            self._check_head_record(reader)
+            reader.execute("BEGIN")
+            try:
+                yield lambda sql, values: reader.execute(sql, values).fetchall()
+            finally:
+                reader.execute("ROLLBACK")
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        self._check_open()
+        with self._errors, self._reader() as reader:
+            return reader.execute(sql, values).fetchall()
+
+    def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+        if not choices:
+            return []
+        # Pad the parameter list to a few sizes, so that sqlite3's statement cache is used.
+        length = 1 << (len(choices) - 1).bit_length()
+        repeated = [choices[-1]] * (length - len(choices))
+        return self._rows(f"{sql} IN ({', '.join('?' * length)})", (*values, *choices, *repeated))
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """An unused connection. Each read on it is a transaction that ends with its last row."""
+        try:
+            reader = self._readers.pop()
+        except IndexError:
+            reader = sqlite.connect(self.path)
+        try:
+            yield reader
+        finally:
+            if self._connected:
+                self._readers.append(reader)
+            else:  # closed by another thread meanwhile
+                reader.close()
+
+    # Closing
+
+    def _close(self) -> None:
+        self._clean_log(wait=1.0)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        self._writer.close()
+        self._head_record.close()
+        self._connected = False
+        while self._readers:
+            self._readers.pop().close()
+
+    def _check_file(self) -> None:
+        """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""
+        if sqlite.file_identity(self.path) != self._file:
+            raise LedgerUnavailable(
+                f"{self.path} was moved, deleted or replaced while it was open, and nothing of this write was "
+                "stored. Restore the file if necessary, close this space, and open it again."
+            )

@@ -1,0 +1,132 @@
+"""The operations on entities: list, resolve, register, rename, merge, split, and what may be merged."""
+
+from __future__ import annotations
+
+import sys
+
+from remanence.api.space import Space
+from remanence.errors import NotFound
+from remanence.schema import Entity
+from remanence.service.cursors import make_cursor, read_cursor
+from remanence.service.operation import operation, view_of
+from remanence.service.payloads import graph_requests
+from remanence.service.payloads.base_answers import AnswerModel, EntityAnswer
+from remanence.service.payloads.graph_answers import (
+    EntityPageAnswer,
+    RegistrationAnswer,
+    RevisionAnswer,
+    SimilarEntityAnswer,
+)
+from remanence.service.payloads.upkeep_answers import MergeProposal
+
+_COMPARED = 500
+"""How many entities are compared with all others, those mentioned most: in a large space all would take minutes."""
+_SIMILAR = 5
+"""How many similar names of each entity are looked at."""
+
+
+class CandidatesAnswer(AnswerModel):
+    """Entities with similar names, the most similar first."""
+
+    items: list[SimilarEntityAnswer]
+
+
+class ProposalsAnswer(AnswerModel):
+    """Pairs of entities that may be one, the most similar first."""
+
+    items: list[MergeProposal]
+
+
+def all_entities(space: Space) -> tuple[Entity, ...]:
+    """All entities of a space, in the order in which they were learned."""
+    return space.entities._slice(None, 0, sys.maxsize)[0]
+
+
+@operation("GET", "/entities")
+def list_entities(space: Space, request: graph_requests.EntitiesRequest) -> EntityPageAnswer:
+    """List entities in the order in which they were learned, a page at a time."""
+    facet = view_of(space, request).entities
+    start = read_cursor("entities", request.cursor, 0)
+    found, total = facet._slice(request.kind, start, start + request.limit)
+    more = start + request.limit < total
+    next_cursor = make_cursor("entities", start + request.limit) if more else None
+    return EntityPageAnswer(items=[EntityAnswer.of(entity) for entity in found], total=total, next_cursor=next_cursor)
+
+
+@operation("GET", "/entities/resolve")
+def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswer:
+    """Find the entity that has a name, now or at a moment."""
+    entity = view_of(space, request).entities.resolve(request.alias, at=request.at)
+    if entity is None:
+        raise NotFound(f"no entity is named {request.alias!r}. `propose` lists similar names.")
+    return EntityAnswer.of(entity)
+
+
+@operation("GET", "/entities/propose")
+def propose(space: Space, request: graph_requests.ProposeRequest) -> CandidatesAnswer:
+    """List entities with a name like this one."""
+    found = view_of(space, request).entities.find_similar(request.name, request.limit)
+    return CandidatesAnswer(items=[SimilarEntityAnswer.of(candidate) for candidate in found])
+
+
+@operation("GET", "/entities/proposals", slow=True)
+def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> ProposalsAnswer:
+    """List pairs of entities with similar names, for a person to check and merge; of many, those mentioned most."""
+    view = view_of(space, request)
+    facet = view.entities
+    pairs: dict[frozenset[str], MergeProposal] = {}
+    for entity in view.graph.entity_map(limit=_COMPARED).nodes:
+        for candidate in facet.find_similar(entity.name, _SIMILAR):
+            if candidate.entity.id != entity.id:
+                proposal = MergeProposal(
+                    entity=entity.id,
+                    name=entity.name,
+                    other=candidate.entity.id,
+                    other_name=candidate.entity.name,
+                    score=candidate.score,
+                    reason=candidate.reason,
+                )
+                pairs.setdefault(frozenset((entity.id, candidate.entity.id)), proposal)
+    ordered = sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
+    return ProposalsAnswer(items=ordered[: request.limit])
+
+
+@operation("GET", "/entities/{id}")
+def get_entity(space: Space, request: graph_requests.EntityRequest) -> EntityAnswer:
+    """Show one entity."""
+    entity = view_of(space, request).entities.get(request.id)
+    if entity is None:
+        raise NotFound(f"space {space.name!r} has no entity {request.id!r}. `resolve` finds one by its name.")
+    return EntityAnswer.of(entity)
+
+
+@operation("POST", "/entities", "write", status=201)
+def register(space: Space, request: graph_requests.RegisterRequest) -> RegistrationAnswer:
+    """Register an entity under a name, with aliases and a kind."""
+    aliases = [alias if isinstance(alias, str) else alias.model_dump() for alias in request.aliases]
+    made = space.entities.register(request.name, aliases, **request.provided_fields("name", "aliases"))
+    return RegistrationAnswer.of(made)
+
+
+@operation("POST", "/entities/rename", "write")
+def rename(space: Space, request: graph_requests.RenameRequest) -> RevisionAnswer:
+    """Change the name of an entity."""
+    return RevisionAnswer.of(space.entities.rename(**request.provided_fields()))
+
+
+@operation("POST", "/entities/merge", "write")
+def merge(space: Space, request: graph_requests.MergeRequest) -> RevisionAnswer:
+    """Merge one entity into another."""
+    return RevisionAnswer.of(space.entities.merge(**request.provided_fields()))
+
+
+@operation("POST", "/entities/split", "write")
+def split(space: Space, request: graph_requests.SplitRequest) -> RevisionAnswer:
+    """Move some names of an entity to a new one."""
+    return RevisionAnswer.of(space.entities.split(**request.provided_fields()))
+
+
+@operation("POST", "/entities/undo", "write")
+def undo_revision(space: Space, request: graph_requests.UndoRevisionRequest) -> RevisionAnswer:
+    """Undo a registration, rename, merge or split."""
+    return RevisionAnswer.of(space.entities.undo(request.position, **request.provided_fields("position")))

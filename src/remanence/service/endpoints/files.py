@@ -1,0 +1,153 @@
+"""Files that become memories: text, Markdown, JSON lines, chat exports, and exports of Remanence itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from remanence.admin.import_file import is_export
+from remanence.admin.imports.importing import SkippedGroup
+from remanence.api.opening import import_
+from remanence.api.space import Space
+from remanence.errors import InvalidInput
+from remanence.ledger.codec import json_objects
+from remanence.schema import Memory
+from remanence.service.payloads.base_answers import AnswerModel
+from remanence.service.payloads.requests import FileRequest
+
+_TEXT_ENDINGS = (".txt", ".text", ".log")
+_LINES_ENDINGS = (".jsonl", ".ndjson")
+_PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
+
+
+class FileAnswer(AnswerModel):
+    """The result of storing a file: its detected `kind`, counts, and a `report` as text."""
+
+    name: str
+    kind: str
+    added: int
+    changed: int
+    unchanged: int
+    skipped: list[SkippedGroup]
+    complete: bool
+    report: str
+
+
+def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
+    """Store what is in a file as memories whose source is the name of the file.
+
+    Args:
+        space: The space.
+        path: Where the file lies.
+        request: Its name, and how to read it.
+
+    Raises:
+        InvalidInput: It cannot be read, or is of no known kind. Nothing is stored.
+    """
+    try:
+        return _add_file(space, path, request)
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace(str(path), request.name)) from error
+
+
+def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
+    kind = request.kind or _kind(path, request.name)
+    if kind == "export":
+        report = import_(path, into=space)
+        text = str(report).replace(str(path), request.name)
+        return _answer(request, "export", report.entries, text=text)
+    if kind == "text":
+        paragraphs = [part.strip() for part in _PARAGRAPH_END.split(_text(path, request.name)) if part.strip()]
+        return _store_rows(space, request, "text", [{"text": paragraph} for paragraph in paragraphs])
+    if kind in ("rows", "turns"):
+        return _store_rows(space, request, kind, _rows(path, request.name))
+    options = {name: value for name, value in request.provided_fields("name").items() if value is not None}
+    import_report = space.admin.import_from(path, **options)
+    text = str(import_report).replace(str(path), request.name)
+    counts = (import_report.added, import_report.changed, import_report.unchanged)
+    return _answer(
+        request, import_report.kind, *counts, left_out=import_report.skipped, complete=import_report.complete, text=text
+    )
+
+
+def _kind(path: Path, name: str) -> str | None:
+    """What a file is, if not something that `import_from` recognizes."""
+    ending = Path(name).suffix.lower()
+    if ending in _TEXT_ENDINGS:
+        return "text"
+    if is_export(path):
+        return "export"
+    if ending in (*_LINES_ENDINGS, ".json"):
+        first = next(iter(_rows(path, name, at_most=1)), {})
+        return "turns" if "content" in first else "rows" if "text" in first else None
+    return None
+
+
+def _store_rows(space: Space, request: FileRequest, kind: str, rows: Sequence[dict[str, Any]]) -> FileAnswer:
+    if not rows:
+        raise InvalidInput(f"{request.name} has nothing to store: it is empty.")
+    before = space.count()
+    memories: list[Memory]
+    if kind == "turns":
+        own = {} if request.observed_by is None else {"speaker": request.observed_by}
+        memories = space.add_turns([{"conversation": request.name} | _with_speaker(row, own) for row in rows])
+    else:
+        given = {"source": request.name} | ({"observed_by": request.observed_by} if request.observed_by else {})
+        memories = space.add_many([given | row for row in rows])
+    added = space.count() - before
+    known = len({memory.id for memory in memories}) - added
+    return _answer(request, kind, added, 0, max(0, known), text=f"{request.name} ({kind}): {added:,} memories added")
+
+
+def _with_speaker(row: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
+    return row | own if "speaker" not in row and row.get("role") in (None, "user", "human") else row
+
+
+def _answer(
+    request: FileRequest,
+    kind: str,
+    added: int,
+    changed: int = 0,
+    unchanged: int = 0,
+    *,
+    left_out: Sequence[SkippedGroup] = (),
+    complete: bool = True,
+    text: str,
+) -> FileAnswer:
+    return FileAnswer(
+        name=request.name,
+        kind=kind,
+        added=added,
+        changed=changed,
+        unchanged=unchanged,
+        skipped=list(left_out),
+        complete=complete,
+        report=text,
+    )
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is not UTF-8 text: {error}. Save it as UTF-8, and send it again.") from None
+
+
+def _rows(path: Path, name: str, at_most: int | None = None) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines, or of one JSON list."""
+    text = _text(path, name)
+    if text.lstrip()[:1] == "[":
+        try:
+            items = json.loads(text)
+        except ValueError as error:
+            raise InvalidInput(f"{name} is not JSON: {error}.") from None
+        if not all(isinstance(item, dict) for item in items):
+            raise InvalidInput(f"{name} is a JSON list with something else than objects in it.")
+        return list(items)
+    if Path(name).suffix.lower() == ".json":
+        return []  # one object: perhaps a chat export
+    rows = [row for _, row in json_objects(text.split("\n"), name)]
+    return rows[:at_most]

@@ -1,0 +1,329 @@
+"""The operations on memories: add, remember, recall, list, forget, erase."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from remanence.api.space import Space
+from remanence.core import inputs
+from remanence.errors import InvalidInput, NotFound
+from remanence.read.answer import Recall
+from remanence.read.receipts import Receipt
+from remanence.schema import Hit
+from remanence.service.cursors import make_cursor, read_cursor
+from remanence.service.operation import operation, view_of
+from remanence.service.payloads import requests
+from remanence.service.payloads.answers import (
+    ErasureAnswer,
+    JobAnswer,
+    JobPage,
+    MemoryBatchAnswer,
+    MemoryPageAnswer,
+    ProfileAnswer,
+    RecallAnswer,
+    recall_fields,
+)
+from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
+from remanence.service.payloads.graph_answers import HistoryEventAnswer
+from remanence.service.payloads.upkeep_answers import CountAnswer, SpacesAnswer
+from remanence.upkeep.steps.decay import TouchReport
+from remanence.write.jobs import Job
+
+
+class MemoriesAnswer(AnswerModel):
+    """Memories, in the order that the operation describes."""
+
+    items: list[MemoryAnswer]
+
+
+class TouchesAnswer(AnswerModel):
+    """The old and new score of each memory."""
+
+    items: list[TouchReport]
+
+
+class HistoryAnswer(AnswerModel):
+    """Events in ledger order."""
+
+    items: list[HistoryEventAnswer]
+
+
+class VectorsAnswer(AnswerModel):
+    """The vectors of some texts."""
+
+    vectors: list[list[float]]
+
+
+class NowAnswer(AnswerModel):
+    """The present moment by the clock of the space."""
+
+    now: Time
+
+
+class DoneAnswer(AnswerModel):
+    """That it was done."""
+
+    done: bool
+
+
+# Writing
+
+
+@operation("POST", "/memories", "write", status=201)
+def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
+    """Store a text verbatim."""
+    return MemoryAnswer.of(space.add(request.text, **request.provided_fields("text") | _tags(request)))
+
+
+@operation("POST", "/memories/batch", "write", status=201)
+def add_many(space: Space, request: requests.AddManyRequest) -> MemoriesAnswer:
+    """Store many texts. All are checked before any is stored."""
+    return _memories(space.add_many([row.provided_fields() | _tags(row) for row in request.rows]))
+
+
+@operation("POST", "/turns", "write", status=201)
+def add_turns(space: Space, request: requests.AddTurnsRequest) -> MemoriesAnswer:
+    """Store chat turns verbatim."""
+    return _memories(space.add_turns(_turns(request.turns), now=request.now))
+
+
+@operation("POST", "/remember", "write", status=202)
+def remember(space: Space, request: requests.RememberRequest) -> JobAnswer:
+    """Store a text or chat turns, and queue a job that finds facts in it."""
+    return job_answer(space.remember(_text_or_turns(request), wait=False, **request.provided_fields("text", "turns")))
+
+
+@operation("POST", "/remember/now", "write", slow=True)
+def remember_now(space: Space, request: requests.RememberRequest) -> MemoriesAnswer:
+    """Store a text or chat turns, find facts in it, and return them."""
+    return _memories(space.remember(_text_or_turns(request), **request.provided_fields("text", "turns")))
+
+
+@operation("GET", "/jobs")
+def list_jobs(space: Space, request: requests.JobsRequest) -> JobPage:
+    """List the jobs, oldest first."""
+    every = space.jobs.list(request.status)
+    start = read_cursor("jobs", request.cursor, 0)
+    end = start + request.limit
+    next_cursor = make_cursor("jobs", end) if end < len(every) else None
+    return JobPage(items=[job_answer(job) for job in every[start:end]], next_cursor=next_cursor)
+
+
+@operation("GET", "/jobs/{id}")
+def get_job(space: Space, request: requests.JobRequest) -> JobAnswer:
+    """Show a job and its status."""
+    return job_answer(space.jobs.get(request.id))
+
+
+@operation("POST", "/jobs/{id}/cancel", "write")
+def cancel_job(space: Space, request: requests.JobRequest) -> JobAnswer:
+    """Cancel a job that is not finished. What it should have read stays stored."""
+    job = space.jobs.get(request.id)
+    job.cancel()
+    return job_answer(job)
+
+
+@operation("POST", "/memories/{id}/forget", "write")
+def forget(space: Space, request: requests.ForgetRequest) -> DoneAnswer:
+    """Hide a memory from now on."""
+    space.forget(request.id, why=request.why, with_related=request.with_related)
+    return DoneAnswer(done=True)
+
+
+@operation("POST", "/forget", "write")
+def forget_many(space: Space, request: requests.ForgetManyRequest) -> CountAnswer:
+    """Hide these memories in one transaction, and count those that were not forgotten before."""
+    count = space.forget_many(request.ids, why=request.why, with_related=request.with_related)
+    return CountAnswer(count=count)
+
+
+@operation("POST", "/memories/{id}/unforget", "write")
+def unforget(space: Space, request: requests.RelatedMemoryRequest) -> DoneAnswer:
+    """Bring back a memory that was forgotten or archived."""
+    space.unforget(request.id, with_related=request.with_related)
+    return DoneAnswer(done=True)
+
+
+@operation("POST", "/memories/{id}/erase", "admin")
+def erase(space: Space, request: requests.RelatedMemoryRequest) -> ErasureAnswer:
+    """Remove the text of a memory for good, from the past and from every file."""
+    return ErasureAnswer.of(space.erase(request.id, with_related=request.with_related))
+
+
+@operation("POST", "/erase", "admin")
+def erase_many(space: Space, request: requests.RelatedMemoryIdsRequest) -> ErasureAnswer:
+    """Erase these memories in one transaction."""
+    return ErasureAnswer.of(space.erase_many(request.ids, with_related=request.with_related))
+
+
+@operation("POST", "/erase-space", "admin", slow=True)
+def erase_space(space: Space, request: requests.EmptyRequest) -> ErasureAnswer:
+    """Erase everything in this space and in the spaces below it."""
+    return ErasureAnswer.of(space.erase_space())
+
+
+@operation("POST", "/memories/{id}/touch", "write")
+def touch(space: Space, request: requests.TouchRequest) -> TouchReport:
+    """Record that a memory was used, so that it decays later."""
+    return space.touch(request.id, boost=request.boost)
+
+
+@operation("POST", "/usage", "write")
+def observe_usage(space: Space, request: requests.UsageRequest) -> TouchesAnswer:
+    """Record that memories were of use for something."""
+    return TouchesAnswer(items=space.upkeep.observe_usage(request.ids, request.context_tags))
+
+
+# Reading
+
+
+def _recall_fields(space: Space, request: requests.RecallBody) -> dict[str, Any]:
+    found = view_of(space, request).recall(request.query, **request.provided_fields("query", "as_of", "explain"))
+    return recall_fields(found, explain=request.explain)
+
+
+@operation("POST", "/recall", fields=_recall_fields)
+def recall(space: Space, request: requests.RecallBody) -> RecallAnswer:
+    """Answer a question with memories, best first, each with its reasons."""
+    return RecallAnswer.model_validate(_recall_fields(space, request))
+
+
+@operation("POST", "/replay")
+def replay(space: Space, request: requests.ReplayRequest) -> RecallAnswer:
+    """Return the same list that an earlier recall returned."""
+    return RecallAnswer.of(
+        view_of(space, request).audit.replay(request.receipt, vector=inputs.check_vector(request.vector))
+    )
+
+
+@operation("POST", "/recalls", "write")
+def record(space: Space, request: requests.RecordRequest) -> DoneAnswer:
+    """Record that the hits of a recall were given to a user or a model."""
+    receipt = Receipt.from_dict(request.receipt)
+    batch = space.as_of(receipt.now).get_many(request.memories)
+    if batch.missing:
+        raise NotFound(
+            f"the recall cannot have returned {', '.join(batch.missing)}: {receipt.now} knew no such memory."
+        )
+    hits = tuple(Hit(item.memory, 0.0) for item in batch if item.memory is not None)
+    space.audit.record(Recall(receipt.question, hits, position=receipt.position, receipt=receipt))
+    return DoneAnswer(done=True)
+
+
+@operation("GET", "/memories")
+def list_memories(space: Space, request: requests.ListRequest) -> MemoryPageAnswer:
+    """List memories in the order in which they were learned, a page at a time."""
+    view = view_of(space, request)
+    filters = {name: getattr(request, name) for name in ("kinds", "tags", "source", "speaker", "conversation", "since")}
+    after = read_cursor("memories", request.cursor)
+    rows = view._page_of_memories(request.status, after, request.limit + 1, meta=_json_object(request.meta), **filters)
+    items = [MemoryAnswer.of(memory) for _, memory in rows[: request.limit]]
+    more = len(rows) > request.limit
+    return MemoryPageAnswer(
+        items=items, next_cursor=make_cursor("memories", rows[request.limit - 1][0]) if more else None
+    )
+
+
+@operation("GET", "/memories/find")
+def find(space: Space, request: requests.FindRequest) -> MemoryAnswer:
+    """Show the memory with a key."""
+    memory = view_of(space, request).find(request.key)
+    if memory is None:
+        raise NotFound(f"space {space.name!r} shows no memory with the key {request.key!r}. It may be forgotten.")
+    return MemoryAnswer.of(memory)
+
+
+@operation("GET", "/memories/{id}")
+def get(space: Space, request: requests.MemoryReadRequest) -> MemoryAnswer:
+    """Show one memory."""
+    memory = view_of(space, request).get(request.id)
+    if memory is None:
+        raise NotFound(
+            f"space {space.name!r} shows no memory {request.id!r}. It may be forgotten: unforget it, or ask as of a "
+            "time when it was known."
+        )
+    return MemoryAnswer.of(memory)
+
+
+@operation("POST", "/memories/get")
+def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatchAnswer:
+    """Show memories with their relations, links and use."""
+    return MemoryBatchAnswer.of(view_of(space, request).get_many(request.ids))
+
+
+@operation("GET", "/count")
+def count(space: Space, request: requests.ReadRequest) -> CountAnswer:
+    """Count the memories that are neither archived nor forgotten."""
+    return CountAnswer(count=view_of(space, request).count())
+
+
+@operation("GET", "/history")
+def history(space: Space, request: requests.NodeRequest) -> HistoryAnswer:
+    """List all that ever happened to a memory or an entity."""
+    return HistoryAnswer(
+        items=[HistoryEventAnswer.of(event) for event in view_of(space, request).history(request.node)]
+    )
+
+
+@operation("GET", "/profile", slow=True)
+def profile(space: Space, request: requests.ProfileRequest) -> ProfileAnswer:
+    """Summarize the person that a space is about."""
+    return ProfileAnswer.of(view_of(space, request).profile(max_tokens=request.max_tokens))
+
+
+@operation("GET", "/spaces")
+def spaces_below(space: Space, request: requests.EmptyRequest) -> SpacesAnswer:
+    """List this space and those below it that contain anything."""
+    return SpacesAnswer(spaces=space.spaces())
+
+
+@operation("POST", "/embed")
+def embed(space: Space, request: requests.EmbedRequest) -> VectorsAnswer:
+    """Return the vectors of texts, by the embedder of the space."""
+    return VectorsAnswer(vectors=space._embed(request.texts, query=request.query) if request.texts else [])
+
+
+@operation("GET", "/now")
+def now(space: Space, request: requests.ReadRequest) -> NowAnswer:
+    """Return the present moment of the space; of a view of the past, that moment."""
+    return NowAnswer(now=view_of(space, request)._now().isoformat())
+
+
+def job_answer(job: Job) -> JobAnswer:
+    """A job as an answer."""
+    state = job._state()
+    return JobAnswer.model_validate(
+        {"id": job.id, "space": job.space, "status": job.status, "problem": state.problem}
+        | {"tries": state.tries, "memories": list(state.memories)}
+    )
+
+
+def _memories(memories: list[Any]) -> MemoriesAnswer:
+    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in memories])
+
+
+def _tags(request: requests.AddRequest) -> dict[str, Any]:
+    return {"tags": request.tags or ()}
+
+
+def _turns(turns: list[requests.TurnRequest]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in turn.provided_fields().items() if value is not None} for turn in turns]
+
+
+def _text_or_turns(request: requests.RememberRequest) -> str | list[dict[str, Any]]:
+    if (request.text is None) == (request.turns is None):
+        raise InvalidInput("remember takes a text or turns, and one of them. Give for example {'text': 'I moved.'}.")
+    return request.text if request.text is not None else _turns(request.turns or [])
+
+
+def _json_object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f'meta={text!r} is not JSON ({error}). Give for example {{"page": 3}}.') from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f'meta={text!r} is not a JSON object. Give for example {{"page": 3}}.')
+    return value

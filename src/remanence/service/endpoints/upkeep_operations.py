@@ -1,0 +1,195 @@
+"""The operations of upkeep: what is at risk or similar, preview, apply and undo; and quarantine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from remanence.api.facets.upkeep_facet import Upkeep
+from remanence.api.space import Space
+from remanence.errors import InvalidInput, NotFound
+from remanence.service.endpoints.memory_operations import MemoriesAnswer
+from remanence.service.hosting.plan_cache import delete_plan, get_plan, store_plan
+from remanence.service.operation import operation
+from remanence.service.payloads import requests
+from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer
+from remanence.service.payloads.upkeep_answers import (
+    AtRiskAnswer,
+    ClusterAnswer,
+    ClustersAnswer,
+    CountAnswer,
+    PlanAnswer,
+    QuarantineAnswer,
+    RunAnswer,
+    TableAnswer,
+)
+from remanence.upkeep.pipeline import DEFAULT_STEPS, UpkeepPlan
+from remanence.upkeep.plans import Plan
+from remanence.upkeep.runs import UndoReport
+from remanence.upkeep.steps.consolidation import ConsolidationPlan
+from remanence.upkeep.steps.discovery import DiscoveryPlan
+from remanence.upkeep.steps.garbage_collection import GcPlan
+from remanence.upkeep.vault_notes.promotion import PromotionPlan
+
+
+class AppliedAnswer(AnswerModel):
+    """The run that applied a plan; None if there was nothing to do."""
+
+    run: RunAnswer | None
+
+
+class RunsAnswer(AnswerModel):
+    """The upkeep runs of a space, oldest first."""
+
+    items: list[RunAnswer]
+
+
+class QuarantinesAnswer(AnswerModel):
+    """The quarantines of a space, oldest first."""
+
+    items: list[QuarantineAnswer]
+
+
+class SettingsAnswer(AnswerModel):
+    """The settings of upkeep by name."""
+
+    settings: dict[str, Any]
+
+
+@operation("GET", "/upkeep/at-risk", slow=True)
+def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
+    """List the memories that are at risk of being forgotten, the lowest score first."""
+    return AtRiskAnswer.of(space.upkeep.decay(), request.limit)
+
+
+@operation("GET", "/upkeep/clusters", slow=True)
+def clusters(space: Space, request: requests.ClustersRequest) -> ClustersAnswer:
+    """List groups of memories that say nearly the same."""
+    found = space.upkeep.clusters(**request.provided_fields())
+    numbers = {name: getattr(found, name) for name in ("examined_count", "position", "similarity")}
+    return ClustersAnswer(items=[ClusterAnswer.of(cluster) for cluster in found], **numbers)
+
+
+@operation("POST", "/upkeep/preview", slow=True)
+def preview(space: Space, request: requests.UpkeepPreviewRequest) -> PlanAnswer:
+    """Plan what upkeep would do, and change nothing. `apply` does it."""
+    if "vault" in request.settings:
+        raise InvalidInput("the vault is a folder of the server, and cannot be chosen in a request. Leave it out.")
+    plan = _plan(space.upkeep.with_settings(**request.settings), request)
+    return plan_answer(plan, request.step, store_plan(space, plan))
+
+
+@operation("POST", "/upkeep/apply", "admin", slow=True)
+def apply(space: Space, request: requests.UpkeepApplyRequest) -> AppliedAnswer:
+    """Do exactly what a plan says, as one run that can be undone."""
+    run = space.upkeep.apply(get_plan(space, request.plan))
+    delete_plan(space, request.plan)
+    return AppliedAnswer(run=None if run is None else RunAnswer.of(run))
+
+
+@operation("POST", "/upkeep/undo", "admin")
+def undo(space: Space, request: requests.UpkeepUndoRequest) -> UndoReport:
+    """Reverse a run."""
+    return space.upkeep.undo(request.run)
+
+
+@operation("GET", "/upkeep/runs")
+def runs(space: Space, request: requests.EmptyRequest) -> RunsAnswer:
+    """List the upkeep runs, oldest first."""
+    return RunsAnswer(items=[RunAnswer.of(run) for run in space.upkeep.runs()])
+
+
+@operation("GET", "/upkeep/settings")
+def settings(space: Space, request: requests.EmptyRequest) -> SettingsAnswer:
+    """Show the settings of upkeep."""
+    found = asdict(space.upkeep.settings)
+    return SettingsAnswer(settings={name: value for name, value in found.items() if name != "vault"})
+
+
+@operation("POST", "/upkeep/expire", "write")
+def expire(space: Space, request: requests.EmptyRequest) -> MemoriesAnswer:
+    """Record which memories have expired since the last call."""
+    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in space.upkeep.expire()])
+
+
+@operation("POST", "/upkeep/restore", "write")
+def restore(space: Space, request: requests.MemoryIdsRequest) -> CountAnswer:
+    """Bring back forgotten or archived memories, and count them."""
+    return CountAnswer(count=space.upkeep.restore(request.ids))
+
+
+@operation("POST", "/quarantines", "admin")
+def quarantine(space: Space, request: requests.QuarantineRequest) -> QuarantineAnswer:
+    """Hide everything that came from a source, or show what would be hidden."""
+    return QuarantineAnswer.of(space.audit.quarantine(**request.provided_fields()))
+
+
+@operation("GET", "/quarantines")
+def quarantines(space: Space, request: requests.EmptyRequest) -> QuarantinesAnswer:
+    """List the quarantines, oldest first, released ones too."""
+    return QuarantinesAnswer(items=[QuarantineAnswer.of(item) for item in space.audit.quarantines()])
+
+
+@operation("POST", "/quarantines/{id}/release", "admin")
+def release(space: Space, request: requests.ReleaseRequest) -> QuarantineAnswer:
+    """Undo a quarantine."""
+    return QuarantineAnswer.of(space.audit.release(request.id, request.why))
+
+
+def plan_answer(plan: Plan, step: str, plan_id: str) -> PlanAnswer:
+    """A plan as an answer."""
+    parts = plan.plans if isinstance(plan, UpkeepPlan) else (plan,)
+    reports = plan.reports if isinstance(plan, UpkeepPlan) else ()
+    return PlanAnswer(
+        id=plan_id,
+        step=step,
+        position=plan.position,
+        changes=len(plan),
+        due=plan.has_changes,
+        run=plan.run,
+        tables=[TableAnswer.of(part.table) for part in (*reports, *parts)],
+        memories=list(dict.fromkeys(memory for part in parts for memory in _memories_of(part))),
+        text=str(plan),
+    )
+
+
+def _plan(upkeep: Upkeep, request: requests.UpkeepPreviewRequest) -> Plan:
+    for field, fitting in _STEP_FIELDS.items():
+        if getattr(request, field) is not None and request.step not in fitting:
+            raise InvalidInput(f"{field} is for {' and '.join(fitting)}, not for step={request.step!r}. Leave it out.")
+    if request.step == "gc":
+        return upkeep.gc(mode=request.mode, limit=request.limit)
+    if request.step == "promote":
+        return upkeep.promote(request.ids)
+    if request.step == "discover":
+        return upkeep.discover()
+    if request.step == "run":
+        return upkeep.run(steps=request.steps or DEFAULT_STEPS)
+    chosen = None
+    if request.clusters is not None:
+        known = {cluster.id: cluster for cluster in upkeep.clusters()}
+        if missing := [cluster for cluster in request.clusters if cluster not in known]:
+            raise NotFound(f"there is no cluster {missing[0]!r}. List the clusters again: they change with memories.")
+        chosen = [known[cluster] for cluster in request.clusters]
+    return upkeep.consolidate("link" if request.step == "link" else "preview", dry_run=True, clusters=chosen)
+
+
+_STEP_FIELDS = {
+    "steps": ("run",),
+    "mode": ("gc",),
+    "limit": ("gc",),
+    "clusters": ("consolidate", "link"),
+    "ids": ("promote",),
+}
+
+
+def _memories_of(plan: Plan) -> list[str]:
+    if isinstance(plan, GcPlan):
+        return [candidate.memory for candidate in plan.candidates]
+    if isinstance(plan, ConsolidationPlan):
+        return [*plan.superseded_ids, *(memory for pair in plan.links for memory in pair)]
+    if isinstance(plan, PromotionPlan):
+        return [promotion.memory for promotion in plan.promotions]
+    if isinstance(plan, DiscoveryPlan):
+        return [memory for pair in plan.relations for memory in (pair.source, pair.target)]
+    return []

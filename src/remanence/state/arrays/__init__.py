@@ -1,0 +1,1 @@
+"""Growing arrays and adjacency lists, which the state of a space consists of."""

@@ -1,0 +1,1 @@
+"""Claims, relations and links, and when they are valid."""

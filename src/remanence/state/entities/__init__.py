@@ -1,0 +1,1 @@
+"""Names, and the entities that they stand for."""

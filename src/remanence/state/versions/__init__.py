@@ -1,0 +1,1 @@
+"""The versions of memories, and the masks that select them."""

@@ -1,0 +1,1 @@
+"""The steps of upkeep: decay, garbage collection, clusters, consolidation, linking."""

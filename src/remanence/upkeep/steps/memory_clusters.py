@@ -1,0 +1,202 @@
+"""Clusters of memories that say nearly the same, and whether it would be right to merge them.
+
+Pairs with similar vectors are joined to clusters, the most similar first, as long as a cluster stays small.
+Embeddings hardly distinguish "she likes tea" from "she does not like tea", or one door code from another.
+Clusters with such a conflict are left to a person.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from remanence.core.index import Index
+from remanence.language.passages import split_passages
+from remanence.language.text import pluralize, text_hash, truncate
+from remanence.ports import Progress
+from remanence.schema import Memory
+from remanence.upkeep.plans import ResultTable, TableResult
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.decay import ScoredMemories, ScoredMemory
+from remanence.upkeep.steps.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
+from remanence.upkeep.steps.near_pairs import NearPairFinder, Pairs, Vector
+
+Action = Literal["merge", "review", "keep"]
+
+MAX_CLUSTER_SIZE = 12
+MAX_NEIGHBOURS = 16
+"""How many of the memories nearest to each are considered."""
+_REVIEW_COHESION = 0.65
+"""Clusters with at least this cohesion, but less than `merge_cohesion`, are for a person to review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Similar memories: their average similarity (`cohesion`), what is suggested, and why."""
+
+    id: str
+    items: tuple[ScoredMemory, ...]
+    cohesion: float
+    action: Action
+    why: str = ""
+
+    @property
+    def memory_ids(self) -> tuple[str, ...]:
+        """The ids of the memories, in the order in which they were added."""
+        return tuple(item.memory.id for item in self.items)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(item.memory.text for item in self.items)
+
+    @property
+    def summary(self) -> str:
+        return " | ".join(truncate(text, 40) for text in self.texts)
+
+
+class SimilarPair(NamedTuple):
+    """Two memories that say nearly the same, and their similarity (cosine)."""
+
+    first: Memory
+    second: Memory
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters(TableResult):
+    """All clusters, the highest cohesion first. It prints as a table."""
+
+    clusters: tuple[Cluster, ...]
+    examined_count: int
+    position: int
+    similarity: float
+    _examined: Sequence[ScoredMemory] = field(default=(), compare=False, repr=False)
+    _near: Pairs | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def pairs(self) -> list[SimilarPair]:
+        """Every two memories that are at least so similar, the most similar first."""
+        if self._near is None:
+            return []
+        return [
+            SimilarPair(self._examined[first].memory, self._examined[second].memory, min(1.0, score))
+            for first, second, score in zip(*(column.tolist() for column in self._near), strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(self.clusters)
+
+    @property
+    def table(self) -> ResultTable:
+        examined = pluralize(self.examined_count, "memory", "memories")
+        title = f"clusters: {len(self)} among {examined}, similarity {self.similarity:g} and up"
+        rows = [(c.cohesion, c.action, len(c.items), c.summary, c.why) for c in self.clusters]
+        return ResultTable(title, ("cohesion", "action", "size", "memories", "because"), rows)
+
+
+def find_clusters(
+    index: Index,
+    memories: ScoredMemories,
+    settings: UpkeepSettings,
+    similarity: float,
+    *,
+    seeds: Collection[int] | None = None,
+    progress: Progress | None,
+    max_size: int = MAX_CLUSTER_SIZE,
+) -> Clusters:
+    """The clusters among the current memories; with `seeds`, those connected to one of these rows.
+
+    Left out are chat turns and sources of `remember`, which stay as they were said, and long documents.
+    """
+    items, vectors = _with_vectors(index, [item for item in memories.items if _may_be_merged(index, item.memory)])
+    finder = NearPairFinder(vectors, similarity, MAX_NEIGHBOURS)
+    seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
+    clusters: list[Cluster] = []
+    near = finder.pairs(seed_indices, progress)
+    for group in _connected_components(near, max_size):
+        members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
+        ids = "|".join(sorted(item.memory.id for item in members))
+        cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
+        action, why = _suggestion(index, memories, members, cohesion, settings.merge_cohesion)
+        clusters.append(Cluster(cluster_id, members, cohesion, action, why))
+    clusters.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
+    return Clusters(tuple(clusters), len(items), memories.position, similarity, items, near)
+
+
+def _with_vectors(index: Index, items: Sequence[ScoredMemory]) -> tuple[list[ScoredMemory], Vector]:
+    """Those of the items whose text has a vector other than zero, and these vectors as rows."""
+    hashes = [text_hash(item.memory.text) for item in items]
+    vectors = {key: vector for key, vector in index.load_vectors(hashes).items() if np.any(vector)}
+    found = [(item, vectors[key]) for item, key in zip(items, hashes, strict=True) if key in vectors]
+    rows = np.stack([vector for _, vector in found]) if found else np.empty((0, 1), np.float32)
+    return [item for item, _ in found], rows
+
+
+def _may_be_merged(index: Index, memory: Memory) -> bool:
+    return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
+
+
+def _connected_components(pairs: Pairs, max_size: int) -> list[list[int]]:
+    """Groups of indices joined by pairs in the order given; none larger than `max_size`."""
+    group_of: dict[int, list[int]] = {}
+    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        group, other = group_of.setdefault(first, [first]), group_of.setdefault(second, [second])
+        if group is not other and len(group) + len(other) <= max_size:
+            group += other
+            group_of.update(dict.fromkeys(other, group))
+    groups = {id(group): sorted(group) for group in group_of.values() if len(group) > 1}
+    return sorted(groups.values())
+
+
+def _suggestion(
+    index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory], cohesion: float, merge_cohesion: float
+) -> tuple[Action, str]:
+    if cohesion < min(_REVIEW_COHESION, merge_cohesion):
+        return "keep", "they are not similar enough"
+    if cohesion < merge_cohesion:
+        return "review", "they may say different things"
+    conflict = _conflict(index, memories, items)
+    return ("merge", "") if conflict is None else ("review", conflict)
+
+
+def _conflict(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory]) -> str | None:
+    """Why these memories should not be merged; None if there is no reason."""
+    if any(item.memory.key is not None for item in items):
+        return "one has a key, and its next version would be hidden"
+    if len({item.memory.observed_by for item in items}) > 1:
+        return "different people say so"
+    if len({item.memory.trust for item in items}) > 1:
+        return "they are not trusted alike, and the merged one would be trusted as the least"
+    if len({item.memory.valid for item in items if item.memory.valid.has_bound}) > 1:
+        return "they are about different times"
+    if topic := _disagreement(index, memories, items):
+        return f"they disagree about {topic}"
+    for text, other in combinations((item.memory.text for item in items), 2):
+        if bool(NEGATION_PATTERN.search(text)) != bool(NEGATION_PATTERN.search(other)):
+            return "only one of them is negated"
+        numbers, other_numbers = set(NUMBER_PATTERN.findall(text)), set(NUMBER_PATTERN.findall(other))
+        if numbers - other_numbers and other_numbers - numbers:
+            return "they have different numbers"
+    return None
+
+
+def _disagreement(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory]) -> str | None:
+    """What two of these memories make different claims about."""
+    rows = {item.row for item in items}
+    numbers = {index.catalog.memory_of(row) for row in rows}
+    with index.lock:
+        for row in rows:
+            if not numbers.isdisjoint(index.links.contradicting(index.catalog.memory_of(row), memories.snapshot)):
+                return "something, as a link says"
+            for other, kind, topic in index.relations.disagreements(row, memories.snapshot):
+                if other in rows and kind != "coexistence":
+                    return topic.replace("_", " ")
+    return None

@@ -1,0 +1,1 @@
+"""Promoted memories as Markdown notes in a folder, and reading them back."""
