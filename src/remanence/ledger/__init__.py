@@ -1,12 +1,14 @@
 """The append-only ledger, from which everything else can be rebuilt.
 
-codec       events as JSON
-chain       entries chained by digest, and `verify`
-in_memory   a ledger in plain Python, the reference
-sql         what ledgers in SQL databases share, with `tables`
-locks       locks between threads, and between processes by files in a folder
-sqlite_ledger, sqlite, head_record              a ledger in a folder
-postgres_ledger, _tables, _locks, postgres      a ledger in a PostgreSQL database
+codec             events as JSON
+chain             entries chained by digest, and `verify`
+event_validation  what is wrong with a stored event
+in_memory         a ledger in plain Python, the reference
+sql               what ledgers in SQL databases share
+locks             locks between threads, and between processes by files in a folder
+copying           copying a ledger to another place
+sqlite_backend    a ledger in a folder
+postgres_backend  a ledger in a PostgreSQL database
 """
 
 from __future__ import annotations

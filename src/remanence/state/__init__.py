@@ -1,1 +1,8 @@
-"""What the ledger entries of a space add up to: versions, names, entities, relations, links, jobs, usage."""
+"""What the ledger entries of a space add up to: versions, names, entities, relations, links, jobs, usage.
+
+arrays/      growing arrays and adjacency lists
+versions/    the versions of memories, and the masks that select them
+entities/    names, and the entities that they stand for
+edges/       claims, relations and links, and when they are valid
+journal.py   extractions, jobs, upkeep runs, usage
+"""
