@@ -725,10 +725,10 @@ def test_an_unknown_start_is_named_with_what_is_near_it(space: Space) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda graph: graph.join(("Alice",), "while", ("Alice", "knows")),
-        lambda graph: graph.join("Alice knows", "while", ("Alice", "knows")),
-        lambda graph: graph.join(("Alice", "knows"), "sideways", ("Alice", "knows")),
-        lambda graph: graph.join(("Alice", "knows"), ["while"], ("Alice", "knows")),
+        lambda graph: graph.temporal_join(("Alice",), "while", ("Alice", "knows")),
+        lambda graph: graph.temporal_join("Alice knows", "while", ("Alice", "knows")),
+        lambda graph: graph.temporal_join(("Alice", "knows"), "sideways", ("Alice", "knows")),
+        lambda graph: graph.temporal_join(("Alice", "knows"), ["while"], ("Alice", "knows")),
         lambda graph: graph.when("Alice", "?!"),
         lambda graph: graph.path("Alice", "Alice", depth=0),
         lambda graph: graph.timeline("Alice", since="2026-05-01", until="2026-04-01"),

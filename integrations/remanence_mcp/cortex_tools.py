@@ -334,11 +334,11 @@ def _usage(usage: Any) -> dict[str, Any]:
     if usage is None:
         return {"score": None, "use_count": 0, "last_used": None, "age_days": None, "review_priority": 0.0}
     return {
-        "score": round(usage.decay, 4),
+        "score": round(usage.decay_score, 4),
         "use_count": usage.uses,
         "last_used": int(usage.last_used.timestamp()),
         "age_days": round(usage.age_days, 1),
-        "review_priority": round(usage.review, 4),
+        "review_priority": round(usage.review_priority, 4),
     }
 
 

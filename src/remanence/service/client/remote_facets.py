@@ -99,7 +99,7 @@ class RemoteEntities(RemoteEntitiesView, Entities):
         return self._revise_by(entity_operations.rename, entity=entity, name=name, observed_by=observed_by)
 
     def merge(self, entity: Any, into: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        return self._revise_by(entity_operations.merge, a=entity, b=into, why=why, observed_by=observed_by)
+        return self._revise_by(entity_operations.merge, entity=entity, into=into, why=why, observed_by=observed_by)
 
     def split(self, entity: Any, names: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         given = {"entity": entity, "names": to_list(names), "why": why, "observed_by": observed_by}

@@ -33,7 +33,7 @@ class RemoteGraphView(RemoteFacet, GraphView):
         return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_subgraph()
 
     def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
-        return self._read(graph_operations.path, a=start, b=end, depth=depth, at=at).to_path()
+        return self._read(graph_operations.path, start=start, end=end, depth=depth, at=at).to_path()
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
         items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
@@ -90,7 +90,7 @@ class RemoteGraph(RemoteGraphView, Graph):
         if target is None and isinstance(kind, str) and kind in LINK_KINDS:
             raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
         kind, target = ("related_to", kind) if target is None else (kind, target)
-        return self._send(graph_operations.link, a=source, kind=kind, b=target, **details).to_link()
+        return self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_link()
 
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
         self._send(graph_operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)

@@ -130,7 +130,9 @@ def relate(space: Space, request: graph_requests.RelateRequest) -> RelationAnswe
 def link(space: Space, request: graph_requests.LinkRequest) -> LinkAnswer:
     """Link one memory to another."""
     return LinkAnswer.of(
-        space.graph.link(request.a, request.kind, request.b, **request.provided_fields("a", "kind", "b"))
+        space.graph.link(
+            request.source, request.kind, request.target, **request.provided_fields("source", "kind", "target")
+        )
     )
 
 

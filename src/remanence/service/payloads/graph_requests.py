@@ -72,10 +72,10 @@ class RenameRequest(Request):
 
 
 class MergeRequest(Request):
-    """The entity that is merged (`a`), and the one that it becomes part of (`b`), by name or id."""
+    """The entity that is merged (`entity`), and the one that it becomes part of (`into`), by name or id."""
 
-    a: str
-    b: str
+    entity: str
+    into: str
     why: str | None = None
     observed_by: str | None = None
 
@@ -127,8 +127,8 @@ class GraphRequest(ReadRequest):
 class PathRequest(ReadRequest):
     """Two nodes."""
 
-    a: Name
-    b: Name
+    start: Name
+    end: Name
     depth: Depth = 6
     at: str | None = None
 
@@ -196,9 +196,9 @@ class RelateRequest(Request):
 class LinkRequest(Request):
     """A link between two memories to state."""
 
-    a: str
+    source: str
     kind: str = "related_to"
-    b: str
+    target: str
     valid_from: str | None = None
     valid_until: str | None = None
     confidence: Weight = 1.0
@@ -220,6 +220,6 @@ class InvalidateRequest(Request):
     edge: str
     predicate: str | None = None
     object: str | None = None
-    until: str | None = None
+    valid_until: str | None = None
     why: str | None = None
     observed_by: str | None = None
