@@ -325,7 +325,7 @@ def test_points_say_where_they_come_from(collection: Collection) -> None:
     store = ServerStore(collection, "ledger", "alice")
     hashes = [bytes([n]) * 16 for n in range(4)]
     store.write([0, 1, 2, 3], unit_vectors(4, 8), [10, 11, 12, 13], hashes)
-    found = store.stored([1, 3, 99])
+    found = store.get_points([1, 3, 99])
     assert dict(zip(found.ids.tolist(), found.positions.tolist(), strict=True)) == {1: 11, 3: 13}
     assert set(found.hashes) == {hashes[1], hashes[3]}
     assert [store.count(up_to) for up_to in (9, 11, 99)] == [0, 2, 4]

@@ -129,7 +129,7 @@ class Transcript(ChangeFollower):
                     times = [row.at for row in rows]
                     expires_at = self._sessions[name].expires_at()
                     out.append(ChatSession(name, len(rows), min(times), max(times), expires_at))
-            return sorted(out, key=attrgetter("began"))
+            return sorted(out, key=attrgetter("first_message_at"))
 
     def rows(self, session: str, *, archived: bool | None = False) -> list[MessageRow]:
         """Return the messages of a session in order: the unarchived, the archived, or with None all."""

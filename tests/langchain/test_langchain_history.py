@@ -221,7 +221,9 @@ def test_reading_does_not_read_what_was_read(
     monkeypatch.setattr(
         AuditView,
         "changes",
-        lambda self, *, after: (seen.append(change.position) or change for change in changes(self, after=after)),
+        lambda self, *, after_position: (
+            seen.append(change.position) or change for change in changes(self, after_position=after_position)
+        ),
     )
     for number in range(5):
         fresh = RemanenceChatMessageHistory(space, "monday")
@@ -392,5 +394,5 @@ def test_everything_of_one_user_is_erased(space: Space) -> None:
     assert chat.messages == []
     assert store.get(("drinks",), "tea") is None
     assert {name.split("/")[2] for name in space.spaces()} == {"ana"}
-    with pytest.raises(InvalidInput, match="nobody"):
+    with pytest.raises(InvalidInput, match="user_id is empty"):
         forget_user(space, " ")

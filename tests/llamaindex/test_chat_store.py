@@ -354,7 +354,7 @@ def test_sessions_are_listed_renamed_and_deleted(
     store.rename_session("monday", "holiday")
     assert plain.get_messages("holiday") == MESSAGES
     assert plain.get_messages("monday") == []
-    assert [(each.name, each.messages) for each in store.sessions()] == [("holiday", len(MESSAGES)), ("other", 1)]
+    assert [(each.name, each.message_count) for each in store.sessions()] == [("holiday", len(MESSAGES)), ("other", 1)]
     assert RemanenceChatStore(space).as_of(earlier).get_messages("monday") == MESSAGES
     plain.add_message("holiday", user("And then?"))
     assert texts(plain.get_messages("holiday"))[-1] == "And then?"

@@ -106,7 +106,7 @@ def recall_for_prompt(
         ...     _ = space.add("My sister Ana is allergic to shellfish.")
         ...     turns = [{"role": "user", "content": "Let's plan a dinner for my sister Ana."}]
         ...     found = recall_for_prompt(space, "What should she avoid?", turns=turns)
-        ...     [hit.memory.text for hit in found.hits], recall_for_prompt(space, "Thanks!").skipped
+        ...     [hit.memory.text for hit in found.hits], recall_for_prompt(space, "Thanks!").skip_reason
         (['My sister Ana is allergic to shellfish.'], 'it is blank or only a greeting')
     """
     asked = message.strip()[:MAX_MESSAGE_LENGTH]

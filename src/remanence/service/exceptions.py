@@ -26,7 +26,7 @@ _STATUS: dict[type[RemanenceError], int] = {
 def http_status(error: RemanenceError) -> int:
     """The HTTP status of an exception: that of its class, or of the nearest one above it.
 
-    >>> status_of(errors.NotFound("no such memory")), status_of(errors.LedgerCorrupt("damaged"))
+    >>> http_status(errors.NotFound("no such memory")), http_status(errors.LedgerCorrupt("damaged"))
     (404, 500)
     """
     return next(_STATUS[class_] for class_ in type(error).__mro__ if class_ in _STATUS)

@@ -37,7 +37,7 @@ _BATCH = 250
 _MAX_AHEAD = 16
 """Batches that the child may be ahead: it keeps the results in memory."""
 _SIZE = struct.Struct("<I")
-_CODE = "from remanence.write.parallel_extraction import serve; serve()"
+_CODE = "from remanence.write.parallel_extraction import run_child; run_child()"
 
 
 class ExtractionInput(NamedTuple):

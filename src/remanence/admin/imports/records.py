@@ -99,7 +99,7 @@ def as_text(value: object) -> str:
 def as_moment(value: object) -> datetime | None:
     """A time of a source: seconds or milliseconds since 1970, or ISO text. None if it is none of these.
 
-    >>> str(moment_of(1_700_000_000.0)), str(moment_of("2026-03-29T07:06:34Z"))
+    >>> str(as_moment(1_700_000_000.0)), str(as_moment("2026-03-29T07:06:34Z"))
     ('2023-11-14 22:13:20+00:00', '2026-03-29 07:06:34+00:00')
     """
     try:

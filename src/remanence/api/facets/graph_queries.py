@@ -172,7 +172,7 @@ class GraphQueries(Facet):
             >>> with remanence.open(None) as space:
             ...     open_, closed = space.add("The bridge is open."), space.add("The bridge is closed.")
             ...     _ = space.graph.link(closed, "contradicts", open_)
-            ...     [(memory.text, found.other.text) for memory, found in space.graph.disagreements()]
+            ...     [(memory.text, found.memory.text) for memory, found in space.graph.disagreements()]
             [('The bridge is open.', 'The bridge is closed.')]
         """
         kind_names = inputs.check_names(kinds, "kinds") or ()

@@ -139,7 +139,7 @@ def is_idle(connection: Connection) -> bool:
 def to_numbered_placeholders(sql: str) -> str:
     """A statement with the parameters of PostgreSQL.
 
-    >>> numbered("SELECT value FROM meta WHERE name = ? OR name = ?")
+    >>> to_numbered_placeholders("SELECT value FROM meta WHERE name = ? OR name = ?")
     'SELECT value FROM meta WHERE name = $1 OR name = $2'
     """
     numbers = count(1)

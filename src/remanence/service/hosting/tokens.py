@@ -66,7 +66,7 @@ class AccessToken:
 
         >>> from remanence.schema import EPOCH
         >>> token = AccessToken("t", "bob", ("default/users/bob",), "read", EPOCH)
-        >>> token.opens("default/users/bob/work"), token.opens("default/users/bobby"), token.opens("default")
+        >>> token.covers("default/users/bob/work"), token.covers("default/users/bobby"), token.covers("default")
         (True, False, False)
         """
         return any(
@@ -87,10 +87,10 @@ class TokenStore:
     Example:
         >>> store = TokenStore(None)
         >>> secret, token = store.create("bob", spaces=["default/users/bob"], access="write")
-        >>> store.check(secret) == token, store.check("rem_wrong_token")
+        >>> store.authenticate(secret) == token, store.authenticate("rem_wrong_token")
         (True, None)
         >>> _ = store.revoke(token.id)
-        >>> store.check(secret) is None
+        >>> store.authenticate(secret) is None
         True
     """
 

@@ -81,7 +81,7 @@ class ServerStore:
         if len(ids):
             self._delete(self._filter(ids, up_to))
 
-    def stored(self, ids: Sequence[int] | None = None) -> StoredPoints:
+    def get_points(self, ids: Sequence[int] | None = None) -> StoredPoints:
         self._check_open()
         points = [point for page in self._collection.scroll(self._filter(ids), _FIELDS) for point in page]
         return StoredPoints(
@@ -98,7 +98,7 @@ class ServerStore:
         ).count
 
     def ids(self) -> list[int]:
-        return [*self.stored().ids.tolist()]
+        return [*self.get_points().ids.tolist()]
 
     def clear(self) -> None:
         """Remove all points of this space, and of no other."""

@@ -15,7 +15,7 @@ class BackgroundBuild(Generic[T]):
     >>> build = BackgroundBuild[int]()
     >>> build.start(lambda: 6 * 7)
     >>> build.wait()
-    >>> build.take(), build.take()
+    >>> build.pop_result(), build.pop_result()
     (42, None)
     """
 

@@ -60,7 +60,7 @@ class Names(SavedPart):
 
         >>> names = Names()
         >>> _ = names.intern("Robert Jones"), names.intern("Porto"), names.intern("New York")
-        >>> names.found_in("does jones live in new york?")
+        >>> names.find_in_text("does jones live in new york?")
         {2: 1.0, 0: 1.0}
         """
         words = [normalize_name(word) for word in split_words(text)]
