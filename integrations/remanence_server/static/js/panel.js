@@ -24,6 +24,7 @@ export async function renderPanel({ memory, entity, again }) {
   for (const item of document.querySelectorAll("main [data-item][aria-current]")) item.removeAttribute("aria-current");
   if (!key) {
     panel.hidden = true;
+    panel.replaceChildren(); // what was still being read is not waited for
     if (wasOpen && before?.isConnected) before.focus();
     return;
   }
