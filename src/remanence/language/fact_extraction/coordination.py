@@ -37,7 +37,7 @@ def split_coordination(text: str) -> list[str]:
 def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) -> list[Statement]:
     """The same, with what each statement shares. Statements with subjects of their own are split only where the texts
     before and after the joint are facts by themselves: "so sorry, I'm late" is one."""
-    if _CONDITIONAL.search(text):
+    if len(text) > _MAX_CHARS or _CONDITIONAL.search(text):
         return [Statement(text)]
     subject = _first_subject(text)
     statements: list[Statement] = []
@@ -154,6 +154,8 @@ def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_MAX_CHARS = 600
+"""A longer text is not one sentence of statements, and splitting it would take long."""
 _NO_NAME = "The|A|An|My|Our|Their|His|Her|This|That|These|It|There|In|On|At|From|Since|After|Before|When"
 _NAME = rf"(?!(?:{_NO_NAME})\b)[A-Z][\w.-]+"
 _NAMES = rf"{_NAME}(?: {_NAME})*"
