@@ -99,7 +99,8 @@ class TraversalGraph:
         for edge in edges:
             if edge.key not in self._keys:
                 self._keys.add(edge.key)
-                self._number(edge.source), self._number(edge.target)
+                self._number(edge.source)
+                self._number(edge.target)
                 self.edges.append(edge)
 
     def _number(self, node: GraphNode) -> int:

@@ -82,9 +82,8 @@ class VectorPoints:
         """Points whose text has no embedding yet: the embedder was down when they were added."""
         self.written_here = False
         """Whether the entries that are being applied were written by this process."""
-        self._points_of_other_processes: dict[
-            int, bytes
-        ] = {}  # points of entries of other processes that were not looked for yet
+        # Points of entries of other processes that were not looked for yet.
+        self._points_of_other_processes: dict[int, bytes] = {}
         self._must_compare = self._must_rewrite = False
         self._audit_at: float | None = None
 

@@ -67,24 +67,24 @@ def read_verdicts(
         return []
     texts = [(at, text) for at, (_, _, other) in enumerate(pairs) for text in _parts(other.text)]
     best = dict.fromkeys(range(len(pairs)), 0.0)
-    odds = _odds_replaced(reader, [(text, pairs[at][1]) for at, text in texts], source_turns)
-    for (at, _), probability in zip(texts, odds, strict=False):
+    probabilities = _replacement_probabilities(reader, [(text, pairs[at][1]) for at, text in texts], source_turns)
+    for (at, _), probability in zip(texts, probabilities, strict=False):
         best[at] = max(best[at], probability)
-    leaders = _leaders(pairs, best)
+    likeliest = _likeliest_of_message(pairs, best)
     return [
         Verdict(number, other.id, "updates", f"the reader says that it replaces it ({best[at]:.2f})")
         for at, (number, memory, other) in enumerate(pairs)
-        if best[at] >= (_min_replaced(memory, other, number in whole_turns) if at in leaders else MIN_OTHER_CLAUSE)
+        if best[at] >= (_min_replaced(memory, other, number in whole_turns) if at in likeliest else MIN_OTHER_CLAUSE)
     ]
 
 
-def _leaders(pairs: Sequence[tuple[int, Memory, Memory]], odds: Mapping[int, float]) -> set[int]:
-    """Of the older facts that were told together, the index of the one that a new fact replaces if it replaces one: one
-    with a word of it, then the one with the highest probability."""
+def _likeliest_of_message(pairs: Sequence[tuple[int, Memory, Memory]], probabilities: Mapping[int, float]) -> set[int]:
+    """The indexes of the likeliest pairs: for each new fact and each older message, the one pair of its facts that
+    share a topic word with the new fact, if any do, with the highest probability."""
     best: dict[tuple[int, datetime, str | None], tuple[bool, float, int]] = {}
     for at, (number, memory, other) in enumerate(pairs):
         key = number, other.told_at, other.observed_by
-        rank = share_word(memory.text, other.text), odds[at], at
+        rank = share_word(memory.text, other.text), probabilities[at], at
         best[key] = max(best.get(key, rank), rank)
     return {at for _, _, at in best.values()}
 
@@ -103,12 +103,12 @@ def unchanged_clauses(reader: Reader | None, new: Memory, old: Memory, source_tu
     clauses = split_coordination(old.text)
     if len(clauses) < 2 or reader is None or not isinstance(reader, RelationReader):
         return []
-    odds = _odds_replaced(reader, [(clause, new) for clause in clauses], source_turns)
-    least = min(MIN_OTHER_CLAUSE, max(odds, default=0.0))
-    return [clause for clause, probability in zip(clauses, odds, strict=False) if probability < least]
+    probabilities = _replacement_probabilities(reader, [(clause, new) for clause in clauses], source_turns)
+    min_replaced = min(MIN_OTHER_CLAUSE, max(probabilities, default=0.0))
+    return [clause for clause, probability in zip(clauses, probabilities, strict=False) if probability < min_replaced]
 
 
-def _odds_replaced(
+def _replacement_probabilities(
     reader: RelationReader, pairs: Sequence[tuple[str, Memory]], source_turns: Mapping[str, str]
 ) -> list[float]:
     """For each older text and newer fact, the probability that the fact replaces the text: the mean of the
@@ -116,11 +116,13 @@ def _odds_replaced(
     with_fact = [(text, memory.text) for text, memory in pairs]
     with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
     try:
-        odds = [_replacement_probability(comparison) for comparison in reader.compare([*with_fact, *with_turn])]
+        comparisons = reader.compare([*with_fact, *with_turn])
+        probabilities = [_replacement_probability(comparison) for comparison in comparisons]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
-    return [(one + two) / 2 for one, two in zip(odds, odds[len(pairs) :], strict=False)]
+    by_fact, by_turn = probabilities[: len(pairs)], probabilities[len(pairs) :]
+    return [(one + two) / 2 for one, two in zip(by_fact, by_turn, strict=False)]
 
 
 def _needs_reader(new: Memory, old: Memory, is_whole_turn: bool) -> bool:

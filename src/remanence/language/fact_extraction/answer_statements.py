@@ -51,11 +51,6 @@ def lower_first(phrase: str) -> str:
     return phrase
 
 
-def upper_first(statement: str) -> str:
-    words = " ".join(statement.split())
-    return words[:1].upper() + words[1:]
-
-
 PLAIN_SUBJECTS = ("I", "we", "they")
 _NUMBERS = word_set("one two three four five six seven eight nine ten a an my our his her their")
 _STATUS = compile_pattern("status", re.IGNORECASE)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 
+from remanence.language.fact_extraction.coordination import CONDITIONAL
 from remanence.language.fact_extraction.fact_filter import classify_fact
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence, parse_sentence
 from remanence.language.fact_extraction.third_person import speaker_label
 from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.language.lexicon.word_lists import compile_pattern, word_set
+from remanence.language.text import upper_first
 from remanence.schema import Triple
 
 _MAX_SPLITS = 6
@@ -42,11 +44,11 @@ def main_clauses(text: str, speaker: str) -> list[ParsedSentence]:
 
     Clauses that depend on a condition are excluded.
     """
-    if _CONDITIONAL.search(text) or not _MAIN_CONJUNCTION.search(text):
+    if CONDITIONAL.search(text) or not _MAIN_CONJUNCTION.search(text):
         return []
     label = speaker_label(speaker)
     parts = [part.strip(" ,") for part in _MAIN_CONJUNCTION.split(text)]
-    parts = [part[:1].upper() + part[1:] for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
+    parts = [upper_first(part) for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
     return [parse_sentence(part, speaker) for part in parts if not _YOU.search(part)]
 
 
@@ -56,7 +58,7 @@ def _with_own_subjects(text: str, speaker: str, is_certain: bool) -> list[Parsed
         left, right = text[: conjunction.start()], text[conjunction.end() :]
         if _ONLY_SUBJECT.fullmatch(left):
             continue  # "Alice's wife Ana" and Alice do something together
-        halves = [parse_sentence(left, speaker), parse_sentence(right[:1].upper() + right[1:], speaker)]
+        halves = [parse_sentence(left, speaker), parse_sentence(upper_first(right), speaker)]
         if not _are_independent(*halves):
             continue
         facts = [half for half in halves if classify_fact(half, label, remember_requested=is_certain)]
@@ -69,7 +71,7 @@ def _with_shared_subject(sentence: ParsedSentence, speaker: str, splits: int) ->
     """The clauses with the subject of the first one, where a later one claims what the sentence as a whole does not."""
     text = sentence.text
     subject = _SHARED_SUBJECT.match(text)
-    if subject is None or not splits or _CONDITIONAL.search(text):
+    if subject is None or not splits or CONDITIONAL.search(text):
         return [sentence]
     if not any(name.kind == "person" and name.end == subject.end() for name in sentence.names):
         return [sentence]  # "Backups of the database are encrypted and shipped": these words are not a subject
@@ -117,7 +119,4 @@ _BASE_FORMS = word_set("live work study play teach run own use drive speak")
 _MAIN_CONJUNCTION = compile_pattern("main_clause_joint")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _OWN_SUBJECT = re.compile(r"(?:[Tt]he|[Tt]heir) [a-z]|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
-_CONDITIONAL = re.compile(
-    r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE
-)
 _YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)

@@ -10,11 +10,18 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from remanence.language.fact_extraction.sentences import MAX_SENTENCE_CHARS
 from remanence.language.lexicon.verb_forms import BASE_FORMS, PRESENT_FORMS
 from remanence.language.lexicon.word_lists import load_pattern, word_set
+from remanence.language.text import upper_first
+
+CONDITIONAL = re.compile(
+    r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE
+)
+"""Words of a sentence that does not say what is so."""
 
 
-class Statement(NamedTuple):
+class CoordinatedStatement(NamedTuple):
     """A statement as a sentence of its own, and whether it shares its subject with the one before or after it."""
 
     text: str
@@ -34,35 +41,38 @@ def split_coordination(text: str) -> list[str]:
     return [statement.text for statement in find_statements(text)]
 
 
-def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) -> list[Statement]:
-    """The same, with what each statement shares. Statements with subjects of their own are split only where the texts
-    before and after the joint are facts by themselves: "so sorry, I'm late" is one."""
-    if len(text) > _MAX_CHARS or _CONDITIONAL.search(text):
-        return [Statement(text)]
+def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) -> list[CoordinatedStatement]:
+    """The same, with whether each statement shares its subject.
+
+    A statement with a subject of its own is split off only where `is_fact` says so of the texts before and after the
+    conjunction: "so sorry, I'm late" is one statement.
+    """
+    if len(text) > MAX_SENTENCE_CHARS or CONDITIONAL.search(text) or _QUOTATION.search(text):
+        return [CoordinatedStatement(text)]
     subject = _first_subject(text)
-    statements: list[Statement] = []
+    statements: list[CoordinatedStatement] = []
     inserted = _INSERTION.fullmatch(text, len(subject)) if subject else None
     if inserted and all(_starts_with_verb(inserted[part], subject) for part in ("clause", "rest")):
-        statements.append(Statement(f"{subject} {inserted['clause']}", shares_subject=True))
+        statements.append(CoordinatedStatement(f"{subject} {inserted['clause']}", shares_subject=True))
         text = f"{subject} {inserted['rest']}"
     is_shared, opening, start, predicate_start = False, "", 0, len(subject)
-    for joint in _JOINT.finditer(text):
-        if joint.start() <= predicate_start:
+    for conjunction in _CONJUNCTION.finditer(text):
+        if conjunction.start() <= predicate_start:
             continue  # "Ann and Bob" do something together
-        left = opening + text[start : joint.start()]
-        begun = _begin_statement(subject, left, text[joint.end() :], joint["word"])
+        left = opening + text[start : conjunction.start()]
+        begun = _begin_statement(subject, left, text[conjunction.end() :], conjunction["word"])
         if begun is None:
             continue
-        right = begun.opening + text[joint.end() + begun.skipped :]
+        right = begun.opening + text[conjunction.end() + begun.skipped :]
         if not begun.is_shared and not (is_fact(_as_sentence(left)) and is_fact(_as_sentence(right))):
             continue
-        statements.append(Statement(left, is_shared or begun.is_shared))
+        statements.append(CoordinatedStatement(left, is_shared or begun.is_shared))
         is_shared, subject, opening = begun.is_shared, begun.subject, begun.opening
-        start = joint.end() + begun.skipped
+        start = conjunction.end() + begun.skipped
         predicate_start = start + (0 if opening else len(subject))
-    statements.append(Statement(opening + text[start:], is_shared))
+    statements.append(CoordinatedStatement(opening + text[start:], is_shared))
     if len(statements) == 1:
-        return [Statement(text)]
+        return [CoordinatedStatement(text)]
     return [statement._replace(text=_as_sentence(statement.text)) for statement in statements]
 
 
@@ -84,8 +94,8 @@ class _Beginning(NamedTuple):
     is_shared: bool = False
 
 
-def _begin_statement(subject: str, left: str, right: str, joint: str) -> _Beginning | None:
-    """How the text after a joint begins a statement of its own; None if it does not."""
+def _begin_statement(subject: str, left: str, right: str, conjunction: str) -> _Beginning | None:
+    """How the text after a conjunction begins a statement of its own; None if it does not."""
     own = _own_subject(right)
     if own.startswith("their ") and subject == "The user":
         own = own.replace("their", "The user's", 1)
@@ -95,15 +105,15 @@ def _begin_statement(subject: str, left: str, right: str, joint: str) -> _Beginn
     pronoun = _PRONOUN.match(right)
     if pronoun and _names_somebody(subject) and _starts_with_verb(right[pronoun.end() :], subject):
         return _Beginning(subject, f"{subject} ", pronoun.end(), is_shared=True)
-    if not subject or joint not in (",", "and", "but"):
+    if not subject or conjunction not in (",", "and", "but"):
         return None
     if _starts_with_verb(right, subject):
         return _Beginning(subject, f"{subject} ", is_shared=True)
-    verb = _shared_verb(left.removeprefix(subject), right, joint)
+    verb = _shared_verb(left.removeprefix(subject), right, conjunction)
     return _Beginning(subject, f"{subject} {verb} ", is_shared=True) if verb else None
 
 
-def _shared_verb(predicate: str, right: str, joint: str) -> str | None:
+def _shared_verb(predicate: str, right: str, conjunction: str) -> str | None:
     """The verb of a predicate that also belongs to the text after it: "is vegan and" "allergic to nuts"."""
     shared = _SHARED_VERB.fullmatch(predicate)
     if shared is None:
@@ -111,7 +121,7 @@ def _shared_verb(predicate: str, right: str, joint: str) -> str | None:
     verb, value = shared["verb"], shared["value"]
     if verb in ("is", "are") and _NAME_OR_AGE.fullmatch(value):
         return verb  # "is Ann, 34, a nurse"
-    if joint != "and" or _PREPOSITION.search(value):
+    if conjunction != "and" or _PREPOSITION.search(value):
         return None
     is_adjective = verb in ("is", "are") and " " not in value and value.islower()
     return verb if is_adjective or (_COUNTED.match(value) and _COUNTED.match(right)) else None
@@ -119,7 +129,7 @@ def _shared_verb(predicate: str, right: str, joint: str) -> str | None:
 
 def _own_subject(text: str) -> str:
     """The subject at the beginning of a text after which a verb follows; otherwise an empty text."""
-    as_first = _capitalized(text) if text.startswith("the user") else text
+    as_first = upper_first(text) if text.startswith("the user") else text
     for pattern in (*_SUBJECTS, *_OTHER_SUBJECTS):
         match = pattern.match(as_first if pattern in _SUBJECTS else text)
         if match is None:
@@ -146,16 +156,10 @@ def _names_somebody(subject: str) -> bool:
 
 
 def _as_sentence(statement: str) -> str:
-    statement = _capitalized(statement.strip(" ,;"))
+    statement = upper_first(statement.strip(" ,;"))
     return statement if statement.endswith((".", "!", "?")) else f"{statement}."
 
 
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-_MAX_CHARS = 600
-"""A longer text is not one sentence of statements, and splitting it would take long."""
 _NO_NAME = "The|A|An|My|Our|Their|His|Her|This|That|These|It|There|In|On|At|From|Since|After|Before|When"
 _NAME = rf"(?!(?:{_NO_NAME})\b)[A-Z][\w.-]+"
 _NAMES = rf"{_NAME}(?: {_NAME})*"
@@ -176,7 +180,7 @@ _SOMEBODY = re.compile(rf"(?:\b[A-Z][\w.-]+|['’]s (?:[a-z]+ )?(?:{load_pattern
 _PRONOUN = re.compile(r"(?:he|she|they) (?=[a-z])")
 _WHO = re.compile(r"^,? who\b")
 _INSERTION = re.compile(r",? who (?P<clause>[^,]+), (?P<rest>.+)", re.DOTALL)
-_JOINT = re.compile(
+_CONJUNCTION = re.compile(
     r"(?:,? (?=and|but|so|while)|(?=[,;])| (?=[-–—]))(?P<word>and|but|so|while|[,;]|[-–—]+)"
     r"(?: also| now| currently| still| then)? (?=\w)"
 )
@@ -184,7 +188,7 @@ _SHARED_VERB = re.compile(r" (?P<verb>is|are|has|have)(?: also| now| got)? (?P<v
 _NAME_OR_AGE = re.compile(rf"{_NAMES}|\d{{1,3}}")
 _COUNTED = re.compile(rf"(?:another|{load_pattern('counts')}) ")
 _PREPOSITION = re.compile(r"\b(?:of|in|on|at|to|from|with|for|by|about|between|than)\b")
-_CONDITIONAL = re.compile(r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|in case)\b|[\"“”]", re.IGNORECASE)
+_QUOTATION = re.compile('["“”]')
 _WORD = re.compile(r"[a-z][a-z'’]*")
 _AUXILIARY = re.compile(r" (?:is|are|was|were|has|have)\b")
 _QUESTION = re.compile(r"(?:is|are|does|do|can|will|was) (?:that|it|this|there|he|she|they|you|the user)\b")

@@ -34,7 +34,7 @@ from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.language.temporal import TimePhrase, find_stated_times
-from remanence.language.text import normalize_name, normalize_text, split_sentences
+from remanence.language.text import normalize_name, normalize_text, split_sentences, upper_first
 from remanence.schema import ASSISTANT, SELF, Fact, Mention, Triple, Utterance, Window
 
 
@@ -106,7 +106,7 @@ def turns_as_statements(
         told = informative_sentences(utterance.text, to_assistant=speaker == SELF)
         text = to_third_person(" ".join(sentence.text for sentence in told), speaker_label(speaker)).strip()
         if text and not is_hypothetical(text):
-            text = text[:1].upper() + text[1:]
+            text = upper_first(text)
             statements.append(
                 Fact(text=text, mentions=_mentions(text, speaker), confidence=0.6, source_turns=(number,))
             )

@@ -15,11 +15,10 @@ from remanence.language.fact_extraction.answer_statements import (
     PolarQuestion,
     lower_first,
     polar_statements,
-    upper_first,
     wh_statement,
 )
 from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
-from remanence.language.text import split_sentences
+from remanence.language.text import split_sentences, upper_first
 
 MAX_ANSWER_WORDS = 10
 """A longer answer does not depend on its question."""
@@ -45,11 +44,15 @@ def answer_statements(question: str, answer: str) -> list[str]:
         return [f"I {parsed.rest}"] if chosen else []
     statement = wh_statement(asked, parsed)
     if statement is not None:
-        return [upper_first(statement)] if statement else []
+        return [_with_single_spaces(statement)] if statement else []
     form = POLAR.fullmatch(asked)
     if form is None or _OFFER.match(asked):
         return _in_own_words(asked, answer, parsed)
-    return [upper_first(statement) for statement in polar_statements(PolarQuestion.of(form), parsed)]
+    return [_with_single_spaces(statement) for statement in polar_statements(PolarQuestion.of(form), parsed)]
+
+
+def _with_single_spaces(statement: str) -> str:
+    return upper_first(" ".join(statement.split()))
 
 
 def _in_own_words(asked: str, answer: str, parsed: ParsedAnswer) -> list[str]:

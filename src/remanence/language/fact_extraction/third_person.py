@@ -7,6 +7,7 @@ import re
 
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
+from remanence.language.text import upper_first
 from remanence.schema import ASSISTANT, SELF
 
 USER_LABEL = "The user"
@@ -41,7 +42,7 @@ def to_third_person(sentence: str, speaker: str) -> str:
         pieces[number] = replacer.replace(pieces[number])
     text = "".join(pieces)
     starts_small = text[:1].islower() and text[1:2].islower()
-    return text[:1].upper() + text[1:] if starts_small and speaker[:1].isupper() else text
+    return upper_first(text) if starts_small and speaker[:1].isupper() else text
 
 
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
