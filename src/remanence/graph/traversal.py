@@ -1,6 +1,6 @@
 """Walks over the graph, from a memory or an entity along its edges, and relations that are joined in time.
 
-`moment_graph` searches. Of a node with many edges only the newest are followed, and the answer says when something was
+`traversal_graph` searches. Of a node with many edges only the newest are followed, and the answer says when something was
 left out.
 """
 

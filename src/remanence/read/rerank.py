@@ -72,8 +72,10 @@ class RerankResult:
 def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple[Hit, ...], count: int) -> RerankInput:
     """The candidates for the reader, with details about the first `count` hits. Needs the lock of the index."""
     rows = ranked.rows[:count].tolist()
-    telling = context.request.informative_only
-    texts = [stated_text(m.text) if telling and m.turn else m.text for m in (hit.memory for hit in hits[:count])]
+    informative_only = context.request.informative_only
+    texts = [
+        stated_text(m.text) if informative_only and m.turn else m.text for m in (hit.memory for hit in hits[:count])
+    ]
     return RerankInput(
         hits,
         texts,
