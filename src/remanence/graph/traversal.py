@@ -1,7 +1,7 @@
 """Walks over the graph, from a memory or an entity along its edges, and relations that are joined in time.
 
-`traversal_graph` searches. Of a node with many edges only the newest are followed, and the answer says when something was
-left out.
+`traversal_graph` searches. Of a node with many edges only the newest are followed, and the answer says when something
+was left out.
 """
 
 from __future__ import annotations
