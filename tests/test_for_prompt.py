@@ -24,7 +24,18 @@ ASKINGS = (
     *("The airline asks about allergies. What do I write?", "For the hospital form: any known allergies?"),
     "I'm having guests who cook for me, what should they leave out?",
 )
-SMALL_TALK = ("Hi!", "Thanks!", "lol ok", "What is 2+2?", "Tell me a joke.", "Good night!", "asdf qwer", "")
+SMALL_TALK = (
+    "Hi!",
+    "Thanks!",
+    "hmm",
+    "Goodnight",
+    "lol ok",
+    "What is 2+2?",
+    "Tell me a joke.",
+    "Good night!",
+    "asdf qwer",
+    "",
+)
 NO_NEED = ("????", "👍", "Thanks, that's all for now.", "Who are you?", "Say it again, shorter.", "Never mind, bye!")
 
 
@@ -205,6 +216,16 @@ def test_without_a_reader_the_words_of_a_message_decide() -> None:
         ("After my divorce I moved to Graz, any tips?", True),
         ("For years I have kept kosher, what can I eat?", True),
         ("Book club meets on Thursdays.", True),
+        ("The vet wants to know what Biscuit is afraid of.", False),
+        ("I forgot when my flight leaves, help me out", False),
+        ("I forgot what day it was and I missed my flight to Oslo.", True),
+        ("I don't know how to swim.", True),
+        ("on which date do I travel to oslo", False),
+        ("Date of my flight, please.", False),
+        ("No onions for me please.", True),
+        ("My plane, when and where from?", False),
+        ("whats my dog scared of", False),
+        ("I had something at 10:40 what was it", True),
     ],
 )
 def test_what_tells_something(text: str, tells: bool) -> None:
@@ -222,6 +243,24 @@ def test_a_question_beside_a_statement_is_no_answer(space: Space) -> None:
         assert sum(evidence.share for evidence in hit.evidence) == pytest.approx(hit.score)
     assert space.recall("Do I keep kosher?", informative_only=True)[0].memory.text == asking
     assert stated_text(asking) == "I keep kosher"
+
+
+def test_what_only_tells_comes_before_a_turn_that_also_asks(space: Space) -> None:
+    """Such a turn says why somebody asks. One that claims something keeps its place."""
+    dog = "My dog Bo is terrified of thunder."
+    asking = "Bo is shaking and it's raining hard outside, why might that be?"
+    for text in (dog, asking, "I live in Graz now, where can I ski?"):
+        space.add_turns([{"role": "user", "content": text, "conversation": text}])
+    assert quoted(space, "Is there something that scares Bo?")[:2] == [dog, asking]
+    assert quoted(space, "Where do I live?")[0] == "I live in Graz now, where can I ski?"
+
+
+@pytest.mark.parametrize("asked", ["My sitter wants to know when Bo is scared.", "The vet asks what Bo is afraid of."])
+def test_a_question_of_somebody_else_is_answered(space: Space, asked: str) -> None:
+    """The reader is given only what is asked."""
+    dog = "My dog Bo is terrified of thunder."
+    space.add_turns([{"role": "user", "content": dog, "conversation": "dog"}])
+    assert quoted(space, asked)[:1] == [dog]
 
 
 def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:

@@ -20,6 +20,7 @@ from conversations import profile_after
 from remanence import Memory, Space, Triple, Window
 from remanence.errors import JobFailed
 from remanence.events import Worked
+from remanence.models.readers import READER_VARIABLE
 from remanence.ports import Extraction, ExtractionResult, Fact, Utterance, Verdict
 from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
@@ -149,6 +150,42 @@ def test_a_forgotten_fact_that_is_told_again_comes_back(
     assert fact.text in [hit.memory.text for hit in space.recall("What is the user allergic to?")]
     assert [memory.text for memory in space.remember(told)] == [fact.text], "once more changes nothing"
     assert space.count() == 2
+
+
+@pytest.mark.parametrize("as_turn", [True, False])
+@pytest.mark.parametrize(
+    ("old", "new"), [("I live in Porto.", "I moved from Porto to Lisbon."), ("I'm vegetarian.", "I eat meat again.")]
+)
+def test_a_fact_that_is_told_again_after_it_ended_is_valid_again(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch, old: str, new: str, as_turn: bool
+) -> None:
+    """In the same words and without a date. The same history told twice changes nothing."""
+    monkeypatch.delenv(READER_VARIABLE, raising=False)
+    as_told = [{"role": "user", "content": old}, {"role": "user", "content": new}] if as_turn else [old, new]
+    with remanence.open(None, clock=clock, worker=False) as space:
+        first = space.remember(as_told[:1] if as_turn else old)[0].text
+        clock.advance(days=1)
+        space.remember(as_told[1:] if as_turn else new)
+        clock.advance(days=1)
+        if as_turn:
+            entries = space.verify().entries
+            space.remember(as_told)
+            assert space.verify().entries == entries, "it is the same history"
+        assert first not in [hit.memory.text for hit in space.recall(old) if hit.current]
+        space.remember(as_told[:1] if as_turn else old)
+        assert first in [hit.memory.text for hit in space.recall(old) if hit.current]
+
+
+@pytest.mark.parametrize("add", ["add_many", "add_turns"])
+def test_a_history_that_is_added_twice_changes_nothing(space: Space, add: str) -> None:
+    """The first text ended with the second; since both are told again, it is not told anew. By itself it is."""
+    texts = ["I live in Porto.", "I moved from Porto to Lisbon."]
+    rows = [{"role": "user", "content": text} for text in texts] if add == "add_turns" else texts
+    for _ in range(2):
+        getattr(space, add)(rows)
+        assert space.count() == 2
+    getattr(space, add)(rows[:1])
+    assert space.count() == 3
 
 
 @pytest.mark.parametrize("wait", [True, False])

@@ -16,7 +16,7 @@ WEIGHTS_FILE = Path(__file__).with_suffix(".txt")
 CONSTANT = "<constant>"
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _SHORT_MESSAGE = 4
-_QUOTATION = re.compile(r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|:\s.{25,}\Z", re.DOTALL)
+_QUOTATION = re.compile(r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|:\s.{25,}\Z", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\?|\d+")
 _NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
 

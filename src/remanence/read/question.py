@@ -82,6 +82,11 @@ _FRAMING = _pattern(
     r"|\bdo you (?:remember|recall)|\bI(?:['’]m| am) trying to (?:remember|recall)"
     r")\b"
 )
+# Somebody else asks: "The vet wants to know what ...". The reader takes the whole for a statement.
+_ASKED_BY = _pattern(
+    r"^(?:(?!I\b)[\w'’-]+ ){1,4}(?:asks|is asking|(?:wants|needs|would like) to know|is wondering|wonders)(?: me| us)? "
+    r"(?=(?:what|which|who|whom|whose|where|when|why|how|if|whether)\b)"
+)
 # Asks about the words of the assistant.
 _ASKS_ASSISTANT = _pattern(
     r"\byou(?:['’]ve| have| had)? (?:said|told|mentioned|recommended|suggested|gave|given|provided|wrote"
@@ -173,7 +178,7 @@ def _parse(text: str, now: datetime) -> ParsedQuestion:
         time_relation=(relation := _time_relation(text, phrases)),
         focus=_focus(text, times, relation, now),
         text=question,
-        reader_text=question,
+        reader_text=_ASKED_BY.sub("", question),
     )
 
 

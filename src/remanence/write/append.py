@@ -46,7 +46,7 @@ def append(
     for number, chunk in enumerate(chunks, 1):
         is_last = number == len(chunks)
         extra_at = chunk[-1].recorded_at if chunk else at or engine.now()
-        memories += _append_chunk(engine, space, chunk, memories, extra_events if is_last else None, extra_at)
+        memories += _append_chunk(engine, space, chunk, prepared, memories, extra_events if is_last else None, extra_at)
         if progress is not None:
             progress(len(memories), len(prepared))
     return memories
@@ -70,6 +70,7 @@ def _append_chunk(
     engine: Engine,
     space: str,
     prepared: Sequence[PreparedVersion],
+    batch: Sequence[PreparedVersion],
     earlier_chunks: Sequence[Memory],
     extra_events: ExtraEvents | None,
     extra_at: datetime,
@@ -82,7 +83,7 @@ def _append_chunk(
             index.catch_up(transaction.head)
             with index.lock:
                 prepared = [add_registered_mentions(index, disambiguate_people(index, draft)) for draft in prepared]
-                resolver = IdentityResolver(index)
+                resolver = IdentityResolver(index, batch)
                 resolved = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, resolved)
                 extra: Sequence[Event] = ()

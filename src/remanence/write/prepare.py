@@ -37,6 +37,8 @@ class PreparedVersion(NamedTuple):
     """Whether this is a new version of the memory it names, with the same text."""
     has_extracted_names: bool = True
     """Whether registered names are looked for in its text: not if the caller gave its names."""
+    is_undated: bool = False
+    """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
 
 def prepare(
@@ -89,7 +91,8 @@ def prepare(
         trust=trust,
     )
     repeat_key = _repeat_key(normalized, draft.key, stated.has_bound)
-    return PreparedVersion(version, now, repeat_key, has_extracted_names=draft.entities is None)
+    undated = draft.key is None and not valid.has_bound
+    return PreparedVersion(version, now, repeat_key, has_extracted_names=draft.entities is None, is_undated=undated)
 
 
 def prepare_turns(
@@ -144,7 +147,9 @@ def prepare_turns(
             meta=turn.meta,
             trust=trust,
         )
-        prepared.append(PreparedVersion(version, now, _repeat_key(normalized, turn.key, at is not None)))
+        undated = turn.key is None and at is None and extraction.valid is None
+        repeat_key = _repeat_key(normalized, turn.key, at is not None)
+        prepared.append(PreparedVersion(version, now, repeat_key, is_undated=undated))
     return prepared
 
 

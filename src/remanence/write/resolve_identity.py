@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from remanence.core.identity import content_digest
 from remanence.core.index import Index
 from remanence.events import Remembered
-from remanence.schema import Turn
+from remanence.schema import Snapshot, Turn
 from remanence.write.prepare import PreparedVersion
 
 _ROUNDING = 1e-6
@@ -17,8 +18,10 @@ _ROUNDING = 1e-6
 class IdentityResolver:
     """Decides, under the write lock, whether each version is a new memory, a revision or a repetition."""
 
-    def __init__(self, index: Index) -> None:
-        self._index, self._catalog = index, index.catalog
+    def __init__(self, index: Index, batch: Iterable[PreparedVersion] = ()) -> None:
+        """`batch` has all versions that the caller gives at once, in one transaction or several."""
+        self._index, self._catalog, self._batch = index, index.catalog, batch
+        self._repeated_ids: set[str] | None = None
         self._resolved: dict[str, Remembered] = {}
         self._next_turns: dict[str, int] = {}
 
@@ -68,12 +71,59 @@ class IdentityResolver:
 
     def _repeats_ended_memory(self, prepared: PreparedVersion, memory: str) -> bool:
         """Whether a text without key and date repeats a memory that was superseded or ended since, and so is valid
-        again."""
-        version, position = prepared.version, self._catalog.position
-        row = self._index.current_row(memory, position)
-        if row is None or not version.triples or version.key is not None or version.valid.has_bound:
+        again; or one in which a fact was found that was.
+
+        If the batch also repeats what superseded it, the batch repeats a history, and nothing is valid again.
+        """
+        version = prepared.version
+        is_fact_without_date = version.key is None and not version.valid.has_bound
+        has_claims = bool(version.triples) and (prepared.is_undated or is_fact_without_date)
+        if not prepared.is_undated and not has_claims:
             return False
-        return self._index.relations.is_stale(row, self._index.snapshot(position, prepared.recorded_at))
+        snapshot = self._index.snapshot(self._catalog.position, prepared.recorded_at)
+        facts = self._index.journal.facts_found_in(memory) if prepared.is_undated else set()
+        told = [*facts, *([memory] if has_claims else [])]
+        return any(self._has_ended(id_, snapshot) and not self._is_ended_by_batch(id_, snapshot) for id_ in told)
+
+    def _has_ended(self, memory: str, snapshot: Snapshot) -> bool:
+        """Whether a memory was superseded or its claims ended; not if it was only merged into another one."""
+        row = self._index.current_row(memory, snapshot.position)
+        if row is None:
+            return False
+        if self._index.relations.is_stale(row, snapshot):
+            return True
+        if not self._index.links.superseded_mask(snapshot)[self._catalog.memory_of(row)]:
+            return False
+        return any(
+            memory not in self._sources(successor, snapshot) for successor in self._superseding(memory, snapshot)
+        )
+
+    def _is_ended_by_batch(self, memory: str, snapshot: Snapshot) -> bool:
+        """Whether the batch repeats what ended a memory: a memory that superseded it or claims something else, or a
+        text in which such a memory was found."""
+        row = self._index.current_row(memory, snapshot.position)
+        disagreements = [] if row is None else self._index.relations.disagreements(row, snapshot)
+        successors = self._superseding(memory, snapshot)
+        successors |= {self._catalog.ids[self._catalog.memory_of(other)] for other, _, _ in disagreements}
+        texts = {source for successor in successors for source in self._sources(successor, snapshot)}
+        return not self._repeated().isdisjoint(successors | texts)
+
+    def _superseding(self, memory: str, snapshot: Snapshot) -> set[str]:
+        number = self._index.require_number(memory)
+        links = self._index.links.links_of(number, snapshot, kinds=("supersedes",), direction="in")
+        return {link.source for link in links}
+
+    def _sources(self, memory: str, snapshot: Snapshot) -> set[str]:
+        number = self._index.require_number(memory)
+        links = self._index.links.links_of(number, snapshot, kinds=("derived_from",), direction="out")
+        return {link.target for link in links}
+
+    def _repeated(self) -> set[str]:
+        """The memories that the batch repeats."""
+        if self._repeated_ids is None:
+            numbers = (self._catalog.find_by_identity(prepared.version.identity) for prepared in self._batch)
+            self._repeated_ids = {self._catalog.ids[number] for number in numbers if number is not None}
+        return self._repeated_ids
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""

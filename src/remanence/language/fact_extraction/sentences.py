@@ -179,23 +179,52 @@ def stated_text(text: str) -> str:
     return text if len(text) > _MAX_SMALL_TALK_CHARS else " ".join(_statements(text))
 
 
+def also_asks(text: str) -> bool:
+    """Whether a chat turn that states something also asks or requests something.
+
+    >>> also_asks("I'm at the airport, what am I allergic to?"), also_asks("I'm allergic to nuts. Thanks!")
+    (True, False)
+    """
+    if len(text) > _MAX_SMALL_TALK_CHARS:
+        return False
+    for line in split_sentences(text):
+        sentence = _without_opener(_spell_contractions(line))
+        if is_question(sentence) or is_request(sentence) or _without_unmarked_question(sentence)[1]:
+            return True
+    return False
+
+
 def _statements(text: str) -> Iterator[str]:
     """The sentences of a chat turn that state something, or the parts of them that do."""
     for line in split_sentences(text):
         sentence = _without_opener(_spell_contractions(line))
         asks = sentence.rstrip().endswith(("?", "?!"))
+        if not asks:
+            sentence, asks = _without_unmarked_question(sentence)
         if not asks and (_ASKS_WITHOUT_MARK.match(sentence) or _ASKS_TO_DO.match(sentence)):
             continue
         for part in _parts(sentence, True) if asks else (sentence,):
-            if not _is_small_talk(part) and not (asks and _has_no_clause(part)):
+            if not _is_small_talk(part) and not _ASKS_INDIRECTLY.match(part) and not (asks and _has_no_clause(part)):
                 yield part
 
 
+def _without_unmarked_question(sentence: str) -> tuple[str, bool]:
+    """A sentence without the question at its end that has no question mark, and whether there was one.
+
+    >>> _without_unmarked_question("I had something at 10:40 what was it")
+    ('I had something at 10:40', True)
+    """
+    if _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
+        return "", True  # the date of my flight, please
+    question = _UNMARKED_QUESTION.search(sentence) if _QUESTION_WORD.search(sentence) else None
+    return (sentence, False) if question is None else (sentence[: question.start()], True)
+
+
 def _has_no_clause(part: str) -> bool:
-    """Whether what stands before a question says only when or for what it is asked: "For the form", "Before you go"."""
-    return _ONLY_WHEN.match(part) is not None or (
-        _ONLY_FOR.match(part) is not None and _FINITE_VERB.search(part) is None
-    )
+    """Whether what stands before a question is only what, when or for what it is asked: "My plane", "For the form",
+    "Before you go"."""
+    part = _LAST_QUESTION_WORD.sub("", part)
+    return _ONLY_WHEN.match(part) is not None or (_ONLY_TOPIC.match(part) is not None and not _CLAUSE_WORD.search(part))
 
 
 def is_request(sentence: str) -> bool:
@@ -348,14 +377,30 @@ _ASKS_WITHOUT_MARK = re.compile(
     r"(?:i|we|you|he|she|they|it|my|our|the|there|any)\b",
     re.IGNORECASE,
 )
+# "on which day", "by when", and a question after a statement: its verb stands before its subject.
+_UNMARKED_QUESTION = compile_pattern("unmarked_question", re.IGNORECASE)
+# "The vet asks what ...", "I forgot where ...": the clause is a question. "I don't know how to swim" is a statement.
+_ASKS_INDIRECTLY = compile_pattern("indirect_question", re.IGNORECASE)
+_QUESTION_WORD = re.compile(
+    r"\b(?:what|which|who|whom|whose|where|when|why|how|can|could|should|shall|do|did|am|may|will|would|any|or)\b",
+    re.IGNORECASE,
+)
+_NOUN_PLEASE = re.compile(r"(?!no\b|not\b)(?:[\w'’-]+ ){0,8}[\w'’-]+,? (?:please|pls|plz)\W*", re.IGNORECASE)
 # "Name the thing", "Book me a flight": verbs whose past has another form, as "Read a book" may mean "I read a book".
 _ASKS_TO_DO = re.compile(
     r"(?:name|book|plan|order|repeat|compose|search|recall|spell|guess|count|choose|prepare|schedule|summon|solve|answer|"
     r"bring|do) (?:me|us|it|this|that|the|a|an|my|our|some|all|one|any|every|for)\b",
     re.IGNORECASE,
 )
+_LAST_QUESTION_WORD = re.compile(r",? (?:what|which|who|where|when|why|how)$", re.IGNORECASE)
 _ONLY_WHEN = re.compile(r"(?:before|after|while|until|once|as soon as) (?:you|we|i)\b[^,]*$", re.IGNORECASE)
-_ONLY_FOR = re.compile(r"(?:for|about|regarding|concerning|on|in|at|with|to|as)\b", re.IGNORECASE)
+# A word without which there is hardly a clause: a pronoun as subject, an auxiliary, a past tense.
+_CLAUSE_WORD = compile_pattern("clause_word", re.IGNORECASE)
+_ONLY_TOPIC = re.compile(
+    r"(?:for|about|regarding|concerning|on|in|at|with|to|as|the|this|that|these|those|my|our|his|her|their"
+    r"|quick one)\b",
+    re.IGNORECASE,
+)
 _FOREIGN_WORDS = load_words("foreign_words")
 _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -371,6 +416,7 @@ _LETTER = compile_pattern("letter", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
 _FICTION = compile_pattern("fiction", re.IGNORECASE)
 _CONTRACTIONS = {"im": "I'm", "ive": "I've", "hes": "he's", "shes": "she's", "theyre": "they're", "weve": "we've"}
+_CONTRACTIONS |= {f"{word}s": f"{word}'s" for word in ("what", "who", "where", "when", "how")}
 _BARE_WORDS = frozenset(_CONTRACTIONS) | {
     f"{verb}nt" for verb in "do does did is are was were has have had ca wo could should would".split()
 }
