@@ -263,6 +263,27 @@ def test_a_question_of_somebody_else_is_answered(space: Space, asked: str) -> No
     assert quoted(space, asked)[:1] == [dog]
 
 
+@pytest.mark.parametrize(
+    ("turns", "question", "answer"),
+    [
+        (("What does our shop run on?", "On Oracle 19c."), "And the blog?", "The blog runs on a Postgres 16 instance."),
+        (
+            ("I'm making the charlotte.", "With Bramleys."),
+            "and how long does it need?",
+            "The charlotte bakes 50 minutes.",
+        ),
+    ],
+)
+def test_a_follow_up_is_not_answered_by_what_was_spoken_of(
+    space: Space, turns: tuple[str, str], question: str, answer: str
+) -> None:
+    """Of memories that were told together, the reader chooses with the turns before the question in mind."""
+    told = ("The shop runs on Oracle 19c.", "The blog runs on a Postgres 16 instance.")
+    space.add_many((*told, "I use Bramley apples for the charlotte.", "The charlotte bakes 50 minutes."))
+    context = [{"role": "user", "content": turns[0]}, {"role": "assistant", "content": turns[1]}]
+    assert space.recall(question, context=context)[0].memory.text == answer
+
+
 def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:
     """As a filter of its own, also after the index was loaded from its file; notes are never left out."""
     space.add_turns([{"role": "user", "content": "What am I allergic to?", "conversation": "x"}])

@@ -141,6 +141,8 @@ class ParsedQuestion:
     """The text to embed: the question, with the turns before it if it refers to them."""
     reader_text: str
     """The text for the reader."""
+    is_follow_up: bool = False
+    """Whether it refers to the turns before it."""
 
 
 def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> ParsedQuestion:
@@ -157,6 +159,7 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
         search_text=wider.search_text,
         text=wider.text,
         reader_text=reader_text(text, turns),
+        is_follow_up=True,
     )
 
 

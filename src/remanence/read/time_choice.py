@@ -76,8 +76,9 @@ def read_timeline(
     as_statement: Callable[[ScoredHit], str],
 ) -> dict[str, float]:
     """For the best hits, by id, the probability that each is the answer at the time asked about. Empty if the reader
-    cannot tell. Memories with less trust than an answer are excluded."""
-    if not isinstance(reader, TimelineReader):
+    cannot tell, and for a question that refers to the turns before it: readers are not trained to read timelines with
+    these turns. Memories with less trust than an answer are excluded."""
+    if not isinstance(reader, TimelineReader) or parsed.is_follow_up:
         return {}
     answers = (scored for scored in scored_hits if scored.probability >= _MIN_PROBABILITY)
     min_trust = max((answer.memory.trust for answer in answers), default=0.0)
