@@ -255,6 +255,17 @@ def test_what_only_tells_comes_before_a_turn_that_also_asks(space: Space) -> Non
     assert quoted(space, "Where do I live?")[0] == "I live in Graz now, where can I ski?"
 
 
+@pytest.mark.parametrize(
+    "lacks", ["I need the code for the garage.", "I can't get the garage open, I forgot the code."]
+)
+def test_what_only_tells_comes_before_a_turn_that_lacks_it(space: Space, lacks: str) -> None:
+    """Such a turn has the words of the answer, and not the answer."""
+    code = "The code for the garage door is 4471."
+    for text in (code, lacks):
+        space.add_turns([{"role": "user", "content": text, "conversation": text}])
+    assert quoted(space, "What's the garage code?")[0] == code
+
+
 @pytest.mark.parametrize("asked", ["My sitter wants to know when Bo is scared.", "The vet asks what Bo is afraid of."])
 def test_a_question_of_somebody_else_is_answered(space: Space, asked: str) -> None:
     """The reader is given only what is asked."""

@@ -180,7 +180,8 @@ def stated_text(text: str) -> str:
 
 
 def also_asks(text: str) -> bool:
-    """Whether a chat turn that states something also asks or requests something.
+    """Whether a chat turn that states something also asks or requests something, or says that the speaker lacks it:
+    "I need the number", "I forgot the code".
 
     >>> also_asks("I'm at the airport, what am I allergic to?"), also_asks("I'm allergic to nuts. Thanks!")
     (True, False)
@@ -190,6 +191,8 @@ def also_asks(text: str) -> bool:
     for line in split_sentences(text):
         sentence = _without_opener(_spell_contractions(line))
         if is_question(sentence) or is_request(sentence) or _without_unmarked_question(sentence)[1]:
+            return True
+        if _LACK.search(sentence):
             return True
     return False
 
@@ -381,6 +384,12 @@ _ASKS_WITHOUT_MARK = re.compile(
 _UNMARKED_QUESTION = compile_pattern("unmarked_question", re.IGNORECASE)
 # "The vet asks what ...", "I forgot where ...": the clause is a question. "I don't know how to swim" is a statement.
 _ASKS_INDIRECTLY = compile_pattern("indirect_question", re.IGNORECASE)
+_LACK = re.compile(
+    r"\b(?:i|we) (?:(?:really|just|also|still) )?(?:need(?: to \w+)?|forg[eo]t|(?:can(?:no|['’])t|don['’]t) "
+    r"(?:find|remember|recall|know)) (?:(?:me|him|her|them|my \w+) )?(?:the|my|our|that|this)\b|"
+    r"\bhelp(?: me)?(?: out)?\W*$",
+    re.IGNORECASE,
+)
 _QUESTION_WORD = re.compile(
     r"\b(?:what|which|who|whom|whose|where|when|why|how|can|could|should|shall|do|did|am|may|will|would|any|or)\b",
     re.IGNORECASE,
