@@ -62,14 +62,14 @@ class Index(Projection):
 
     def require_unerased(self, memory_id: str) -> int:
         number = self.require_number(memory_id)
-        if self.catalog.is_erased(number):
+        if self.catalog.hidden.is_erased(number):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
         return number
 
     def current_row(self, memory_id: str, position: int) -> int | None:
         """The version of a memory at a position; None if there is none, or it is hidden there."""
         number = self.catalog.number(memory_id)
-        if number is None or not self.catalog.is_visible(number, position):
+        if number is None or not self.catalog.hidden.is_visible(number, position):
             return None
         return self.catalog.row_at(number, position)
 

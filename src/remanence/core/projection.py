@@ -52,7 +52,7 @@ T = TypeVar("T")
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "16"
+FORMAT = "17"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
@@ -364,7 +364,7 @@ class Projection:
             "journal": self.journal,
             "usage": self.usage,
         }
-        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "fields": self.fields, "names": self.names}
+        self._parts: dict[str, IndexPart] = {**self.catalog.parts, "fields": self.fields, "names": self.names}
         self._parts |= {**self._state, **self.signals}
         self.missing_descriptions: dict[str, None] = {}
         """Descriptions of entities that have no vector yet, as after an import."""
@@ -464,7 +464,9 @@ class Projection:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
         cached_ids = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
         numbers = {memory_id: self.catalog.number(memory_id) for memory_id in cached_ids}
-        erased = {row for row, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
+        erased = {
+            row for row, number in numbers.items() if number is not None and self.catalog.hidden.is_erased(number)
+        }
         for position in [position for position, memory in self._memories.items() if memory.id in erased]:
             del self._memories[position]
         for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in erased]:

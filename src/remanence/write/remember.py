@@ -184,7 +184,7 @@ def _compare_and_store(
     aliases: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
-        if any(index.catalog.is_erased(index.require_number(source)) for source in source_ids):
+        if any(index.catalog.hidden.is_erased(index.require_number(source)) for source in source_ids):
             raise _SourceErased
         by = source_facts.result.by
         aliases[:] = alias_events(index, source_facts.sources, now, by)

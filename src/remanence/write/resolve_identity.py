@@ -36,7 +36,7 @@ class IdentityResolver:
             memory = earlier.memory
         elif number is not None:
             memory = self._catalog.ids[number]
-            visible = self._catalog.is_visible(number, self._catalog.position)
+            visible = self._catalog.hidden.is_visible(number, self._catalog.position)
             if visible and self._catalog.has_content(number, version.content):
                 if not self._repeats_ended_memory(prepared, memory):
                     return memory, None
@@ -59,9 +59,13 @@ class IdentityResolver:
         earlier = self._resolved.get(version.identity)
         number = self._catalog.find_by_identity(version.identity)
         earlier_trust = earlier.trust if earlier is not None else None
-        if earlier_trust is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
+        if (
+            earlier_trust is None
+            and number is not None
+            and self._catalog.hidden.is_visible(number, self._catalog.position)
+        ):
             row = self._catalog.row_at(number, self._catalog.position)
-            earlier_trust = None if row is None else self._catalog.trust_of(row)
+            earlier_trust = None if row is None else self._catalog.attributes.trust_of(row)
         if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
             return version
         return replace(version, identity=content_digest("less trusted", version.identity, version.trust))
@@ -92,7 +96,7 @@ class IdentityResolver:
         if earlier is not None and earlier.turn is not None and earlier.turn.conversation == turn.conversation:
             number = earlier.turn.number
         else:
-            number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
+            number = self._next_turns.get(turn.conversation, self._index.fields.next_turn(turn.conversation))
             self._next_turns[turn.conversation] = number + 1
         return Turn(turn.conversation, number, turn.speaker, turn.at)
 
