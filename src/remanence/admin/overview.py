@@ -261,7 +261,7 @@ class Overview:
             entries=ledger.count(space, up_to=snapshot.position),
             first_recorded_at=catalog.times.recorded_at(0) if versions else None,
             last_recorded_at=catalog.times.recorded_at(versions - 1) if versions else None,
-            unembedded=len(index.vectors.missing_vectors),
+            unembedded=len(index.vectors.sync.missing_vectors),
             broken=dict(index.broken),
             **other,
         )

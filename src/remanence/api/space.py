@@ -20,6 +20,7 @@ from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.inputs import Moment, progress_bar
+from remanence.core.rebuilding import rebuild
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.schema import ErasureCertificate, Memory, VerificationReport
@@ -559,7 +560,7 @@ class Space(View):
             MissingExtra: There are signatures, and `cryptography` is not installed.
         """
         entries, digest = self._engine.ledger.verify(self.name)
-        return VerificationReport(entries, digest.hex(), self._engine.check_signatures(self.name))
+        return VerificationReport(entries, digest.hex(), self._engine.signatures.check(self.name))
 
     averify = in_thread(verify)
 
@@ -570,7 +571,7 @@ class Space(View):
             progress: True shows a progress bar; a function is called with (done, total).
         """
         with progress_bar(progress, "embedding") as report_progress:
-            self._engine.rebuild(self.name, report_progress)
+            rebuild(self._engine, self.name, report_progress)
 
     arebuild = in_thread(rebuild)
 

@@ -28,9 +28,9 @@ from remanence.schema import Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
 from remanence.signals.mention_index import subject_names
+from remanence.signals.point_table import passage_texts
 from remanence.signals.stores.folder import FolderStore
 from remanence.signals.times import Times
-from remanence.signals.vector_points import passage_texts
 from remanence.signals.vectors import Vectors, drop_malformed
 from remanence.signals.words import Words
 from remanence.state.edges.links import Links
@@ -134,7 +134,7 @@ class Projection:
         try:
             self._reset()
             loaded = saved is not None and self._load(saved)
-            self._prepare_vectors(lambda: self.vectors.start(loaded=loaded))
+            self._prepare_vectors(lambda: self.vectors.sync.start(loaded=loaded))
             self.catch_up()
         except BaseException:
             self._store.close()
@@ -167,11 +167,11 @@ class Projection:
     def apply_written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Apply the entries that this process wrote in a transaction, right after catching up."""
         with self.lock:
-            self.vectors.written_here = True
+            self.vectors.sync.written_here = True
             try:
                 self.apply_entries(entries, vectors)
             finally:
-                self.vectors.written_here = False
+                self.vectors.sync.written_here = False
             if entries:
                 self._head = max(self._head, entries[-1].position)
 
@@ -204,7 +204,7 @@ class Projection:
             elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
                 self._save_in_background()
             if not self._is_copy and self.vectors.name not in self.broken:
-                self._prepare_vectors(self.vectors.write_missing)
+                self._prepare_vectors(self.vectors.sync.write_missing)
 
     def compare(self, rebuilt: Projection) -> dict[str, str]:
         differences: dict[str, str] = {}
@@ -217,7 +217,7 @@ class Projection:
             differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
             if differing:
                 differences[name] = f"{', '.join(differing)} differ from a fresh build"
-        if problems := self.vectors.differences():
+        if problems := self.vectors.sync.differences():
             differences[self.vectors.name] = "; ".join(problems)
         return differences
 
@@ -234,7 +234,7 @@ class Projection:
 
     def fill_missing_vectors(self) -> None:
         with self.lock:
-            self.vectors.fill_missing_vectors()
+            self.vectors.sync.fill_missing_vectors()
             self.graph.fill_missing_vectors()
             missing = self._without_vector(self.missing_descriptions)
             self.missing_descriptions.clear()
@@ -248,7 +248,7 @@ class Projection:
             self._memories.clear()
             self.recently_recalled.clear()
             self.needs_refresh = False
-            self._prepare_vectors(self.vectors.start_again)
+            self._prepare_vectors(self.vectors.sync.start_again)
             self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
@@ -293,7 +293,7 @@ class Projection:
             if self._is_emptied:  # nothing is left of an emptied space, not even a file
                 self._index_file.remove()
             else:
-                self.vectors.flush()
+                self.vectors.sync.flush()
                 self._index_file.write(self._header(self.catalog.position), self._parts | self._saved_store)
             self._saved = self._applied
 
@@ -302,7 +302,7 @@ class Projection:
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
         header = self._header(self.catalog.position)
-        if self._index_file.write_in_background(header, self._parts | self._saved_store, first=self.vectors.flush):
+        if self._index_file.write_in_background(header, self._parts | self._saved_store, first=self.vectors.sync.flush):
             self._saved = self._applied
 
     def close(self) -> None:
@@ -314,7 +314,7 @@ class Projection:
                     self.catch_up()  # or the file would contain text that another process has erased
                     self.save()
             finally:
-                self.vectors.close()
+                self.vectors.sync.close()
 
     def load_vectors(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
         """Embeddings by text hash: from the entries that are being applied, or else from the ledger."""

@@ -107,7 +107,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
             # one.
             gone = [Erased(id_, ()) for id_ in ids]
             written = engine.append(transaction, space, gone, engine.now()) if gone else []
-            [emptied] = engine.sign_events(space, [Emptied(space)])
+            [emptied] = engine.signatures.sign(space, [Emptied(space)])
             written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
         index.apply_written(written)
     engine.erasure_cleaner.notify()

@@ -13,6 +13,7 @@ from remanence.admin.overview import MAX_PAGE_SIZE
 from remanence.api.facets.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
+from remanence.core.embedding import embed_descriptions
 from remanence.core.index import Index
 from remanence.core.inputs import MAX_NAME_LENGTH, Moment
 from remanence.errors import InvalidInput
@@ -404,7 +405,7 @@ class Entities(EntitiesView):
 
         entries = self._engine.write(self._space, decide)
         if entries:
-            self._engine.embed_descriptions(self._space)
+            embed_descriptions(self._engine, self._space)
         return plans[0], entries[0].position if entries else None
 
 
