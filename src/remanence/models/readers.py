@@ -22,7 +22,8 @@ from remanence.models import catalogue
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.onnx_models import OnnxSession, cpu_threads, find_files, open_session
 from remanence.models.reader_input import shorten_question, with_question
-from remanence.ports import RELATIONS, Reader, Relation, Vector
+from remanence.ports import Reader, Relation, Vector
+from remanence.ports.model_ports import RELATIONS
 
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
