@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from remanence.core.embedding import embed_missing
 from remanence.errors import InvalidInput, ProjectionError
 from remanence.models.embedders.static import FORMER_DEFAULT
@@ -13,6 +15,7 @@ from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
+    from remanence.core.index import Index
     from remanence.ports import Progress
 
 log = logging.getLogger(__name__)
@@ -89,4 +92,20 @@ def check_index(engine: Engine, space: str) -> dict[str, str]:
         if index.needs_refresh:
             index.refresh()
         fresh = engine.build_index(space, lambda _: ExactStore(engine.embedder.dimension or 1), None)
-        return index.broken | index.compare(fresh)
+        return index.broken | _differences(index, fresh)
+
+
+def _differences(index: Index, rebuilt: Index) -> dict[str, str]:
+    differences: dict[str, str] = {}
+    for words in (index.words, rebuilt.words):
+        words.pack()
+    none = np.empty(0)
+    for name, part in index.parts.items():
+        saved, expected = part.save(), rebuilt.parts[name].save()
+        keys = dict.fromkeys((*expected, *saved))
+        differing = [key for key in keys if not np.array_equal(saved.get(key, none), expected.get(key, none))]
+        if differing:
+            differences[name] = f"{', '.join(differing)} differ from a fresh build"
+    if problems := index.vectors.sync.differences():
+        differences[index.vectors.name] = "; ".join(problems)
+    return differences

@@ -81,7 +81,7 @@ class IdentityResolver:
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
-        memory = self._index.recently_recalled.get(prepared.repeat_key or "")
+        memory = self._index.cache.recalled_id(prepared.repeat_key or "")
         visible = memory is not None and self._index.current_row(memory, self._catalog.position) is not None
         return memory if visible else None
 

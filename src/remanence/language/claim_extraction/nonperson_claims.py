@@ -31,6 +31,7 @@ from remanence.language.claim_extraction.nonperson_phrases import (
     PUNCTUATION,
     Subject,
     is_adverb,
+    is_bare_noun,
     is_identifier,
     is_verb,
     names_something,
@@ -291,7 +292,7 @@ class _SentenceReader:
         )
         if not names_something(value) and not is_date_predicate(predicate):
             return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
-        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
+        if has_name or subject.is_definite or not is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
             return True
         # "Auditor was …": whose, was said before. "Prod database is …" tells.
         tells = predicate not in _IS_PREDICATES or " " in name or self.words[verb].lower not in BE
@@ -496,9 +497,3 @@ class _SentenceReader:
 
 
 _PARTICIPLE_OF = {base: form for form, base in PAST_FORMS.items()}
-
-
-def _is_bare_noun(name: str) -> bool:
-    """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
-    words = name.lower().split()
-    return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))
