@@ -15,6 +15,7 @@ from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, Transacti
 from remanence.ports.model_ports import (
     ComparingExtractor,
     Embedder,
+    EstimatingReader,
     Extractor,
     FactExtractor,
     FastEmbedder,
@@ -47,6 +48,7 @@ __all__ = [
     "ComparingExtractor",
     "Embedder",
     "Entry",
+    "EstimatingReader",
     "Event",
     "Extraction",
     "ExtractionResult",
