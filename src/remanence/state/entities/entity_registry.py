@@ -148,11 +148,11 @@ class EntityRegistry:
         if not entities:
             default = self._records.entities.number(self._records.default_id(number))
             entities = [] if default is None else [default]
-        out = {number: None}
+        numbers = {number: None}
         for entity in entities:
             root = self._records.merge_target_id(entity, position)
-            out |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
-        return tuple(out)
+            numbers |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
+        return tuple(numbers)
 
     def has_several_owners(self, number: int, position: int) -> bool:
         """Whether a name belonged to several entities, one after the other."""
