@@ -30,7 +30,7 @@ def test_what_is_collected_for_the_index_file_does_not_change_later(space: Space
     first = space.add("Alice lives in Porto.", key="alice", tags=["home"])
     space.add_turns(turns)
     with space._engine.open_index(space.name) as index:
-        arrays = _collect({}, index._parts, copy=True)
+        arrays = _collect({}, index.parts, copy=True)
         before = {name: array.copy() for name, array in arrays.items()}
         space.add("Alice lives in Lisbon.", key="alice", tags=["home", "new"])
         space.add_turns([{**turn, "content": f"{turn['content']} Really."} for turn in turns])

@@ -950,7 +950,7 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
                 raise ResponseHandlingException(OSError("connection refused"))
             return super().__getattribute__(name)
 
-    monkeypatch.setattr("remanence.signals.vector_points._MIN_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("remanence.signals.store_sync._MIN_RETRY_SECONDS", 0.0)
     server = Server(":memory:")
     with remanence.open(home, embedder=HashingEmbedder(), qdrant=server) as space:
         harbour = space.add("The harbour is closed.")

@@ -22,7 +22,7 @@ from remanence.api.facets.entity_facet import MAX_ALIASES
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
 from remanence.language.text import normalize_name, text_hash
 from remanence.schema import UTC, Alias, Entity, Entry, Window
-from remanence.state.entities.entity_registry import entity_id
+from remanence.state.entities.entity_records import entity_id
 from remanence.state.entities.name_similarity import name_similarity
 from remanence.testing import FakeClock, HashingEmbedder
 

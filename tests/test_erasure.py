@@ -271,7 +271,7 @@ class TestWhatGoes:
                 assert not pending
                 assert mine.admin.check() == {}
                 assert len(index.vectors) == 1
-                assert "bakery" not in str([index._memories, index.recently_recalled])
+                assert "bakery" not in str([index.cache._memories, index.cache._recalled])
             assert [hit.memory for hit in mine.recall("bakery", signals=["vectors"])] == [kept]
 
     def test_the_note_in_a_vault_goes_too(self, home: Path, tmp_path: Path) -> None:

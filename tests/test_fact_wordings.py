@@ -14,12 +14,12 @@ from remanence.schema import Fact, Utterance
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)
 
 
-def facts(said: str) -> list[Fact]:
-    return list(RuleExtractor().facts([Utterance(said, "me", NOW)], now=NOW).facts)
+def facts(said: str, speaker: str = "me") -> list[Fact]:
+    return list(RuleExtractor().facts([Utterance(said, speaker, NOW)], now=NOW).facts)
 
 
-def texts(said: str) -> list[str]:
-    return [fact.text for fact in facts(said)]
+def texts(said: str, speaker: str = "me") -> list[str]:
+    return [fact.text for fact in facts(said, speaker)]
 
 
 def claims(said: str) -> set[str]:
@@ -114,6 +114,35 @@ def test_what_a_statement_names_is_not_told_twice() -> None:
 def test_clauses_may_share_a_subject(said: str, expected: str) -> None:
     """Each clause of a chain is read with the subject of the first."""
     assert expected in claims(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "Noor came back for Christmas; she's playing with the Tonkünstler Orchestra these days!",
+            "Noor is playing with the Tonkünstler Orchestra these days!",
+        ),
+        (
+            "Could you find a gift for my nephew Otis? He turns seven on Sunday and is into dinosaurs.",
+            "The user's nephew Otis is into dinosaurs.",
+        ),
+        (
+            "I need a roast beef recipe, my father's coming and he's a carnivore through and through",
+            "The user's father is a carnivore through and through.",
+        ),
+        ("Our boiler is a Vaillant ecoTEC, installed 2014.", "The user's boiler is a Vaillant ecoTEC, installed 2014."),
+    ],
+)
+def test_a_sentence_is_split_into_statements(said: str, expected: str) -> None:
+    """Where each part can be read alone, whether or not the first is in the past."""
+    assert expected in texts(said)
+
+
+def test_their_is_the_person_who_speaks() -> None:
+    """In a statement that is read alone, "their plan" would be nobody's."""
+    said = "just fyi: i'm on an iphone 12, my plan is with Vodafone, and i bank with N26"
+    assert "Alice's plan is with Vodafone." in texts(said, "Alice")
 
 
 def test_a_chain_ends_only_what_it_says() -> None:

@@ -80,7 +80,7 @@ class TestVectorsSignal(SignalContract):
         """The points lie in the store, which is saved on its own: only the rows are compared."""
         signal, loaded = self._filled(), self.make()
         loaded.load(signal.save())
-        loaded.reconcile()
+        loaded.sync.reconcile()
         assert self._same(self._ranked(loaded), self._ranked(signal))
 
     test_copies_are_independent = None  # it is made anew for each space, and never copied

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import remanence
+from remanence.core.embedding import embed_descriptions
 from remanence.core.engine import Engine
 from remanence.ledger import ledger_exists
 from remanence.schema import Entry
@@ -237,7 +238,8 @@ def test_what_a_killed_process_did_not_embed_is_embedded_by_others(home: Path, m
     from before that is as good as a new one."""
     monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.05)
     with monkeypatch.context() as killed:
-        killed.setattr(Engine, "embed_descriptions", lambda *_: None)
+        for module in ("api.facets.entity_facet", "core.erasure_cleanup"):
+            killed.setattr(f"remanence.{module}.embed_descriptions", lambda *_: None)
         with remanence.open(home, embedder=HashingEmbedder()) as space:
             space.add("AlphaOne makes bread.")
             space.entities.register("AlphaOne", aliases=["AO"])
@@ -262,13 +264,12 @@ def test_what_another_process_embeds_later_is_noticed(home: Path, monkeypatch: p
         remanence.open(home, embedder=HashingEmbedder()) as theirs,
         mine._engine.open_index(mine.name) as index,
     ):
-        embed = theirs._engine.embed_descriptions
 
-        def late(space: str) -> None:
+        def late(engine: Engine, space: str) -> None:
             index.catch_up()
-            embed(space)
+            embed_descriptions(engine, space)
 
-        monkeypatch.setattr(theirs._engine, "embed_descriptions", late)
+        monkeypatch.setattr("remanence.api.facets.entity_facet.embed_descriptions", late)
         theirs.entities.register("AlphaOne", aliases=["AO"])
         deadline = time.monotonic() + 30
         while index.missing_descriptions and time.monotonic() < deadline:

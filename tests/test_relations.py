@@ -754,3 +754,12 @@ def test_a_question_reads_each_claim_once(space: Space, monkeypatch: pytest.Monk
     space.recall("What did Alice visit in March 2024?", history=True)
     assert len(set(read)) == 21
     assert len(read) == len(set(read))
+
+
+def test_an_observer_has_a_name() -> None:
+    """As for `add` and for entities: a blank one would be nobody."""
+    with remanence.open(None) as space:
+        with pytest.raises(InvalidInput, match="observed_by=' ' is blank"):
+            space.graph.relate("Ann", "likes", "tea", observed_by=" ")
+        with pytest.raises(InvalidInput, match="observed_by=' ' is blank"):
+            space.graph.invalidate("Ann", "likes", "tea", observed_by=" ")

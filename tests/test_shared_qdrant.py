@@ -16,8 +16,8 @@ from qdrant_client import QdrantClient
 
 import remanence
 from qdrant_server import RunningServer, running_server
+from remanence.signals.store_sync import StoreSync
 from remanence.signals.stores.qdrant_connection import QdrantServer
-from remanence.signals.vector_points import VectorPoints
 from remanence.testing import HashingEmbedder
 
 
@@ -32,7 +32,7 @@ def server(shared_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Ite
     """The server without collections, and without faults. Whoever meets a fault asks again soon."""
     monkeypatch.setattr("remanence.core.erasure_cleanup.POLL_SECONDS", 0.1)
     monkeypatch.setattr("remanence.core.erasure_cleanup._RETRY_SECONDS", 0.1)
-    monkeypatch.setattr("remanence.signals.vector_points._MIN_RETRY_SECONDS", 0.1)
+    monkeypatch.setattr("remanence.signals.store_sync._MIN_RETRY_SECONDS", 0.1)
     shared_server.fail()
     shared_server.drop_collections()
     yield shared_server
@@ -119,8 +119,8 @@ def test_points_of_later_entries_are_not_deleted(home: Path, server: RunningServ
         index = dict(behind._engine.indexes.items())[behind.name]
         ahead.add("The bakery is open.")
         with index.lock:
-            index.vectors.reconcile()
-            assert index.vectors.differences() == []
+            index.vectors.sync.reconcile()
+            assert index.vectors.sync.differences() == []
         assert points(server) == 2
         assert ahead.admin.check() == behind.admin.check() == {}
 
@@ -307,7 +307,7 @@ def test_a_lost_collection_is_filled_again(home: Path, server: RunningServer, us
 
 def test_a_lost_part_is_noticed_by_counting(home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search finds enough without it; the count of a minute later tells."""
-    monkeypatch.setattr("remanence.signals.vector_points.AUDIT_SECONDS", 0.2)
+    monkeypatch.setattr("remanence.signals.shared_store_sync.AUDIT_SECONDS", 0.2)
     with opened(home, server) as space:
         space.add_many([{"text": f"Note {n} about the harbour."} for n in range(300)])
         vectors = dict(space._engine.indexes.items())[space.name].vectors
@@ -321,17 +321,17 @@ def test_many_missing_points_are_written_in_the_background(
     home: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Meanwhile recall answers from what is there and says that something is missing; what is erased stays erased."""
-    monkeypatch.setattr("remanence.signals.vector_points._MAX_WHILE_OTHERS_WAIT", 10)
-    monkeypatch.setattr("remanence.signals.vector_points._BATCH", 20)
-    write, waiting = VectorPoints._write, []
+    monkeypatch.setattr("remanence.signals.shared_store_sync._MAX_WHILE_OTHERS_WAIT", 10)
+    monkeypatch.setattr("remanence.signals.store_sync.BATCH", 20)
+    write, waiting = StoreSync._write, []
 
-    def slow_write(self: VectorPoints, *args: Any) -> None:
+    def slow_write(self: StoreSync, *args: Any) -> None:
         if len(args) == 3:  # in the background
             waiting.append(args)
             time.sleep(0.05)
         write(self, *args)
 
-    monkeypatch.setattr(VectorPoints, "_write", slow_write)
+    monkeypatch.setattr(StoreSync, "_write", slow_write)
     with opened(home, server) as space:
         added = space.add_many([{"text": f"Note {n} about the harbour."} for n in range(200)])
         server.drop_collections()

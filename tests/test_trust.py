@@ -461,7 +461,7 @@ class TestSignatures:
                 with forged._engine.ledger.transaction() as transaction:
                     transaction.append("default", [forged_event], at=forged._at(None))
                 with pytest.raises(LedgerTampered, match=r"entry 1 about .* has an invalid signature"):
-                    forged._engine.check_signatures("default")
+                    forged._engine.signatures.check("default")
 
     def test_entries_that_an_older_release_did_not_sign_are_valid(self, key: Any) -> None:
         """It signed memories only."""

@@ -532,9 +532,9 @@ class TestArchiving:
             assert index.catalog.archived_mask(whole.position).sum() == 1
             assert whole.archived_mask(whole.position).sum() == 0
             numbers = [index.require_unerased(each.memory) for each in (away, gone)]
-            assert [whole.is_visible(number, whole.position) for number in numbers] == [True, False]
-            since = [whole.hidden_since(number) for number in numbers]
-            assert since == [None, index.catalog.hidden_since(numbers[1])]
+            assert [whole.hidden.is_visible(number, whole.position) for number in numbers] == [True, False]
+            since = [whole.hidden.hidden_since(number) for number in numbers]
+            assert since == [None, index.catalog.hidden.hidden_since(numbers[1])]
 
 
 @pytest.mark.parametrize("how", ["forget", "archive"])

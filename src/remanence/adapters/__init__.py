@@ -240,7 +240,7 @@ def storage_key(view: View) -> object:
     return view._engine
 
 
-def require_view(value: object, argument: str = "space") -> View:
+def require_view(value: object) -> View:
     """Return a space, or a view of one, if it is one.
 
     Raises:
@@ -257,7 +257,7 @@ def require_view(value: object, argument: str = "space") -> View:
         return value
     location = repr(str(value)) if isinstance(value, str | os.PathLike) else "'./memory'"
     raise InvalidInput(
-        f"{argument}={value!r} is of type {type(value).__name__}, not a space. Open it: remanence.open({location})."
+        f"space={value!r} is of type {type(value).__name__}, not a space. Open it: remanence.open({location})."
     )
 
 

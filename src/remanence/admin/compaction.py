@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from remanence.admin.overview import disk_usage, format_bytes
 from remanence.core.index_file import space_hash
+from remanence.core.rebuilding import refresh
 from remanence.errors import LedgerUnavailable
 from remanence.signals.stores import folder_name
 from remanence.signals.stores.edge import StoreBusy
@@ -49,7 +50,7 @@ def compact(engine: Engine, spaces: Sequence[str], progress: Progress | None = N
     """Rebuild the indexes of these spaces, delete files that belong to no space, and shrink the ledger."""
     before = disk_usage(engine.folder)
     for done, space in enumerate(spaces, 1):
-        engine.refresh(space)
+        refresh(engine, space)
         if progress is not None:
             progress(done, len(spaces))
     skipped = _delete_unused_files(engine)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from remanence.admin.export_file import EXPORT_VERSION, TransferReport
 from remanence.admin.import_vectors import VectorCheck, VectorLines
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
+from remanence.core.embedding import embed_missing
 from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Served
 from remanence.language.text import truncate
@@ -110,7 +111,7 @@ class Importer:
             progress(0, entry_count)
         vector_count = self._write(engine, space_name, writers, progress, entry_count, with_vectors=problem is None)
         for space in spaces:
-            engine.index_imported_entries(space, progress)
+            _index_imported(engine, space, progress)
         return TransferReport(str(self._path), tuple(spaces), entry_count, vector_count, digest, problem)
 
     def _write(
@@ -345,3 +346,13 @@ class _SpaceWriter:
     def _position(self, number: int) -> int:
         """The position of an entry by its number in the file; 0 is before all of them."""
         return self._positions[number - 1] if number else 0
+
+
+def _index_imported(engine: Engine, space: str, progress: Progress | None) -> None:
+    """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
+    with engine.open_index(space) as index:
+        if not index.dimension_unknown:
+            with engine.transaction() as transaction:
+                engine.ledger_embedder.record_first(transaction)
+        engine.report_unfinished_jobs(index)
+    embed_missing(engine, space, progress)

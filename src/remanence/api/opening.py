@@ -23,7 +23,9 @@ from remanence.core.cache_folder import cache_folder
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
 from remanence.core.index_file import space_hash
 from remanence.core.inputs import progress_bar
-from remanence.core.signing import Signer, parse_public_keys
+from remanence.core.rebuilding import reembed as reembed_texts
+from remanence.core.rebuilding import replace_former_default
+from remanence.core.signing import LedgerSignatures, Signer, parse_public_keys
 from remanence.core.trust import TrustRules, parse_trust_rules
 from remanence.errors import InvalidInput
 from remanence.language.redaction import Redactor
@@ -149,7 +151,7 @@ def open(
         signers=signers,
     )
     try:
-        engine.replace_former_default()
+        replace_former_default(engine)
     except BaseException:
         engine.close()
         raise
@@ -240,7 +242,7 @@ def reembed(
     )
     try:
         with progress_bar(progress, "embedding") as report_progress:
-            engine.reembed(report_progress)
+            reembed_texts(engine, report_progress)
     finally:
         engine.close()
 
@@ -394,8 +396,7 @@ def _engine(
             day_first=day_first,
             trust=rules,
             redactor=redactor,
-            signer=signer,
-            signers=known,
+            signatures=LedgerSignatures(opened, signer, known),
             replace_embedder=replace_embedder,
             cache_size=cache_size,
         )

@@ -8,22 +8,21 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from remanence.api.erasure import erase_memories, erase_spaces
 from remanence.api.facets.admin_facet import Admin
 from remanence.api.facets.audit_facet import Audit
 from remanence.api.facets.entity_facet import Entities
 from remanence.api.facets.graph_facet import Graph
 from remanence.api.facets.job_facet import Jobs
 from remanence.api.in_thread import in_thread
+from remanence.api.removal import MemoryRemoval
 from remanence.api.space_names import child_name
-from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.inputs import Moment, progress_bar
+from remanence.core.rebuilding import rebuild
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
-from remanence.schema import ErasureCertificate, Memory, VerificationReport
-from remanence.write import forget as forgetting
+from remanence.schema import Memory, VerificationReport
 from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from remanence.upkeep.steps.decay import TouchReport
 
 
-class Space(View):
+class Space(MemoryRemoval):
     """A space as it is now: everything that a `View` has, and writing."""
 
     def __init__(self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False) -> None:
@@ -336,152 +335,6 @@ class Space(View):
         run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
         return await asyncio.to_thread(run, wait=wait)
 
-    def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
-        """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back.
-
-        Args:
-            id: The memory or its id.
-            why: The reason, for `history`.
-            with_related: Also the texts that it was found in, and the facts that were found in it alone.
-
-        Raises:
-            NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None, reader=None) as space:
-            ...     [fact] = space.remember([{"role": "user", "content": "I am allergic to nuts."}])
-            ...     space.forget(fact, with_related=True)
-            ...     space.count()
-            0
-        """
-        reason, ids = inputs.check_reason(why), [inputs.check_memory_id(id)]
-        forgetting.forget_many(self._engine, self.name, ids, reason, with_related=with_related)
-
-    aforget = in_thread(forget)
-
-    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
-        """Hide these memories in one transaction.
-
-        Args:
-            ids: The memories or their ids.
-            why: The reason, for `history`.
-            with_related: Also the texts that they were found in, and the facts that were found in them alone.
-
-        Returns:
-            How many were not forgotten before.
-
-        Raises:
-            NotFound: One of them is not in this space. None is hidden then.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     added = space.add_many(["Alice drinks tea.", "Bob drinks water."])
-            ...     space.forget_many(added, why="they asked"), space.count()
-            (2, 0)
-        """
-        checked, reason = inputs.check_memory_ids(ids), inputs.check_reason(why)
-        return forgetting.forget_many(self._engine, self.name, checked, reason, with_related=with_related)
-
-    aforget_many = in_thread(forget_many)
-
-    def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
-        """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
-
-        Args:
-            id: The memory or its id.
-            with_related: Also the texts that it was found in, and the facts that were found in it alone.
-
-        Raises:
-            NotFound: This space has no such memory, or its text was erased.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The bridge is closed.")
-            ...     space.forget(memory)
-            ...     space.unforget(memory)
-            ...     space.count()
-            1
-        """
-        forgetting.unforget(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
-
-    aunforget = in_thread(unforget)
-
-    def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
-        """Remove the text of a memory for good, from the past and from every file.
-
-        Facts that were found in it alone are erased with it, as are recorded recalls that returned it. The ledger
-        entries stay, without their text, so that `verify` still succeeds.
-
-        Args:
-            id: The memory or its id.
-            with_related: Also the texts that it was found in, and with them what was found in those alone.
-
-        Returns:
-            What was erased, and what is not gone yet and when it will be.
-
-        Raises:
-            NotFound: This space has no such memory.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     memory = space.add("The door code is 4711.")
-            ...     certificate = space.erase(memory)
-            ...     certificate.memories == (memory.id,), certificate.erased_entries, space.get(memory)
-            (True, {'remembered': 1}, None)
-        """
-        return erase_memories(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
-
-    aerase = in_thread(erase)
-
-    def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
-        """Erase these memories in one transaction, as `erase` does one.
-
-        Args:
-            ids: The memories or their ids.
-            with_related: Also the texts that they were found in, and with them what was found in those alone.
-
-        Returns:
-            What was erased, and what is not removed yet. See `erase`.
-
-        Raises:
-            NotFound: One of them is not in this space. None is erased then.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     added = space.add_many(["Alice drinks tea.", "Bob drinks water."])
-            ...     len(space.erase_many(added)), space.count()
-            (2, 0)
-        """
-        return erase_memories(self._engine, self.name, inputs.check_memory_ids(ids), with_related=with_related)
-
-    aerase_many = in_thread(erase_many)
-
-    def erase_space(self) -> ErasureCertificate:
-        """Erase everything in this space and in the spaces below it, such as the windows and stores of adapters.
-
-        Memories, their history, entities, relations, jobs and recorded recalls lose their text, and the space is no
-        longer listed. Its name stays in the ledger. The space can be used again, and is empty then.
-
-        Returns:
-            What was erased, in all of these spaces.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     bob = space.child("users", "bob")
-            ...     _ = bob.add("I am allergic to peanuts.")
-            ...     len(bob.erase_space()), space.spaces()
-            (1, [])
-        """
-        return erase_spaces(self._engine, self.name, self.admin._space_names())
-
-    aerase_space = in_thread(erase_space)
-
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
         """Record that a memory was used, so that it decays later.
 
@@ -559,7 +412,7 @@ class Space(View):
             MissingExtra: There are signatures, and `cryptography` is not installed.
         """
         entries, digest = self._engine.ledger.verify(self.name)
-        return VerificationReport(entries, digest.hex(), self._engine.check_signatures(self.name))
+        return VerificationReport(entries, digest.hex(), self._engine.signatures.check(self.name))
 
     averify = in_thread(verify)
 
@@ -570,7 +423,7 @@ class Space(View):
             progress: True shows a progress bar; a function is called with (done, total).
         """
         with progress_bar(progress, "embedding") as report_progress:
-            self._engine.rebuild(self.name, report_progress)
+            rebuild(self._engine, self.name, report_progress)
 
     arebuild = in_thread(rebuild)
 

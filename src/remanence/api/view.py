@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -11,15 +11,15 @@ from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.facets.admin_facet import AdminView
 from remanence.api.facets.audit_facet import AuditView
 from remanence.api.facets.entity_facet import EntitiesView
-from remanence.api.facets.facet import Facet
 from remanence.api.facets.graph_facet import GraphView
 from remanence.api.in_thread import in_thread, iterate_in_thread
+from remanence.api.memory_listing import MemoryListing
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.core.row_filter import RowFilter, row_filter
+from remanence.core.row_filter import row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
@@ -44,7 +44,7 @@ _REVIEW_DEPTH = 50
 """How many hits are searched for memories with a high review priority."""
 
 
-class View(Facet):
+class View(MemoryListing):
     """A space as it was known at one moment. It cannot be written to.
 
     Every method, here and on the facets, raises `InvalidInput` if an argument is not valid (the message names it).
@@ -462,36 +462,6 @@ class View(Facet):
     def admin(self) -> AdminView:
         """This space in numbers."""
         return self._facet(AdminView)
-
-    def _iterate(self, status: ListedStatus | None, filters: RowFilter) -> Iterator[Memory]:
-        with self._engine.open_index(self.name) as index:
-            rows = self._listed_rows(index, status, filters)
-            for begin in range(0, len(rows), 500):
-                yield from index.readable_memories(rows[begin : begin + 500])
-
-    def _page_of_memories(
-        self, status: ListedStatus | None, after: int, limit: int, **filters: Any
-    ) -> list[tuple[int, Memory]]:
-        """Some of what `memories` lists: those with the rows after this one, each with its row."""
-        row_filters = row_filter(**filters, now=self._now())
-        with self._engine.open_index(self.name) as index:
-            rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
-            page: list[tuple[int, Memory]] = []
-            while rows and len(page) < limit:
-                batch, rows = rows[: limit - len(page)], rows[limit - len(page) :]
-                memories = index.readable_memories(batch)
-                if len(memories) < len(batch):  # one was erased meanwhile
-                    batch = [row for row in batch if index.readable_memories([row])]
-                    memories = index.readable_memories(batch)
-                page += zip(batch, memories, strict=False)
-            return page
-
-    def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[int]:
-        if status is None:
-            rows: Sequence[int] = index.current_rows(self._position(index))
-        else:
-            rows = self._read_overview(lambda overview: overview.rows(status).tolist())
-        return filters.filter_rows(index, rows, self._position(index))
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """The vectors of texts, or of questions, by the embedder of this space."""

@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING
 from weakref import WeakMethod, ref
 
+from remanence.core.embedding import embed_descriptions
 from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed
 from remanence.schema import PendingErasure
@@ -93,10 +94,10 @@ class ErasureCleaner:
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
         self._embed_descriptions(engine)
-        to_repair = [space for space, index in engine.indexes.items() if index.vectors.needs_repair]
+        to_repair = [space for space, index in engine.indexes.items() if index.vectors.sync.needs_repair]
         for space in to_repair:
             with engine.open_index(space) as index:
-                index.vectors.repair(index.lock)
+                index.vectors.sync.repair(index.lock)
         return not is_clean or bool(to_repair or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
@@ -114,7 +115,7 @@ class ErasureCleaner:
                 where = f"the index of space {name!r} in the memory of this process"
                 pending.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
         for name, index in engine.indexes.items() if last else ():
-            if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
+            if index.vectors.sync.has_undeleted and (name == space or name.startswith(f"{space}/")):
                 where = f"the vector server, of space {name!r}"
                 pending.append(PendingErasure("vectors", where, "the server answers again"))
         for process, position in self._locks.other_processes():
@@ -147,7 +148,7 @@ class ErasureCleaner:
         if not spaces or time.monotonic() < self._next_embedding:
             return
         for space in spaces:
-            engine.embed_descriptions(space)
+            embed_descriptions(engine, space)
         has_missing = any(index.missing_descriptions for _, index in engine.indexes.items())
         self._embedding_pause = min(2 * self._embedding_pause, _MAX_EMBEDDING_PAUSE) if has_missing else POLL_SECONDS
         self._next_embedding = time.monotonic() + self._embedding_pause

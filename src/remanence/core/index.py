@@ -14,14 +14,11 @@ from remanence.core.projection import Projection, RowErased
 from remanence.errors import LedgerTampered, NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
-from remanence.language.text import normalize_text
 from remanence.schema import Change, Entry, Memory, Snapshot
 
 if TYPE_CHECKING:
     from remanence.ports import Signal
-
-_MAX_CACHED_MEMORIES = 4_096
-_MAX_RECALLED_TEXTS = 512
+    from remanence.state.versions.catalog import Catalog
 
 
 class Index(Projection):
@@ -33,14 +30,7 @@ class Index(Projection):
     def memories(self, rows: Sequence[int]) -> list[Memory]:
         """The memories of these rows, in this order. No row may be erased."""
         with self.lock:
-            positions = self.catalog.positions_of_rows(rows)
-            unread = [position for position in positions if position not in self._memories]
-            if unread:
-                self._read(unread)
-            memories = [self._memories[position] for position in positions]
-            while len(self._memories) > _MAX_CACHED_MEMORIES:
-                self._memories.popitem(last=False)
-            return memories
+            return self.cache.get_many(self.catalog.positions_of_rows(rows), self._read)
 
     def readable_memories(self, rows: Sequence[int]) -> list[Memory]:
         """The memories of these rows, in this order, without those that were erased."""
@@ -62,14 +52,14 @@ class Index(Projection):
 
     def require_unerased(self, memory_id: str) -> int:
         number = self.require_number(memory_id)
-        if self.catalog.is_erased(number):
+        if self.catalog.hidden.is_erased(number):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
         return number
 
     def current_row(self, memory_id: str, position: int) -> int | None:
         """The version of a memory at a position; None if there is none, or it is hidden there."""
         number = self.catalog.number(memory_id)
-        if number is None or not self.catalog.is_visible(number, position):
+        if number is None or not self.catalog.hidden.is_visible(number, position):
             return None
         return self.catalog.row_at(number, position)
 
@@ -118,9 +108,7 @@ class Index(Projection):
     def with_archive(self) -> Index:
         """A read-only copy of this index in which archived memories are visible."""
         with self.lock:
-            archive_index = copy(self)
-            archive_index.catalog, archive_index._snapshot_masks = self.catalog.with_archive(), None
-            return archive_index
+            return self._with_catalog(self.catalog.with_archive())
 
     def rows_from_sources(self, names: Collection[str], position: int) -> NDArray[np.bool_]:
         """The versions that come from these sources, observers or conversations alone, and those of memories that were
@@ -134,9 +122,7 @@ class Index(Projection):
     def without_rows(self, excluded: NDArray[np.bool_]) -> Index:
         """A read-only copy of this index as if these versions had never been written."""
         with self.lock:
-            filtered_index = copy(self)
-            filtered_index.catalog, filtered_index._snapshot_masks = self.catalog.without_rows(excluded), None
-            return filtered_index
+            return self._with_catalog(self.catalog.without_rows(excluded))
 
     def with_aliases(self, names: Sequence[str], position: int) -> tuple[str, ...]:
         names_with_aliases: dict[str, None] = dict.fromkeys(names)
@@ -162,12 +148,7 @@ class Index(Projection):
 
     def record_recalled(self, memories: Iterable[Memory]) -> None:
         with self.lock:
-            for memory in memories:
-                text = normalize_text(memory.text)
-                self.recently_recalled[text] = memory.id
-                self.recently_recalled.move_to_end(text)
-            while len(self.recently_recalled) > _MAX_RECALLED_TEXTS:
-                self.recently_recalled.popitem(last=False)
+            self.cache.record_recalled(memories)
 
     def date_order(self, position: int, texts: Iterable[str]) -> bool | None:
         """Whether the day comes first in the dates of these texts: by the setting, or by the unambiguous dates in them
@@ -180,11 +161,18 @@ class Index(Projection):
         )
         return None if day_first_evidence == 0 else day_first_evidence > 0
 
-    def _read(self, positions: Sequence[int]) -> None:
+    def _with_catalog(self, catalog: Catalog) -> Index:
+        index = copy(self)
+        index.catalog, index._snapshot_masks = catalog, None
+        return index
+
+    def _read(self, positions: Sequence[int]) -> dict[int, Memory]:
+        memories: dict[int, Memory] = {}
         for position, entry in self.entries_at(positions).items():
             if not isinstance(entry.event, Remembered):
                 raise self._missing_text(position)
-            self._memories[position] = self._memory(entry, entry.event)
+            memories[position] = self._memory(entry, entry.event)
+        return memories
 
     def _memory(self, entry: Entry, event: Remembered) -> Memory:
         number = self.catalog.number(event.memory)

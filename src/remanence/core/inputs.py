@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
-from remanence.language.text import truncate
+from remanence.language.text import normalize_name, truncate
 from remanence.schema import ANY_TIME, MEMORY_KINDS, UTC, Memory, Window
 
 if TYPE_CHECKING:
@@ -170,6 +170,21 @@ def check_memory_ids(values: object) -> list[str]:
 def check_one_or_more_ids(values: object) -> list[str]:
     """The ids of one memory or of several."""
     return check_memory_ids([values] if isinstance(values, str | Memory) else values)
+
+
+def check_observer(observed_by: object) -> str | None:
+    return None if observed_by is None else check_name(observed_by, "observed_by")
+
+
+def check_name(value: object, what: str) -> str:
+    name = " ".join(check_text(value, what).split())
+    if not normalize_name(name):
+        raise InvalidInput(f"{what}={value!r} is blank. Give it at least one letter.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidInput(
+            f"{what}={truncate(name, 40)!r} has {len(name):,} characters. A name has at most {MAX_NAME_LENGTH}."
+        )
+    return name
 
 
 def check_reason(why: object) -> str | None:

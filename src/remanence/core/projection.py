@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from functools import wraps
@@ -20,17 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index_file import Arrays, IndexFile, IndexPart
+from remanence.core.memory_cache import MemoryCache
 from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.event_validation import WRONG_TYPES, find_damage
-from remanence.schema import Entry, Memory
+from remanence.schema import Entry
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
 from remanence.signals.mention_index import subject_names
+from remanence.signals.point_table import passage_texts
 from remanence.signals.stores.folder import FolderStore
 from remanence.signals.times import Times
-from remanence.signals.vector_points import passage_texts
 from remanence.signals.vectors import Vectors, drop_malformed
 from remanence.signals.words import Words
 from remanence.state.edges.links import Links
@@ -52,7 +52,7 @@ T = TypeVar("T")
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "16"
+FORMAT = "17"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
@@ -67,7 +67,7 @@ _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 # What `refresh` replaces: all that `_reset` makes, except the vectors.
 _BUILT = (
     *("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph"),
-    *("times", "signals", "_state", "_parts", "missing_descriptions"),
+    *("times", "signals", "_state", "parts", "missing_descriptions"),
 )
 
 
@@ -118,10 +118,8 @@ class Projection:
         self._index_file = None if index_path is None else IndexFile(index_path)
         self._is_copy = self._is_emptied = False
         self._vector_loader = self.load_vectors  # the copy that `refresh` makes uses that of this index
-        self.recently_recalled: OrderedDict[str, str] = OrderedDict()
-        """Texts that were just recalled, with their memory ids. Added again, they are not new memories."""
+        self.cache = MemoryCache()
         self._new_vectors: dict[bytes, Vector] = {}
-        self._memories: OrderedDict[int, Memory] = OrderedDict()
         self._load_error: Exception | None = None  # why the entries cannot be used
         self._head = -1  # of the whole ledger, when this index was last brought up to date
         self._applied = self._saved = 0  # entries applied, and how many of them the index file has
@@ -134,7 +132,7 @@ class Projection:
         try:
             self._reset()
             loaded = saved is not None and self._load(saved)
-            self._prepare_vectors(lambda: self.vectors.start(loaded=loaded))
+            self._prepare_vectors(lambda: self.vectors.sync.start(loaded=loaded))
             self.catch_up()
         except BaseException:
             self._store.close()
@@ -146,7 +144,7 @@ class Projection:
     @property
     def memory_bytes(self) -> int:
         """The estimated memory use of this index in bytes, measured on English text."""
-        rows, memories = _ROW_BYTES * len(self.catalog), _MEMORY_BYTES * len(self._memories)
+        rows, memories = _ROW_BYTES * len(self.catalog), _MEMORY_BYTES * len(self.cache)
         return _EMPTY_BYTES + rows + memories + self.vectors.memory_bytes
 
     @property
@@ -167,11 +165,11 @@ class Projection:
     def apply_written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Apply the entries that this process wrote in a transaction, right after catching up."""
         with self.lock:
-            self.vectors.written_here = True
+            self.vectors.sync.written_here = True
             try:
                 self.apply_entries(entries, vectors)
             finally:
-                self.vectors.written_here = False
+                self.vectors.sync.written_here = False
             if entries:
                 self._head = max(self._head, entries[-1].position)
 
@@ -204,22 +202,7 @@ class Projection:
             elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
                 self._save_in_background()
             if not self._is_copy and self.vectors.name not in self.broken:
-                self._prepare_vectors(self.vectors.write_missing)
-
-    def compare(self, rebuilt: Projection) -> dict[str, str]:
-        differences: dict[str, str] = {}
-        self.words.pack()
-        rebuilt.words.pack()
-        for name, part in self._parts.items():
-            mine, theirs = part.save(), rebuilt._parts[name].save()
-            none = np.empty(0)
-            keys = dict.fromkeys((*theirs, *mine))
-            differing = [key for key in keys if not np.array_equal(mine.get(key, none), theirs.get(key, none))]
-            if differing:
-                differences[name] = f"{', '.join(differing)} differ from a fresh build"
-        if problems := self.vectors.differences():
-            differences[self.vectors.name] = "; ".join(problems)
-        return differences
+                self._prepare_vectors(self.vectors.sync.write_missing)
 
     def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
         """The passages of these versions, and the names that are a subject for the first time."""
@@ -234,7 +217,7 @@ class Projection:
 
     def fill_missing_vectors(self) -> None:
         with self.lock:
-            self.vectors.fill_missing_vectors()
+            self.vectors.sync.fill_missing_vectors()
             self.graph.fill_missing_vectors()
             missing = self._without_vector(self.missing_descriptions)
             self.missing_descriptions.clear()
@@ -245,10 +228,9 @@ class Projection:
         """Delete everything and build it from the ledger, without a call to the embedder."""
         with self.lock:
             self._reset()
-            self._memories.clear()
-            self.recently_recalled.clear()
+            self.cache = MemoryCache()
             self.needs_refresh = False
-            self._prepare_vectors(self.vectors.start_again)
+            self._prepare_vectors(self.vectors.sync.start_again)
             self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
@@ -262,12 +244,12 @@ class Projection:
         vectors = self.vectors.name
         fresh = copy(self)
         fresh.lock, fresh._index_file, fresh.broken, fresh._is_copy = threading.RLock(), None, {}, True
-        fresh._memories, fresh.recently_recalled = OrderedDict(), OrderedDict()
+        fresh.cache = MemoryCache()
         fresh._reset()
         fresh.needs_refresh = False
         fresh.broken[vectors] = "they are those of the other index"
         fresh.apply_entries(self._ledger.read(self.space))
-        for name, part in fresh._parts.items():
+        for name, part in fresh.parts.items():
             if name != vectors:
                 part.save()  # packs the texts now, without the lock
         with self.lock:
@@ -277,7 +259,7 @@ class Projection:
                 if not newer or newer[-1].position <= self.catalog.position:
                     break  # otherwise another process has just written, and may have erased some of them
             fresh.apply_entries(newer)
-            fresh.signals[vectors] = fresh._parts[vectors] = self.vectors
+            fresh.signals[vectors] = fresh.parts[vectors] = self.vectors
             del fresh.broken[vectors]
             for name in _BUILT:
                 setattr(self, name, getattr(fresh, name))
@@ -293,8 +275,8 @@ class Projection:
             if self._is_emptied:  # nothing is left of an emptied space, not even a file
                 self._index_file.remove()
             else:
-                self.vectors.flush()
-                self._index_file.write(self._header(self.catalog.position), self._parts | self._saved_store)
+                self.vectors.sync.flush()
+                self._index_file.write(self._header(self.catalog.position), self.parts | self._saved_store)
             self._saved = self._applied
 
     def _save_in_background(self) -> None:
@@ -302,7 +284,7 @@ class Projection:
         if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
             return
         header = self._header(self.catalog.position)
-        if self._index_file.write_in_background(header, self._parts | self._saved_store, first=self.vectors.flush):
+        if self._index_file.write_in_background(header, self.parts | self._saved_store, first=self.vectors.sync.flush):
             self._saved = self._applied
 
     def close(self) -> None:
@@ -314,7 +296,7 @@ class Projection:
                     self.catch_up()  # or the file would contain text that another process has erased
                     self.save()
             finally:
-                self.vectors.close()
+                self.vectors.sync.close()
 
     def load_vectors(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
         """Embeddings by text hash: from the entries that are being applied, or else from the ledger."""
@@ -364,8 +346,8 @@ class Projection:
             "journal": self.journal,
             "usage": self.usage,
         }
-        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "fields": self.fields, "names": self.names}
-        self._parts |= {**self._state, **self.signals}
+        self.parts: dict[str, IndexPart] = {**self.catalog.parts, "fields": self.fields, "names": self.names}
+        self.parts |= {**self._state, **self.signals}
         self.missing_descriptions: dict[str, None] = {}
         """Descriptions of entities that have no vector yet, as after an import."""
         self.broken.clear()
@@ -462,13 +444,12 @@ class Projection:
 
     def _forget_erased_texts(self) -> None:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
-        cached_ids = [memory.id for memory in self._memories.values()] + list(self.recently_recalled.values())
-        numbers = {memory_id: self.catalog.number(memory_id) for memory_id in cached_ids}
-        erased = {row for row, number in numbers.items() if number is not None and self.catalog.is_erased(number)}
-        for position in [position for position, memory in self._memories.items() if memory.id in erased]:
-            del self._memories[position]
-        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in erased]:
-            del self.recently_recalled[text]
+
+        def is_erased(memory_id: str) -> bool:
+            number = self.catalog.number(memory_id)
+            return number is not None and self.catalog.hidden.is_erased(number)
+
+        self.cache.remove_erased(is_erased)
 
     def _missing_text(self, position: int) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
@@ -507,7 +488,7 @@ class Projection:
 
     def _load(self, saved: Arrays) -> bool:
         """Load what the index file contains; False leaves everything empty."""
-        if self._index_file is not None and self._index_file.load(saved, self._parts | self._saved_store):
+        if self._index_file is not None and self._index_file.load(saved, self.parts | self._saved_store):
             self._applied = self._saved = len(self)
             if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
                 self.graph.fill_missing_vectors()

@@ -86,13 +86,13 @@ class RowFilter:
         fields_, catalog = index.fields, index.catalog
         mask: NDArray[np.bool_] = rows
         if self.kinds is not None or self.tags is not None:
-            mask = mask & catalog.mask_with_kinds_and_tags(self.kinds, self.tags)
+            mask = mask & catalog.attributes.mask_with_kinds_and_tags(self.kinds, self.tags)
         if self.informative_only:
             mask = mask & fields_.informative_mask
         if self.exclude_texts:
             mask = mask & ~_with_facts(index, catalog.mask_with_texts(self.exclude_texts))
         if self.since is not None:
-            mask = mask & catalog.mask_stated_since(self.since)
+            mask = mask & catalog.times.mask_stated_since(self.since)
         for names, find in (
             (self.source, fields_.source_mask),
             (self.speaker, fields_.speaker_mask),
@@ -103,7 +103,7 @@ class RowFilter:
                 facts = index.links.facts_derived_from(catalog.memories_of_rows(matching), position)
                 mask = mask & (matching | catalog.rows_of_memories(facts))
         if self.min_trust is not None:
-            mask = mask & catalog.mask_with_min_trust(self.min_trust)
+            mask = mask & catalog.attributes.mask_with_min_trust(self.min_trust)
         if self.without is not None:
             mask = mask & ~index.rows_from_sources(self.without, position)
         if self.meta is not None and mask.any():

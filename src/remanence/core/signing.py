@@ -7,15 +7,21 @@ Entries without a signature are valid too.
 
 from __future__ import annotations
 
+from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from remanence.errors import InvalidInput, MissingExtra
+from remanence.errors import InvalidInput, LedgerTampered, MissingExtra
 from remanence.events import Event, Remembered
 from remanence.ledger.codec import encode, event_kind
 from remanence.ledger.portable import to_portable
+
+if TYPE_CHECKING:
+    from remanence.ports import Ledger
 
 _SCHEME = "ed25519"
 _MEMORY_PREFIX, _PREFIX = "remanence memory 1\n", "remanence entry 1\n"
@@ -36,6 +42,47 @@ class Signer:
         """The event with its signature."""
         signature = self._key.sign(_message(event, number_of))
         return replace(event, signature=f"{_SCHEME}:{self._public_text}:{b64encode(signature).decode()}")
+
+
+class LedgerSignatures:
+    """The signatures in a ledger: those that this writer makes, and those that are checked.
+
+    Args:
+        ledger: The ledger.
+        signer: Signs what is written; None for no signatures.
+        names: The names of known writers by their public keys.
+    """
+
+    def __init__(self, ledger: Ledger, signer: Signer | None, names: Mapping[bytes, str]) -> None:
+        self._ledger, self._signer, self._names = ledger, signer, dict(names)
+        if signer is not None:
+            self._names.setdefault(signer.public_key, "this writer")
+
+    def sign(self, space: str, events: Sequence[Event]) -> Sequence[Event]:
+        """The events, each with the signature of this writer if there is a key."""
+        if self._signer is None:
+            return events
+        number_of = cache(lambda position: self._ledger.count(space, up_to=position))
+        return [self._signer.sign(event, number_of) for event in events]
+
+    def check(self, space: str) -> dict[str, int]:
+        """How many entries of a space each writer has signed; LedgerTampered if a signature is not valid."""
+        counts: dict[str, int] = {}
+        positions = array("q")
+        for entry in self._ledger.read(space):
+            positions.append(entry.position)
+            if entry.event is None or entry.event.signature is None:
+                continue
+            key = verify_signature(entry.event, lambda position: bisect_right(positions, position))
+            if key is None:
+                raise LedgerTampered(
+                    f"entry {entry.position} about {entry.subject!r} has an invalid signature: its content was changed "
+                    "after signing, or it was signed with another key.",
+                    position=entry.position,
+                )
+            name = self._names.get(key, key.hex())
+            counts[name] = counts.get(name, 0) + 1
+        return counts
 
 
 def verify_signature(event: Event, number_of: NumberOf) -> bytes | None:

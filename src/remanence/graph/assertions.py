@@ -87,7 +87,7 @@ def invalidate(
     """See `Graph.invalidate`. All claims of the same relation are ended."""
     now = engine.now()
     end = now if until is None else parse_moment(until, now, argument="until")
-    reason, by = inputs.check_reason(why), check_observer(observed_by)
+    reason, by = inputs.check_reason(why), inputs.check_observer(observed_by)
     name = None if predicate is None else parse_predicate(predicate)
     if name is None and not isinstance(edge, str | Relation | Link):
         raise InvalidInput(
@@ -258,7 +258,3 @@ def check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
     if len(name) > inputs.MAX_NAME_LENGTH:
         raise InvalidInput(f"{what} has {len(name):,} characters. A name has at most {inputs.MAX_NAME_LENGTH}.")
     return entity
-
-
-def check_observer(value: str | None) -> str | None:
-    return None if value is None else inputs.check_text(value, "observed_by")

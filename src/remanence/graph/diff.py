@@ -137,7 +137,7 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
         for recall_position in index.journal.recall_positions.get(memory_id, ())
         if recall_position <= snapshot.position
     ]
-    out: list[Exposure] = []
+    exposures: list[Exposure] = []
     for _, entry in sorted(ledger.entries_at(positions).items()):
         if not isinstance(entry.event, Served):
             continue
@@ -148,8 +148,8 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) 
         if _is_current(index, row, index.snapshot(receipt.position, receipt.now)):
             later = replacement_row(index, row, snapshot) if snapshot.memory_mask[number] else None
             memory, *replacement = index.memories([row] if later is None else [row, later])
-            out.append(Exposure(receipt, entry.at, memory, replacement[0] if replacement else None))
-    return out
+            exposures.append(Exposure(receipt, entry.at, memory, replacement[0] if replacement else None))
+    return exposures
 
 
 def _is_current(index: Index, row: int, snapshot: Snapshot) -> bool:

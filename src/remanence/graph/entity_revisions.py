@@ -11,7 +11,7 @@ from remanence.events import Event, Merged, Registered, Renamed, Split, Undone
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry
-from remanence.state.entities.entity_registry import entity_id
+from remanence.state.entities.entity_records import entity_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class GraphAtTime:
         if self.at is not None:
             window = Window.from_moment(self.at)
             self._rows = self._rows_valid(window) | self._rows_valid(replace(window, start=None), "episode")
-            self._rows &= index.catalog.mask_started_by(self.at)
+            self._rows &= index.catalog.times.mask_started_by(self.at, index.catalog.text_rows)
 
     def find(self, node: object) -> GraphNode:
         """The node of a memory or an entity; NotFound if this snapshot has none."""
@@ -219,14 +219,16 @@ class GraphAtTime:
         registry, position = self.index.registry, self.snapshot.position
         if not registry.has_several_owners(name, position):
             return name
-        return registry.name_of_past_owner(name, position, int(self.index.catalog.event_times(np.array([row]))[0]))
+        return registry.name_of_past_owner(
+            name, position, int(self.index.catalog.times.event_times(np.array([row]))[0])
+        )
 
     # Nodes
 
     def _rows_valid(self, window: Window, kind: str | None = None) -> NDArray[np.bool_]:
         snapshot, catalog = self.snapshot, self.index.catalog
         rows = catalog.valid_mask(snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, during=window)
-        return rows if kind is None else rows & catalog.mask_with_kinds_and_tags((kind,), None)
+        return rows if kind is None else rows & catalog.attributes.mask_with_kinds_and_tags((kind,), None)
 
     def _memory_node(self, memory_id: str) -> GraphNode:
         catalog = self.index.catalog

@@ -151,7 +151,7 @@ class HistoryReader:
     def evidenced_relations(self, number: int, snapshot: Snapshot) -> list[Relation]:
         """The relations in a snapshot that a memory claims, in any of its versions."""
         catalog, relations, names = self._index.catalog, self._index.relations, self._index.names
-        versions = [] if catalog.is_erased(number) else self._index.memories(catalog.rows_of(number))
+        versions = [] if catalog.hidden.is_erased(number) else self._index.memories(catalog.rows_of(number))
         claims = {
             (subject, predicate)
             for version in versions
@@ -188,7 +188,7 @@ class HistoryReader:
         positions = {
             number: {
                 *catalog.positions_of_rows(catalog.rows_of(number)),
-                *catalog.visibility_changes(number),
+                *catalog.hidden.changes_of(number),
                 *journal.positions_of_memory(catalog.ids[number]),
                 *links.positions_of_memory(number),
             }
@@ -317,7 +317,7 @@ class HistoryReader:
         number = catalog.number(memory_id) if digest else None
         if number is None:
             return self._edge_positions([relation.id])[0]
-        rows = [row for row in catalog.rows_of(number) if catalog.recorded_at(row) >= relation.recorded_at]
+        rows = [row for row in catalog.rows_of(number) if catalog.times.recorded_at(row) >= relation.recorded_at]
         return catalog.positions_of_rows(rows)[0]
 
     def _entries(self, positions: Iterable[int]) -> dict[int, Entry]:
@@ -330,7 +330,7 @@ class HistoryReader:
 
 def version_row(index: Index, number: int | None, position: int) -> int | None:
     """The row of the version of a memory at a position, forgotten or not; None if there is none, or it was erased."""
-    if number is None or index.catalog.is_erased(number):
+    if number is None or index.catalog.hidden.is_erased(number):
         return None
     return index.catalog.row_at(number, position)
 

@@ -100,7 +100,7 @@ class KnownEntities:
         return in_memory or self.index.relations.is_asserted(number, self._snapshot)
 
     def _mentioned_names(self) -> NDArray[np.bool_]:
-        out = np.zeros(len(self.index.names), np.bool_)
-        out[self.index.graph.names_in_rows(self._visible)] = True
-        out[list(self.index.relations.asserted_names(self._snapshot))] = True
-        return out
+        mask = np.zeros(len(self.index.names), np.bool_)
+        mask[self.index.graph.names_in_rows(self._visible)] = True
+        mask[list(self.index.relations.asserted_names(self._snapshot))] = True
+        return mask

@@ -126,14 +126,14 @@ def _labels(sizes: list[int], edges: Sequence[Edge], most: int) -> list[int]:
 def _connections(edges: Sequence[Edge], group_of: NDArray[np.int64]) -> NDArray[np.float64]:
     """How strongly groups are connected, as a matrix."""
     size = int(group_of.max(initial=0)) + 1
-    out = np.zeros((size, size))
+    strengths = np.zeros((size, size))
     if edges:
         given = np.array(edges)
         ends = group_of[given[:, :2].astype(np.int64)]
-        np.add.at(out, (ends[:, 0], ends[:, 1]), given[:, 2])
-    out += out.T
-    np.fill_diagonal(out, 0.0)
-    return out
+        np.add.at(strengths, (ends[:, 0], ends[:, 1]), given[:, 2])
+    strengths += strengths.T
+    np.fill_diagonal(strengths, 0.0)
+    return strengths
 
 
 def _spread_discs(radii: _Points, connections: NDArray[np.float64]) -> _Points:

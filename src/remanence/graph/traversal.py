@@ -126,10 +126,10 @@ class Path:
         return True  # a path from a node to itself has no steps
 
     def __str__(self) -> str:
-        out = str(self.nodes[0])
+        shown = str(self.nodes[0])
         for before, edge, node in zip(self.nodes, self.steps, self.nodes[1:], strict=False):
-            out += f" —{edge.name}→ {node}" if edge.source == before.id else f" ←{edge.name}— {node}"
-        return out
+            shown += f" —{edge.name}→ {node}" if edge.source == before.id else f" ←{edge.name}— {node}"
+        return shown
 
 
 class OverlapPeriod(NamedTuple):

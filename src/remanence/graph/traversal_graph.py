@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise
 
 from remanence.graph.graph_at_time import GraphAtTime, GraphEdge, GraphNode
+from remanence.state.arrays.columns import Interner
 from remanence.state.edges.relations import Direction
 
 _UNSTATED_COST = 1 + 1 / 64
@@ -27,21 +28,24 @@ class TraversalGraph:
     ) -> None:
         import igraph  # it takes a while, and not every process walks the graph
 
-        self.nodes: list[GraphNode] = []
+        self._nodes: Interner[GraphNode] = Interner()
         self.edges: list[GraphEdge] = []
         self.truncated: list[int] = []
         """The nodes that have more edges than were read."""
         self._source, self._edge_names, self._direction = graph, edge_names, direction
-        self._numbers: dict[GraphNode, int] = {}
         self._keys: set[object] = set()  # of the edges
         self._graph = igraph.Graph(directed=True)
 
     def __len__(self) -> int:
         return len(self.nodes)
 
+    @property
+    def nodes(self) -> list[GraphNode]:
+        return self._nodes.values
+
     def add(self, nodes: Iterable[GraphNode]) -> list[int]:
         """The numbers of these nodes, which are added if they are new."""
-        out = [self._number(node) for node in nodes]
+        out = [self._nodes.intern(node) for node in nodes]
         self._update()
         return out
 
@@ -99,19 +103,13 @@ class TraversalGraph:
         for edge in edges:
             if edge.key not in self._keys:
                 self._keys.add(edge.key)
-                self._number(edge.source)
-                self._number(edge.target)
+                self._nodes.intern(edge.source)
+                self._nodes.intern(edge.target)
                 self.edges.append(edge)
-
-    def _number(self, node: GraphNode) -> int:
-        number = self._numbers.setdefault(node, len(self.nodes))
-        if number == len(self.nodes):
-            self.nodes.append(node)
-        return number
 
     def _update(self) -> None:
         """Add the new nodes and edges to igraph in one call: each call takes time proportional to the whole graph."""
-        known, numbers = self._graph.ecount(), self._numbers
+        known, number = self._graph.ecount(), self._nodes.intern
         self._graph.add_vertices(len(self.nodes) - self._graph.vcount())
-        ends = [(numbers[edge.source], numbers[edge.target]) for edge in self.edges[known:]]
+        ends = [(number(edge.source), number(edge.target)) for edge in self.edges[known:]]
         self._graph.add_edges(ends, {"number": range(known, len(self.edges))})

@@ -16,6 +16,7 @@ WEIGHTS_FILE = Path(__file__).with_suffix(".txt")
 CONSTANT = "<constant>"
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _SHORT_MESSAGE = 4
+_MAX_EVIDENCE_WORDS = 3
 _QUOTATION = re.compile(r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|:\s.{25,}\Z", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\?|\d+")
 _NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
@@ -32,15 +33,17 @@ def need_of_memory(message: str) -> float:
     return 1 / (1 + math.exp(-total))
 
 
-def evidence_words(message: str, count: int = 3) -> list[str]:
+def evidence_words(message: str) -> list[str]:
     """The words of a message that are the strongest evidence for a need of memory.
 
-    >>> evidence_words("Remind me what my sister is called.", 1)
-    ['my']
+    >>> evidence_words("Remind me what my sister is called.")[0]
+    'my'
     """
     weights = _weights()
     features = sorted(message_features(message), key=lambda feature: (-weights.get(feature, 0.0), feature))
-    return [feature for feature in features[:count] if weights.get(feature, 0.0) > 0 and "<" not in feature]
+    return [
+        feature for feature in features[:_MAX_EVIDENCE_WORDS] if weights.get(feature, 0.0) > 0 and "<" not in feature
+    ]
 
 
 def message_features(message: str) -> set[str]:

@@ -105,13 +105,13 @@ def _copy_entries(source: SqlLedger, target: SqlLedger, hashes_of: HashesOf, pro
 
 def _shared_vectors(source: SqlLedger, entries: Sequence[StoredEntry], hashes_of: HashesOf) -> list[tuple[Any, ...]]:
     """The vectors for these entries that an older release stored for all spaces together."""
-    out: list[tuple[Any, ...]] = []
+    vectors: list[tuple[Any, ...]] = []
     for entry in entries:
         hashes = hashes_of(decode(entry.kind, entry.body)) if entry.body is not None else ()
         if hashes:
             rows = source._rows_in(_SHARED, (), list(hashes))
-            out += [(entry.space, text_hash, model, vector) for text_hash, model, vector in rows]
-    return out
+            vectors += [(entry.space, text_hash, model, vector) for text_hash, model, vector in rows]
+    return vectors
 
 
 def _copy_vectors(source: SqlLedger, target: SqlLedger) -> int:

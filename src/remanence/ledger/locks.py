@@ -99,7 +99,7 @@ class FolderLocks:
     def other_processes(self) -> list[tuple[str, int]]:
         import fcntl
 
-        out: list[tuple[str, int]] = []
+        processes: list[tuple[str, int]] = []
         own = None if self._announcement_file is None else Path(self._announcement_file.name)
         for path in self._processes.glob("*.lock"):
             if path == own:
@@ -111,8 +111,8 @@ class FolderLocks:
             except FileNotFoundError:
                 continue
             except BlockingIOError:
-                out.append((path.name.partition("-")[0], int(path.read_text() or 0)))
-        return out
+                processes.append((path.name.partition("-")[0], int(path.read_text() or 0)))
+        return processes
 
     def close(self) -> None:
         self._closed = True

@@ -22,7 +22,8 @@ from remanence.models import catalogue
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.onnx_models import ESTIMATE, OnnxSession, cpu_threads, find_files, open_session
 from remanence.models.reader_input import shorten_question, with_question
-from remanence.ports import RELATIONS, Reader, Relation, Vector
+from remanence.ports import Reader, Relation, Vector
+from remanence.ports.model_ports import RELATIONS
 
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
@@ -49,8 +50,8 @@ class OnnxReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        model, place = find_files(self._name, "reader")
-        return f"{model.name}:{catalogue.verify_files(model, place)[:12]}:{model.score_scale}"
+        model, folder = find_files(self._name, "reader")
+        return f"{model.name}:{catalogue.verify_files(model, folder)[:12]}:{model.score_scale}"
 
     def read(self, question: str, texts: Sequence[str]) -> list[float]:
         """For each text, the probability that it answers the question."""
@@ -74,11 +75,11 @@ class OnnxReader:
             return [{"none": 1.0} for _ in pairs]
         if question:
             pairs = [(with_question(question, earlier), later) for earlier, later in pairs]
-        out = []
+        probabilities = []
         for logits in self._answer(pairs, "relation"):
             odds = np.exp(logits - logits.max())
-            out.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
-        return out
+            probabilities.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
+        return probabilities
 
     def choose(self, question: str, statements: Sequence[str], known_count: int) -> list[float]:
         """The probability of each statement of a timeline that it answers the question at the time asked about; an

@@ -123,13 +123,13 @@ def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRank
 
 def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
     """The factor for the score of each row."""
-    age = np.abs(micros(now) - index.catalog.event_times(rows)) / _YEAR
-    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(rows)
+    age = np.abs(micros(now) - index.catalog.times.event_times(rows)) / _YEAR
+    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance(rows)
     boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
-    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.trust(rows)
+    boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust(rows)
     return boost / (1 + _RECENCY + _IMPORTANCE)
 
 
 def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
     """Which of these rows are chat turns dated more than a day after `now`."""
-    return index.catalog.turn_times(rows) > micros(now) + _DAY
+    return index.catalog.times.turn_times(rows) > micros(now) + _DAY

@@ -135,9 +135,9 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
     with index.lock:
         rows = np.array(index.current_rows(position), np.int64)
         rows = rows[index.catalog.current_mask(rows, position, now)]
-        importance = index.catalog.importance(rows)
+        importance = index.catalog.attributes.importance(rows)
         rows, importance = rows[importance >= _MIN_IMPORTANCE], importance[importance >= _MIN_IMPORTANCE]
-        order = np.lexsort((-index.catalog.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
+        order = np.lexsort((-index.catalog.times.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
         snapshot = index.snapshot(position, now)
         # A sentence that is only partly valid would be wrong.
         current = [row for row in rows[order].tolist() if is_current_row(index, row, snapshot)]

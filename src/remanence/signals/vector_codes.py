@@ -113,14 +113,14 @@ class VectorCodes:
         if not self._erased:
             return self
         kept = np.delete(np.arange(len(self)), list(self._erased))
-        out = VectorCodes(self._dimension)
-        out.add(self._points.values[kept])
+        compacted = VectorCodes(self._dimension)
+        compacted.add(self._points.values[kept])
         for number, inside, places in self._by_block(kept):
             block = self._blocks[number]
             signs, codes, scales = block.signs[:, places].T, block.codes[places], block.scales[places]
-            for to, some, there in out._by_block(np.arange(inside.start, inside.stop)):
-                out._blocks[to].put(there, signs[some], codes[some], scales[some])
-        return out
+            for to, some, there in compacted._by_block(np.arange(inside.start, inside.stop)):
+                compacted._blocks[to].put(there, signs[some], codes[some], scales[some])
+        return compacted
 
     def nearest(
         self, vector: Vector, allowed: NDArray[np.bool_] | None, limit: int, max_candidates: int
@@ -154,22 +154,22 @@ class VectorCodes:
     def save(self) -> dict[str, NDArray[Any]]:
         """The arrays of all blocks; they are not copied."""
         self._encode_pending()
-        out: dict[str, NDArray[Any]] = {"code_points": self._points.values}
+        arrays: dict[str, NDArray[Any]] = {"code_points": self._points.values}
         for number, block in enumerate(self._blocks):
             used = min(len(self) - number * _BLOCK, _BLOCK)
-            out |= {f"signs.{number}": block.signs[:, :used], f"codes.{number}": block.codes[:used]}
-            out[f"scales.{number}"] = block.scales[:used]
-        return out
+            arrays |= {f"signs.{number}": block.signs[:, :used], f"codes.{number}": block.codes[:used]}
+            arrays[f"scales.{number}"] = block.scales[:used]
+        return arrays
 
     @classmethod
     def load(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorCodes:
         """The codes that were saved."""
-        out = cls(arrays["codes.0"].shape[1])
-        out._points = Column(np.int64, arrays["code_points"])
-        for number in range(ceil(len(out) / _BLOCK)):
+        loaded = cls(arrays["codes.0"].shape[1])
+        loaded._points = Column(np.int64, arrays["code_points"])
+        for number in range(ceil(len(loaded) / _BLOCK)):
             saved = _Block(*(arrays[f"{name}.{number}"] for name in ("signs", "codes", "scales")))
-            out._blocks.append(saved.copy())  # a view would keep the whole content of the index file in memory
-        return out
+            loaded._blocks.append(saved.copy())  # a view would keep the whole content of the index file in memory
+        return loaded
 
     def _best(self, question: Vector, slots: Slots, limit: int) -> Slots:
         return slots[top_indices(self._scores(question, slots), limit + ceil(limit / 8))]
@@ -178,23 +178,23 @@ class VectorCodes:
         """In how many bits the vectors of these slots differ from the question; or those of all, 255 if not allowed."""
         signs = sign_bits(question[None], _BITS)[0]
         if slots is not None:
-            out = np.empty(len(slots), np.uint8)
+            distances = np.empty(len(slots), np.uint8)
             for number, inside, places in self._by_block(slots):
-                self._blocks[number].count_differing_bits(signs, out[inside], places)
-            return out
-        out = np.empty(len(self), np.uint8)
+                self._blocks[number].count_differing_bits(signs, distances[inside], places)
+            return distances
+        distances = np.empty(len(self), np.uint8)
         for number, block in enumerate(self._blocks):
-            block.count_differing_bits(signs, out[number * _BLOCK : (number + 1) * _BLOCK])
+            block.count_differing_bits(signs, distances[number * _BLOCK : (number + 1) * _BLOCK])
         if allowed is not None:
-            out |= np.logical_not(allowed).view(np.uint8) * np.uint8(_EXCLUDED)
-        return out
+            distances |= np.logical_not(allowed).view(np.uint8) * np.uint8(_EXCLUDED)
+        return distances
 
     def _scores(self, question: Vector, slots: Slots) -> NDArray[np.float32]:
         """The products of the question with the vectors of these slots, which are in order, by their bytes."""
-        out = np.empty(len(slots), np.float32)
+        scores = np.empty(len(slots), np.float32)
         for number, inside, places in self._by_block(slots):
-            out[inside] = self._blocks[number].scores(question, places)
-        return out
+            scores[inside] = self._blocks[number].scores(question, places)
+        return scores
 
     def _by_block(self, slots: Slots) -> Iterator[tuple[int, slice, Slots]]:
         """For each block that has some of these slots, which are in order: its number, which they are, and where."""
@@ -224,9 +224,9 @@ class _Block:
     def copy(self) -> _Block:
         """A copy of this block with room for all vectors that it may have."""
         used = len(self.scales)
-        out = _Block.empty(self.codes.shape[1])
-        out.signs[:, :used], out.codes[:used], out.scales[:used] = self.signs, self.codes, self.scales
-        return out
+        block = _Block.empty(self.codes.shape[1])
+        block.signs[:, :used], block.codes[:used], block.scales[:used] = self.signs, self.codes, self.scales
+        return block
 
     def put(
         self, places: Slots, signs: NDArray[np.uint64], codes: NDArray[np.int8], scales: NDArray[np.float32]
@@ -249,7 +249,7 @@ class _Block:
             np.add(out, counts, out=out)
 
     def scores(self, question: Vector, places: Slots) -> NDArray[np.float32]:
-        out = np.empty(len(places), np.float32)
+        scores = np.empty(len(places), np.float32)
         # Few at a time, so that their numbers stay in the processor's cache.
         codes = np.empty((_SCORED_AT_ONCE, len(question)), np.int8)
         numbers = np.empty((_SCORED_AT_ONCE, len(question)), np.float32)
@@ -259,8 +259,8 @@ class _Block:
             np.take(self.codes, some, axis=0, out=codes[:count], mode="clip")
             np.copyto(numbers[:count], codes[:count])
             # Not `@`: BLAS threads wait for each other on a busy machine.
-            np.einsum("ij,j->i", numbers[:count], question, out=out[begin : begin + count])
-        return out * self.scales[places]
+            np.einsum("ij,j->i", numbers[:count], question, out=scores[begin : begin + count])
+        return scores * self.scales[places]
 
 
 def max_differing_bits(nearness: float) -> int:

@@ -11,25 +11,28 @@ recall; a filter evaluated for each point costs more than the scan.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.ports import Stage
+from remanence.ports import SharedVectorStore, Stage
 from remanence.schema import Query, Ranking
-from remanence.signals.vector_points import PASSAGE_BITS, VectorPoints, passage_texts
+from remanence.signals.point_codes import PointCodes
+from remanence.signals.point_table import PASSAGE_BITS, PointTable, passage_texts
+from remanence.signals.shared_store_sync import SharedStoreSync
+from remanence.signals.store_sync import LoadVectors, StoreSync
 from remanence.state.entities.names import version_names
 
 if TYPE_CHECKING:
     from remanence.events import Remembered
-    from remanence.ports import Vector
+    from remanence.ports import Vector, VectorStore
     from remanence.signals.vector_codes import VectorCodes
+    from remanence.state.versions.catalog import Catalog
 
 _MAX_FILTERED_ROWS = 4_000
-_BATCH = 4_096
 _CODES_USED_FROM = 131_072
 """In a smaller space, scanning all vectors takes no longer than comparing their codes."""
 _SCANNED_FOR_ONE_SCORED = 8
@@ -37,27 +40,85 @@ _SCANNED_FOR_ONE_SCORED = 8
 _LENGTH_TOLERANCE = 0.01
 
 
-class Vectors(VectorPoints):
+class Vectors:
+    """The vectors of one space.
+
+    Args:
+        store: Where they are.
+        load_vectors: Returns the embeddings that the ledger has.
+        catalog: Returns the catalog of the index, for a store that other processes write to as well.
+    """
+
     name = "vectors"
     weight = 0.4
     stage = Stage.SCORE
     needs_embedding = True
     saves_stable_arrays = True
 
+    def __init__(
+        self, store: VectorStore, load_vectors: LoadVectors, catalog: Callable[[], Catalog] | None = None
+    ) -> None:
+        self._store = store
+        self._table, self._codes = PointTable(), PointCodes()
+        shared = None if catalog is None else _as_shared(store)
+        self.sync = StoreSync(store, self._table, self._codes, load_vectors)
+        if shared is not None and catalog is not None:
+            self.sync = SharedStoreSync(shared, self._table, self._codes, load_vectors, catalog)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory the vectors take, if the store can tell."""
+        return self._codes.memory_bytes + int(getattr(self._store, "memory_bytes", 0))
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        # The index is read again while the points stay: what has lost its text since then was erased.
+        known = self._table.row_count
+        if erased := [row for row, version in enumerate(versions, first) if version is None and row < known]:
+            self.erase(erased)
+        points, hashes = self._table.add(first, versions)
+        if points:
+            self._codes.add(points)
+            self.sync.add(points, hashes)
+
+    def erase(self, rows: Sequence[int]) -> None:
+        """Remove the points of these rows, also from the store."""
+        points = self._table.remove(rows)
+        if len(points):
+            self._codes.erase(points)
+            self.sync.delete(points.tolist())
+
+    def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
+        """Those of these text hashes that a row other than these has."""
+        return self._table.hashes_outside(rows, hashes)
+
+    def text_hashes(self) -> list[bytes]:
+        return self._table.text_hashes()
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        return {**self._codes.save(), **self._table.save()}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._table.load(arrays)
+        self._codes.load(arrays)
+
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
-        self.retry()
-        if self.unreachable is None:
-            self.schedule_audit()
-            with self._reachable():
+        sync = self.sync
+        sync.retry()
+        if sync.unreachable is None:
+            sync.schedule_audit()
+            with sync.reachable():
                 return self._with_problems(self._rank(query, limit))
-        return Ranking.unavailable(self.name, self.unreachable or "")
+        return Ranking.unavailable(self.name, sync.unreachable or "")
 
     def _with_problems(self, ranking: Ranking) -> Ranking:
         """The ranking, with what it lacks."""
-        reasons = [getattr(self._store, "problem", None), self.incomplete]
-        if self.missing_vectors:
-            reasons.append(f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down")
+        reasons, missing = [getattr(self._store, "problem", None), self.sync.incomplete], self.sync.missing_vectors
+        if missing:
+            reasons.append(f"{len(missing)} passages have no vector yet: the embedder was down")
         reason = "; ".join(filter(None, reasons))
         return replace(ranking, missing_reason=reason) if reason else ranking
 
@@ -66,7 +127,7 @@ class Vectors(VectorPoints):
             return Ranking.abstain(self.name, "the question was not embedded")
         if not np.any(query.vector):
             return Ranking.abstain(self.name, "the question contains no word that the embedder knows")
-        if not len(self._points):
+        if not len(self._table):
             return Ranking.empty(self.name, "nothing is remembered yet")
         nearest = self._nearest(query.vector, query.allowed, limit)
         if not nearest:
@@ -90,19 +151,19 @@ class Vectors(VectorPoints):
     def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
         if not rows or query.vector is None:
             return {}
-        ranges = [self._points.values[begin:end] for begin, end in self._places(sorted(rows)).tolist()]
+        ranges = [self._table.points[begin:end] for begin, end in self._table.ranges_of(sorted(rows)).tolist()]
         points = np.concatenate(ranges).tolist()
         found = self._store.search(query.vector, len(points), points)
         return _by_row(*found, query.allowed, len(rows))
 
     def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
         """The nearest rows that may be returned, nearest first, with their similarity."""
-        points = self._points.values
+        points, codes = self._table.points, self._codes.codes
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
             return {}
-        if open_rows > _MAX_FILTERED_ROWS and self._codes is not None and len(points) >= _CODES_USED_FROM:
-            by_row = self._nearest_by_codes(self._codes, vector, allowed, limit)
+        if open_rows > _MAX_FILTERED_ROWS and codes is not None and len(points) >= _CODES_USED_FROM:
+            by_row = self._nearest_by_codes(codes, vector, allowed, limit)
             if by_row is not None:
                 return by_row
         only, total, odds = None, len(points), len(points) / open_rows
@@ -114,10 +175,10 @@ class Vectors(VectorPoints):
         while True:
             asked = min(fetch_limit, total)
             # A shared store may have points of rows that another process has added since. They take places too.
-            more = _BATCH if self._shared is not None and asked == total else 0
-            ids, scores = self._store.search(vector, asked + more, only)
-            if len(ids) < asked - len(self.missing_vectors):
-                self.mark_incomplete()
+            extra = self.sync.extra_results if asked == total else 0
+            ids, scores = self._store.search(vector, asked + extra, only)
+            if len(ids) < asked - len(self.sync.missing_vectors):
+                self.sync.mark_incomplete()
             by_row = _by_row(ids, scores, allowed, limit)
             if len(by_row) >= limit or fetch_limit >= total:
                 return by_row
@@ -127,7 +188,7 @@ class Vectors(VectorPoints):
         self, codes: VectorCodes, vector: Vector, allowed: NDArray[np.bool_], limit: int
     ) -> dict[int, float] | None:
         """The nearest rows by the codes of their vectors; None if scanning all vectors is faster for this question."""
-        mask = self._allowed_slots(codes, allowed)
+        mask = self._codes.allowed_slots(codes, allowed)
         wanted = int(limit * len(codes) / len(allowed)) + limit // 4  # passages of one row take places
         while True:
             slots = codes.nearest(vector, mask, wanted, len(codes) // _SCANNED_FOR_ONE_SCORED)
@@ -137,15 +198,6 @@ class Vectors(VectorPoints):
             if len(found) >= limit or len(slots) < wanted:
                 return found
             wanted *= 4
-
-    def _allowed_slots(self, codes: VectorCodes, allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Which codes belong to rows that may be returned; None if all do."""
-        if self._code_for_each_row and len(codes) == len(allowed):
-            mask = allowed
-        else:
-            rows = codes.points >> PASSAGE_BITS
-            mask = allowed.take(rows, mode="clip") & (rows < len(allowed))
-        return None if mask.all() else mask
 
 
 def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
@@ -159,6 +211,18 @@ def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.
             if len(best) == limit:
                 break
     return best
+
+
+_SHARED_CLASSES: dict[type, bool] = {}
+
+
+def _as_shared(store: VectorStore) -> SharedVectorStore | None:
+    """The store if it is a shared one. Each class is checked once: a check takes as long as a tenth of opening a small
+    space."""
+    kind = type(store)
+    if kind not in _SHARED_CLASSES:
+        _SHARED_CLASSES[kind] = isinstance(store, SharedVectorStore)
+    return cast("SharedVectorStore", store) if _SHARED_CLASSES[kind] else None
 
 
 def embeddable_texts(version: Remembered) -> list[str]:

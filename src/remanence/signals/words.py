@@ -247,7 +247,7 @@ class Words:
             words.append((word, holds(docs), follows[firsts].tolist()))
             follows[after] = False
         others = [(word, other, holds(docs)) for word, found in related.items() for other, docs in found]
-        out = []
+        explanations = []
         for place in range(len(rows)):
             own = [word for word, contains, _ in words if contains[place]]
             previous = [word for word, contains, after in words if after[place] and not contains[place]]
@@ -258,8 +258,8 @@ class Words:
             reasons = [f"holds {_join_words(own)}"] if own else []
             reasons += [f"follows a turn that holds {_join_words(previous)}"] if previous else []
             reasons += [f"says {', '.join(list(instead.values())[:_MAX_LISTED])}"] if instead else []
-            out.append(" and ".join(reasons))
-        return out
+            explanations.append(" and ".join(reasons))
+        return explanations
 
 
 def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str]]:

@@ -19,7 +19,6 @@ import pytest
 
 from remanence.events import Remembered
 from remanence.ports import (
-    RELATIONS,
     Clock,
     ComparingExtractor,
     Embedder,
@@ -34,6 +33,7 @@ from remanence.ports import (
     TimelineReader,
     VectorStores,
 )
+from remanence.ports.model_ports import RELATIONS
 from remanence.schema import Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict, Window
 
 if TYPE_CHECKING:

@@ -152,7 +152,7 @@ def still_hidden(index: Index, run: RunState) -> Iterator[str]:
     """The memories that a run hid and that have no ledger entry since."""
     for memory in run.hidden_ids:
         number = index.catalog.number(memory)
-        since = None if number is None else index.catalog.hidden_since(number)
+        since = None if number is None else index.catalog.hidden.hidden_since(number)
         if since is not None and since <= run.position:
             yield memory
 

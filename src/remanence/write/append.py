@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from remanence.core.embedding import embed, embed_missing, store_vectors
 from remanence.core.engine import Engine
 from remanence.core.index import Index, memory_from_entry
 from remanence.events import Event, Quarantined, Remembered
@@ -77,7 +78,7 @@ def _append_chunk(
 ) -> list[Memory]:
     with engine.open_index(space, to_write=True) as index:
         # Before the write lock is taken: this may call an embedding model.
-        vectors, new_vectors = engine.embed(space, index.texts_to_embed([p.version for p in prepared]))
+        vectors, new_vectors = embed(engine, space, index.texts_to_embed([p.version for p in prepared]))
         entries: list[Entry] = []
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
@@ -106,11 +107,11 @@ def _append_chunk(
                 entries += engine.append(transaction, space, replaced, extra_at)
             if hidden := _quarantine_events(index, [version for _, version in new]):
                 entries += engine.append(transaction, space, hidden, extra_at)
-            if entries:
-                engine.store_vectors(transaction, space, vectors, new_vectors)
+            if entries and vectors:
+                store_vectors(engine, transaction, space, new_vectors)
         index.apply_written(entries, vectors)
-        if index.vectors.missing_vectors and vectors:
-            engine.embed_missing(space, None)
+        if index.vectors.sync.missing_vectors and vectors:
+            embed_missing(engine, space)
         return _written_memories(index, resolved, entries, existing)
 
 

@@ -41,17 +41,17 @@ def store_drafts(
         return versions
 
     def texts() -> list[ExtractionInput]:
-        out: list[ExtractionInput] = []
+        texts_to_read: list[ExtractionInput] = []
         try:
             for draft in drafts:
                 at = now if draft.now is None else parse_moment(draft.now, now, argument="now")
                 check_window(draft.valid_from, draft.valid_until, at)
                 if draft.expires_at is not None:
                     parse_moment(draft.expires_at, at, argument="expires_at")
-                out.append(ExtractionInput(draft.text, at, draft.observed_by))
+                texts_to_read.append(ExtractionInput(draft.text, at, draft.observed_by))
         except InvalidInput as error:
-            raise InvalidInput(f"row {len(out) + 1}: {error}") from None
-        return out
+            raise InvalidInput(f"row {len(texts_to_read) + 1}: {error}") from None
+        return texts_to_read
 
     return _store(engine, space, len(drafts), texts, prepare_rows, progress)
 
@@ -67,13 +67,13 @@ def store_turns(
         return prepare_turns(some, extractor, now, engine.trust, engine.redactor, repetitions)
 
     def texts() -> list[ExtractionInput]:
-        out: list[ExtractionInput] = []
+        texts_to_read: list[ExtractionInput] = []
         for row, turn in enumerate(turns, 1):
             at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
             if turn.expires_at is not None:
                 parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
-            out.append(ExtractionInput(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
-        return out
+            texts_to_read.append(ExtractionInput(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
+        return texts_to_read
 
     return _store(engine, space, len(turns), texts, prepare_rows, progress)
 

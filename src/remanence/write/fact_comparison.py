@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from remanence.core.embedding import embed
 from remanence.core.index import Index
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.fact_extraction.verdict_rules import remaining_statements
@@ -62,7 +63,7 @@ def find_candidates(
 
     Turns and other sources are not among them, nor are `sources`: quotations are not superseded.
     """
-    vectors, _ = engine.embed(index.space, [new_memory.prepared.version.text for new_memory in new])
+    vectors, _ = embed(engine, index.space, [new_memory.prepared.version.text for new_memory in new])
     recent = _recent_rows(index, snapshot) if engine.reader is not None else []
     similar: list[list[Memory]] = []
     wider: list[list[Memory]] = []

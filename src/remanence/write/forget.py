@@ -66,9 +66,13 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                chosen = {number: None for id_ in ids if not catalog.is_erased(number := index.require_number(id_))}
+                chosen = {
+                    number: None for id_ in ids if not catalog.hidden.is_erased(number := index.require_number(id_))
+                }
                 memory_numbers = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
-                numbers = [number for number in _with_derived(index, memory_numbers) if not catalog.is_erased(number)]
+                numbers = [
+                    number for number in _with_derived(index, memory_numbers) if not catalog.hidden.is_erased(number)
+                ]
                 positions_of = _entry_positions_about(index, numbers)
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
@@ -96,14 +100,14 @@ def erase_space(engine: Engine, space: str) -> Erasure:
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                ids = [id_ for number, id_ in enumerate(catalog.ids) if not catalog.is_erased(number)]
+                ids = [id_ for number, id_ in enumerate(catalog.ids) if not catalog.hidden.is_erased(number)]
                 hashes = index.embedded_text_hashes()
             vectors = transaction.erase(space, (), hashes)
             # One event for each memory, for readers of the changes. That all entries are empty is recorded by the last
             # one.
             gone = [Erased(id_, ()) for id_ in ids]
             written = engine.append(transaction, space, gone, engine.now()) if gone else []
-            [emptied] = engine.sign_events(space, [Emptied(space)])
+            [emptied] = engine.signatures.sign(space, [Emptied(space)])
             written.append(transaction.erase_space(space, at=engine.now(), signature=emptied.signature))
         index.apply_written(written)
     engine.erasure_cleaner.notify()
@@ -117,7 +121,7 @@ def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
     if not with_related:
         return chosen
     related = dict.fromkeys([*_with_derived(index, chosen), *_sources(index, chosen)])
-    return [number for number in related if not index.catalog.is_erased(number)]
+    return [number for number in related if not index.catalog.hidden.is_erased(number)]
 
 
 def _sources(index: Index, memories: Iterable[int]) -> list[int]:
@@ -134,7 +138,9 @@ def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
         superseding = index.links.all_linked(source, "supersedes", "in")
         for fact in index.links.all_linked(source, "derived_from", "in"):
             sources = index.links.all_linked(fact, "derived_from", "out")
-            alone = all(source_number in numbers or index.catalog.is_erased(source_number) for source_number in sources)
+            alone = all(
+                source_number in numbers or index.catalog.hidden.is_erased(source_number) for source_number in sources
+            )
             if fact not in numbers and (alone or fact in superseding):
                 numbers[fact] = None
                 waiting.append(fact)

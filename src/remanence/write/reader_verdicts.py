@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
-from remanence.language.fact_extraction.coordination import split_coordination
 from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic, share_word
+from remanence.language.fact_extraction.statements import split_statements
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 
@@ -91,7 +91,7 @@ def _likeliest_of_message(pairs: Sequence[tuple[int, Memory, Memory]], probabili
 
 def _parts(text: str) -> list[str]:
     """A text, and its clauses if it has several: a new fact may replace only one of them."""
-    clauses = split_coordination(text)
+    clauses = split_statements(text)
     return [text, *clauses] if len(clauses) > 1 else [text]
 
 
@@ -100,7 +100,7 @@ def unchanged_clauses(reader: Reader | None, new: Memory, old: Memory, source_tu
 
     The clause that is replaced with the highest probability is not among them.
     """
-    clauses = split_coordination(old.text)
+    clauses = split_statements(old.text)
     if len(clauses) < 2 or reader is None or not isinstance(reader, RelationReader):
         return []
     probabilities = _replacement_probabilities(reader, [(clause, new) for clause in clauses], source_turns)

@@ -16,6 +16,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from remanence.core.embedding import embed_descriptions
 from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
@@ -184,7 +185,7 @@ def _compare_and_store(
     aliases: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
-        if any(index.catalog.is_erased(index.require_number(source)) for source in source_ids):
+        if any(index.catalog.hidden.is_erased(index.require_number(source)) for source in source_ids):
             raise _SourceErased
         by = source_facts.result.by
         aliases[:] = alias_events(index, source_facts.sources, now, by)
@@ -203,7 +204,7 @@ def _compare_and_store(
 
     memories = append(engine, space, [new_memory.prepared for new_memory in new], extra_events=decide, at=now)
     if aliases:
-        engine.embed_descriptions(space)
+        embed_descriptions(engine, space)
     return memories
 
 

@@ -39,7 +39,7 @@ class IdentityResolver:
             memory = earlier.memory
         elif number is not None:
             memory = self._catalog.ids[number]
-            visible = self._catalog.is_visible(number, self._catalog.position)
+            visible = self._catalog.hidden.is_visible(number, self._catalog.position)
             if visible and self._catalog.has_content(number, version.content):
                 if not self._repeats_ended_memory(prepared, memory):
                     return memory, None
@@ -62,9 +62,13 @@ class IdentityResolver:
         earlier = self._resolved.get(version.identity)
         number = self._catalog.find_by_identity(version.identity)
         earlier_trust = earlier.trust if earlier is not None else None
-        if earlier_trust is None and number is not None and self._catalog.is_visible(number, self._catalog.position):
+        if (
+            earlier_trust is None
+            and number is not None
+            and self._catalog.hidden.is_visible(number, self._catalog.position)
+        ):
             row = self._catalog.row_at(number, self._catalog.position)
-            earlier_trust = None if row is None else self._catalog.trust_of(row)
+            earlier_trust = None if row is None else self._catalog.attributes.trust_of(row)
         if earlier_trust is None or version.trust >= earlier_trust - _ROUNDING:
             return version
         return replace(version, identity=content_digest("less trusted", version.identity, version.trust))
@@ -127,7 +131,7 @@ class IdentityResolver:
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
-        memory = self._index.recently_recalled.get(prepared.repeat_key or "")
+        memory = self._index.cache.recalled_id(prepared.repeat_key or "")
         visible = memory is not None and self._index.current_row(memory, self._catalog.position) is not None
         return memory if visible else None
 
@@ -142,7 +146,7 @@ class IdentityResolver:
         if earlier is not None and earlier.turn is not None and earlier.turn.conversation == turn.conversation:
             number = earlier.turn.number
         else:
-            number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
+            number = self._next_turns.get(turn.conversation, self._index.fields.next_turn(turn.conversation))
             self._next_turns[turn.conversation] = number + 1
         return Turn(turn.conversation, number, turn.speaker, turn.at)
 

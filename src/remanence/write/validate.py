@@ -86,23 +86,20 @@ def _meta(value: object) -> object:
     return json.loads(text)
 
 
-def _number(value: object) -> object:
-    if isinstance(value, bool | str | bytes):
-        raise ValueError("is not a number from 0 to 1")
-    return value
+def _number_in(limits: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        if isinstance(value, bool | str | bytes):
+            raise ValueError(f"is not a number from {limits}")
+        return value
 
-
-def _strength(value: object) -> object:
-    if isinstance(value, bool | str | bytes):
-        raise ValueError("is not a number from 1 to 2")
-    return value
+    return BeforeValidator(check)
 
 
 # Strict, because pydantic would otherwise accept bytes as text after `readable` has passed them.
 Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.check_not_blank)]
 Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.check_not_blank)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
-Strength = Annotated[float, Field(ge=1.0, le=2.0, allow_inf_nan=False), BeforeValidator(_strength)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), _number_in("0 to 1")]
+Strength = Annotated[float, Field(ge=1.0, le=2.0, allow_inf_nan=False), _number_in("1 to 2")]
 Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple), Field(max_length=inputs.MAX_TAGS)]
 Meta = Annotated[dict[str, Any], BeforeValidator(_meta), Field(default_factory=dict)]
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import count
 from typing import Any, ClassVar
 
 from remanence.admin.imports.json_files import DamagedFile, JsonFiles
 from remanence.admin.imports.records import Item, Record, SkippedItem
+from remanence.schema import EPOCH
 
 OTHER_BRANCH = "a branch that was edited or answered again (branches=True, or --branches, takes it)"
 NO_TEXT = "a message without text"
@@ -76,3 +79,25 @@ class ChatExport(ABC):
     def by_user(self) -> dict[str, str]:
         """The field of a memory with its observer."""
         return {"observed_by": self._user} if self._user else {}
+
+
+def last_branch(parents: Mapping[str, str | None], leaf: object, times: Mapping[str, datetime | None]) -> list[str]:
+    """The ids of the last branch of a conversation, from the first message to the last one. Editing a question, or
+    asking for another answer, begins a new branch: the messages are a tree.
+
+    Args:
+        parents: The parent of each message, in the order of the export.
+        leaf: The id of the last message. If there is no such message, it is the newest one without a child.
+        times: The times of the messages.
+    """
+    last = leaf if isinstance(leaf, str) and leaf in parents else None
+    if last is None:
+        with_children = set(parents.values())
+        order = count()
+        ends = [(times.get(parent) or EPOCH, next(order), parent) for parent in parents if parent not in with_children]
+        last = max(ends)[2] if ends else next(reversed([*parents]), None)
+    path: dict[str, None] = {}
+    while last is not None and last in parents and last not in path:  # a damaged export may have a circle
+        path[last] = None
+        last = parents[last]
+    return [*path][::-1]

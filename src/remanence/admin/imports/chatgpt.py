@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from remanence.admin.imports.chat_export import NO_TEXT, OTHER_BRANCH, ChatExport
-from remanence.admin.imports.chat_tree import last_branch
+from remanence.admin.imports.chat_export import NO_TEXT, OTHER_BRANCH, ChatExport, last_branch
 from remanence.admin.imports.json_files import JsonFiles
 from remanence.admin.imports.records import Item, Record, SkippedItem, as_list, as_mapping, as_moment, as_text, make_key
 from remanence.core.identity import content_digest

@@ -203,7 +203,7 @@ class _Import:
         known = index.latest_version(index.catalog.ids[number])
         if known is not None and known.meta.get(IMPORTED_FIELD) == current["meta"][IMPORTED_FIELD]:
             self._unchanged += 1
-        elif not index.catalog.is_visible(number, index.catalog.position):
+        elif not index.catalog.hidden.is_visible(number, index.catalog.position):
             self.skip(SkippedItem(record.key, _FORGOTTEN))
         else:
             return [current]

@@ -37,12 +37,11 @@ class SqliteFile:
         [(number,)] = self.execute(f"SELECT count(*) FROM {_quoted(table)}")
         return int(number)
 
-    def rows(self, table: str, columns: str, order: str = "", where: str = "") -> Iterator[dict[str, Any]]:
-        """The rows of a table, one at a time, with these columns. `order` and `where` are left out without theirs."""
+    def rows(self, table: str, columns: str, order: str = "") -> Iterator[dict[str, Any]]:
+        """The rows of a table, one at a time, with these columns."""
         names = columns.split()
         known = [_quoted(name) if name in self.tables[table] else f"NULL AS {_quoted(name)}" for name in names]
         query = f"SELECT {', '.join(known)} FROM {_quoted(table)}"
-        query += f" WHERE {where}" if where else ""
         query += f" ORDER BY {order}" if order else ""
         for row in self.execute(query):
             yield dict(zip(names, row, strict=True))

@@ -14,6 +14,7 @@ from remanence.api.in_thread import in_thread
 from remanence.api.space_names import escape_level
 from remanence.core import inputs
 from remanence.core.inputs import Moment, progress_bar
+from remanence.core.rebuilding import check_index, rebuild_collection
 from remanence.language.temporal import parse_moment
 from remanence.schema import Memory
 from remanence.write import remember
@@ -73,7 +74,7 @@ class Admin(AdminView):
         Returns:
             What differs, by the name of the index; empty if all agree. `space.rebuild()` repairs it.
         """
-        return self._engine.check(self._space)
+        return check_index(self._engine, self._space)
 
     acheck = in_thread(check)
 
@@ -90,7 +91,7 @@ class Admin(AdminView):
             InvalidInput: The vectors are not on a Qdrant server.
             ProjectionError: The server failed. The old collection stays in use.
         """
-        return self._engine.rebuild_collection()
+        return rebuild_collection(self._engine)
 
     arebuild_collection = in_thread(rebuild_collection)
 

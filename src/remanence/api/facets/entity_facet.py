@@ -13,8 +13,9 @@ from remanence.admin.overview import MAX_PAGE_SIZE
 from remanence.api.facets.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
+from remanence.core.embedding import embed_descriptions
 from remanence.core.index import Index
-from remanence.core.inputs import MAX_NAME_LENGTH, Moment
+from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import entity_revisions
@@ -22,7 +23,7 @@ from remanence.graph.entity_revisions import RevisionPlan
 from remanence.graph.graph_at_time import EntityRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.temporal import parse_moment
-from remanence.language.text import normalize_name, truncate
+from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, Alias, Entity
 from remanence.state.entities.entity_registry import is_entity_id
 
@@ -173,7 +174,7 @@ class EntitiesView(Facet):
             ['Alice', 'Bob', 'Porto']
         """
         if kind is not None:
-            kind = _check_name(kind, "kind")
+            kind = inputs.check_name(kind, "kind")
         first = (inputs.check_positive_int(page, "page") - 1) * inputs.check_positive_int(
             page_size, "page_size", MAX_PAGE_SIZE
         )
@@ -210,7 +211,7 @@ class EntitiesView(Facet):
             ...     [(c.entity.name, c.reason) for c in space.entities.find_similar("A. Smith")]
             [('Alice Smith', "'a' may stand for 'alice'")]
         """
-        name, limit = _check_name(name, "name"), inputs.check_positive_int(limit, "limit")
+        name, limit = inputs.check_name(name, "name"), inputs.check_positive_int(limit, "limit")
         with self._known() as known:
             similar = islice(known.similar_entities(name), limit)
             return tuple(SimilarEntity(entity, spelling, why.score, why.reason) for entity, spelling, why in similar)
@@ -254,9 +255,9 @@ class Entities(EntitiesView):
             ...     one.created, two.created, two.added, two.entity.name
             (True, False, ('Alpha One',), 'AlphaOne LLC')
         """
-        checked, others = _check_name(name, "name"), _aliases(aliases, self._now())
-        kind = None if kind is None else _check_name(kind, "kind")
-        by, now = _check_observer(observed_by), self._now()
+        checked, others = inputs.check_name(name, "name"), _aliases(aliases, self._now())
+        kind = None if kind is None else inputs.check_name(kind, "kind")
+        by, now = inputs.check_observer(observed_by), self._now()
         plan, position = self._write(
             lambda known: entity_revisions.plan_registration(known, checked, others, kind, by, now)
         )
@@ -288,8 +289,8 @@ class Entities(EntitiesView):
             ...     space.entities.rename("Twitter", "X").entity.names
             ('X', 'Twitter')
         """
-        entity_ref, checked = _name_or_id(entity), _check_name(name, "name")
-        by, now = _check_observer(observed_by), self._now()
+        entity_ref, checked = _name_or_id(entity), inputs.check_name(name, "name")
+        by, now = inputs.check_observer(observed_by), self._now()
         return self._revise("renamed", lambda known: entity_revisions.plan_rename(known, entity_ref, checked, by, now))
 
     arename = in_thread(rename)
@@ -323,7 +324,7 @@ class Entities(EntitiesView):
             ('Robert Jones', 'Bob')
         """
         source, target = _name_or_id(entity), _name_or_id(into)
-        reason, by, now = inputs.check_reason(why), _check_observer(observed_by), self._now()
+        reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
         return self._revise("merged", lambda known: entity_revisions.plan_merge(known, source, target, reason, by, now))
 
     amerge = in_thread(merge)
@@ -353,10 +354,10 @@ class Entities(EntitiesView):
             ...     space.entities.split("Ali", ["A. Smythe"]).entity.name
             'A. Smythe'
         """
-        entity_ref, moved = _name_or_id(entity), [_check_name(name, "names") for name in _to_list(names, "names")]
+        entity_ref, moved = _name_or_id(entity), [inputs.check_name(name, "names") for name in _to_list(names, "names")]
         if not moved:
             raise InvalidInput("names is empty. Give at least one name to split off.")
-        reason, by, now = inputs.check_reason(why), _check_observer(observed_by), self._now()
+        reason, by, now = inputs.check_reason(why), inputs.check_observer(observed_by), self._now()
         return self._revise(
             "split", lambda known: entity_revisions.plan_split(known, entity_ref, moved, reason, by, now)
         )
@@ -385,7 +386,7 @@ class Entities(EntitiesView):
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
         position = inputs.check_positive_int(position, "revision", OPEN_END)
         entry = self._engine.ledger.entries_at([position]).get(position)
-        reason, by = inputs.check_reason(why), _check_observer(observed_by)
+        reason, by = inputs.check_reason(why), inputs.check_observer(observed_by)
         return self._revise("undone", lambda known: entity_revisions.plan_undo(known, position, entry, reason, by))
 
     aundo = in_thread(undo)
@@ -404,27 +405,12 @@ class Entities(EntitiesView):
 
         entries = self._engine.write(self._space, decide)
         if entries:
-            self._engine.embed_descriptions(self._space)
+            embed_descriptions(self._engine, self._space)
         return plans[0], entries[0].position if entries else None
 
 
-def _check_name(value: object, what: str) -> str:
-    name = " ".join(inputs.check_text(value, what).split())
-    if not normalize_name(name):
-        raise InvalidInput(f"{what}={value!r} is blank. Give it at least one letter.")
-    if len(name) > MAX_NAME_LENGTH:
-        raise InvalidInput(
-            f"{what}={truncate(name, 40)!r} has {len(name):,} characters. A name has at most {MAX_NAME_LENGTH}."
-        )
-    return name
-
-
 def _name_or_id(entity: object, what: str = "entity") -> str:
-    return entity.id if isinstance(entity, Entity) else _check_name(entity, what)
-
-
-def _check_observer(observed_by: object) -> str | None:
-    return None if observed_by is None else _check_name(observed_by, "observed_by")
+    return entity.id if isinstance(entity, Entity) else inputs.check_name(entity, what)
 
 
 def _aliases(values: object, now: datetime) -> tuple[Alias, ...]:
@@ -452,7 +438,7 @@ def _parse_alias(item: object, now: datetime) -> Alias:
     if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
         raise InvalidInput(f"aliases contains {item!r}. {hint}")
     start, end = (*parts[1:], None, None)[:2]
-    return Alias(_check_name(parts[0], "aliases"), inputs.check_window(start, end, now))
+    return Alias(inputs.check_name(parts[0], "aliases"), inputs.check_window(start, end, now))
 
 
 def _to_list(values: object, what: str) -> list[object]:

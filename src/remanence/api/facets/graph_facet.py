@@ -276,7 +276,7 @@ class Graph(GraphView):
             'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
         name, valid = parse_predicate(predicate), inputs.check_window(valid_from, valid_until, self._engine.now())
-        certainty, by = inputs.check_fraction(confidence, "confidence"), assertions.check_observer(observed_by)
+        certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)
         several = [evidence] if isinstance(evidence, MemoryRef) else evidence
         memory_ids = tuple(dict.fromkeys(inputs.check_memory_ids(several)))
         assertions.check_entity_ref(subject, "subject")
@@ -341,7 +341,7 @@ class Graph(GraphView):
         kind, target = ("related_to", kind) if target is None else (kind, target)
         source, target = inputs.check_memory_id(source), inputs.check_memory_id(target)
         valid = inputs.check_window(valid_from, valid_until, self._engine.now())
-        certainty, by = inputs.check_fraction(confidence, "confidence"), assertions.check_observer(observed_by)
+        certainty, by = inputs.check_fraction(confidence, "confidence"), inputs.check_observer(observed_by)
         reason = inputs.check_reason(why)
         if kind not in LINK_KINDS:
             raise InvalidInput(f"kind={kind!r} is not a link between memories. The kinds are {', '.join(LINK_KINDS)}.")

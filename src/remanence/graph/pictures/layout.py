@@ -189,14 +189,14 @@ def _pack(sizes: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 def _bends(ends: Sequence[tuple[int, int]]) -> tuple[float, ...]:
     """The bend of each edge, so that several edges between the same two nodes do not coincide."""
     total, seen = Counter(map(frozenset, ends)), Counter[frozenset[int]]()
-    out: list[float] = []
+    bends: list[float] = []
     for source, target in ends:
         pair = frozenset((source, target))
         number = seen[pair]
         seen[pair] += 1
         if source == target:
-            out.append(_BEND * (1 + number / 2))
+            bends.append(_BEND * (1 + number / 2))
         else:
             bend = (number - (total[pair] - 1) / 2) * _BEND
-            out.append(bend if source < target else -bend)
-    return tuple(out)
+            bends.append(bend if source < target else -bend)
+    return tuple(bends)

@@ -2,8 +2,7 @@
 
 A sentence is read clause by clause as subject, verb phrase and object. The subject is a name, an identifier or a
 definite description (nonperson_phrases.py). The verb is any of a general list (verb_forms.py), and the predicate is the
-verb with its preposition (nonperson_verbs.py). An attribute is a predicate of its own: "the API's rate limit is 300",
-"rate limit of the API: 300" and "API rate limit lowered to 300" all claim `rate_limit`.
+verb with its preposition (nonperson_verbs.py), or an attribute (nonperson_attributes.py).
 
 Precision comes first. A sentence that asks, doubts or depends on a condition makes no claim, and a clause that denies
 or plans makes none either.
@@ -14,6 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from remanence.language.claim_extraction.nonperson_attributes import (
+    ATTRIBUTE_OF,
+    OPENERS,
+    POSSESSIVE,
+    attribute_claim,
+    is_attribute,
+    labelled_claims,
+    snake_case,
+    subject_claim,
+)
 from remanence.language.claim_extraction.nonperson_phrases import (
     BE,
     EQUALS,
@@ -22,6 +31,7 @@ from remanence.language.claim_extraction.nonperson_phrases import (
     PUNCTUATION,
     Subject,
     is_adverb,
+    is_bare_noun,
     is_identifier,
     is_verb,
     names_something,
@@ -32,20 +42,12 @@ from remanence.language.claim_extraction.nonperson_phrases import (
     time_at,
 )
 from remanence.language.claim_extraction.nonperson_verbs import (
-    ATTRIBUTE_OF,
     CHANGING,
-    OPENERS,
-    POSSESSIVE,
     RESCHEDULING,
     Statement,
-    attribute_claim,
     claims_of_verb,
     continues,
-    is_attribute,
-    labelled_claims,
     passive_claims,
-    snake_case,
-    split_compound,
 )
 from remanence.language.claim_extraction.predicate_rules import ATTRIBUTE_NOUNS, is_date_predicate
 from remanence.language.lexicon.verb_forms import (
@@ -92,7 +94,6 @@ _ATTRIBUTE_VALUE = re.compile(
     r"(?P<attribute>(?:[a-z-]+ ){0,2}?[a-z-]+)(?: is| =)? (?P<value>[\d$€£#~].*|\S*[-_./]\S*)"
 )
 _IS_PREDICATES = word_set("is scheduled_for is_a switched_to based_in assigned_to")
-_CHANGED_TO = re.compile(r"[a-z]+ed_(?:to|at)|set_(?:to|at)|cut_to|scheduled_for|switched_to")
 _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<role>[a-z-]+)\b")
 _GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
 _CALENDAR_DATE = re.compile(rf"\d|\b(?:{load_pattern('months')})\b")
@@ -246,7 +247,11 @@ class _SentenceReader:
         while True:
             claims, stop = claims_of_verb(self.statement, verb_index, is_passive=is_passive)
             claims = [claim for claim in claims if self._is_definite(subject, names[0], verb_index, *claim)]
-            all_claims += [self._triple(name, predicate, value) for predicate, value in claims for name in names]
+            all_claims += [
+                subject_claim(self.statement.kinds, name, predicate, value)
+                for predicate, value in claims
+                for name in names
+            ]
             conjunction = stop
             if not claims:
                 conjunction = self._next_clause(stop) - 1
@@ -287,25 +292,11 @@ class _SentenceReader:
         )
         if not names_something(value) and not is_date_predicate(predicate):
             return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
-        if has_name or subject.is_definite or not _is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
+        if has_name or subject.is_definite or not is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
             return True
         # "Auditor was …": whose, was said before. "Prod database is …" tells.
         tells = predicate not in _IS_PREDICATES or " " in name or self.words[verb].lower not in BE
         return self.opens_text and tells
-
-    def _triple(self, name: str, predicate: str, value: str) -> Triple:
-        """The claim; "the API's rate limit is 300" is one about the API."""
-        if name in self.statement.kinds:  # one may be several things, "the default port" only one
-            return Triple(name, "is_a" if predicate == "is" else predicate, value)
-        is_value = predicate in ("is", "scheduled_for")
-        if is_value or _CHANGED_TO.fullmatch(predicate):
-            attribute = POSSESSIVE.fullmatch(name) or ATTRIBUTE_OF.fullmatch(name)
-            if attribute is not None and (is_value or is_attribute(attribute["attribute"])):
-                return attribute_claim(attribute, value)
-            owner, noun = split_compound(name)
-            if owner and predicate != "switched_to":  # "staging db moved to OVH": it is the database that moved
-                return Triple(owner, snake_case(noun), value)
-        return Triple(name, predicate, value)
 
     def _read_insertion(self, subject: Subject) -> tuple[tuple[str, ...], list[Triple]]:
         """The subject with its insertion read: "our subsidiary, Orme SAS, …", "the worker, written in Elixir, …"."""
@@ -361,7 +352,7 @@ class _SentenceReader:
             if owner is not None and is_attribute(name):
                 name, stop = f"{name} {self.words[stop].lower} {owner.text}", owner.next
         claims = passive_claims(self.statement, verb, _PARTICIPLE_OF.get(verb, lower), stop)
-        return [self._triple(name, predicate, value) for predicate, value in claims], stop
+        return [subject_claim(self.statement.kinds, name, predicate, value) for predicate, value in claims], stop
 
     def _after_agent(self, at: int) -> int:
         """The index of the verb after "we", "we have" or "we are"; the same one if there is no such word."""
@@ -506,9 +497,3 @@ class _SentenceReader:
 
 
 _PARTICIPLE_OF = {base: form for form, base in PAST_FORMS.items()}
-
-
-def _is_bare_noun(name: str) -> bool:
-    """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
-    words = name.lower().split()
-    return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))

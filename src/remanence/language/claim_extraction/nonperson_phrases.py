@@ -361,3 +361,9 @@ def _quoted_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
     if close is None or close == at + 1:
         return None
     return Phrase(text[words[at + 1].start : words[close - 1].end].rstrip("."), close + 1)
+
+
+def is_bare_noun(name: str) -> bool:
+    """Whether this is a singular noun that would have an article, were it not clear from before what is meant."""
+    words = name.lower().split()
+    return not name.endswith("s") and PREPOSITIONS.isdisjoint(words) and all(map(str.isalpha, words))

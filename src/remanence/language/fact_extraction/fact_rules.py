@@ -16,8 +16,6 @@ from datetime import datetime
 from remanence.language.claim_extraction.predicate_rules import OPINION_PREDICATES, claim_kind
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
 from remanence.language.fact_extraction import fact_attributes
-from remanence.language.fact_extraction.clauses import main_clauses, split_clauses
-from remanence.language.fact_extraction.coordination import find_statements
 from remanence.language.fact_extraction.fact_attributes import importance_of, times_in_clause
 from remanence.language.fact_extraction.fact_filter import FactClassification, classify_fact, has_lasting_result
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
@@ -29,6 +27,7 @@ from remanence.language.fact_extraction.sentences import (
     is_hypothetical,
 )
 from remanence.language.fact_extraction.short_answers import MAX_ANSWER_WORDS, answer_statements, answers_itself
+from remanence.language.fact_extraction.statements import find_statements, main_clauses
 from remanence.language.fact_extraction.third_person import speaker_label, to_third_person
 from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
@@ -143,10 +142,9 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
             facts[facts.index(turn.last)] = turn.last = extended
             continue
         turn.last = None
-        is_certain = sentence.remember_requested or sentence.is_answer
-        clauses = split_clauses(resolved, turn.speaker, is_certain=is_certain)
-        clause_facts = _facts_of_clauses(clauses, sentence, turn)
-        facts += clause_facts or _facts_of_clauses(main_clauses(resolved, turn.speaker), sentence, turn)
+        facts += _facts_of_clauses([resolved], sentence, turn) or _facts_of_clauses(
+            main_clauses(resolved, speaker_label(turn.speaker)), sentence, turn
+        )
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
         names = find_sentence_names(resolved, turn.speaker)
@@ -287,9 +285,10 @@ def _claims_and_ended(clause: ParsedSentence) -> tuple[list[Triple], tuple[Tripl
     return claims, denial.claims
 
 
-def _facts_of_clauses(clauses: Iterable[ParsedSentence], sentence: Sentence, turn: _Turn) -> list[Fact]:
+def _facts_of_clauses(clauses: Iterable[str], sentence: Sentence, turn: _Turn) -> list[Fact]:
     facts: list[Fact] = []
-    for clause in clauses:
+    for text in clauses:
+        clause = parse_sentence(text, turn.speaker)
         whole = _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
         facts += (_facts_of_statements(clause, sentence, turn) if whole and clause.change is None else []) or whole
     return facts
@@ -305,7 +304,15 @@ def _facts_of_statements(clause: ParsedSentence, sentence: Sentence, turn: _Turn
     def is_fact(text: str) -> bool:
         return classify_fact(parse_sentence(text, turn.speaker), label) is not None
 
-    statements = find_statements(clause.text, is_fact)
+    def makes_claim(text: str) -> bool:
+        return bool(_all_claims(parse_sentence(text, turn.speaker)))
+
+    def adds_claim(left: str, right: str) -> bool:
+        added = not stated.issuperset(_all_claims(parse_sentence(right, turn.speaker)))
+        return added and makes_claim(left) and is_fact(left) and is_fact(right)
+
+    stated = set(_stated_claims(clause))
+    statements = find_statements(clause.text, is_fact, makes_claim, adds_claim)
     if len(statements) < 2:
         return []
     certain = sentence._replace(is_answer=True)
@@ -319,6 +326,16 @@ def _facts_of_statements(clause: ParsedSentence, sentence: Sentence, turn: _Turn
             times_in_clause(text, turn.times),
         )
     ]
+
+
+def _stated_claims(clause: ParsedSentence) -> tuple[Triple, ...]:
+    change = clause.change
+    return (*clause.claims, *(change.event_claims or change.ended_claims if change else ()))
+
+
+def _all_claims(clause: ParsedSentence) -> tuple[Triple, ...]:
+    """The claims of a clause, and the claims that it denies."""
+    return (*_stated_claims(clause), *(clause.denial.claims if clause.denial else ()))
 
 
 def _resolve_pronoun(text: str, turn: _Turn) -> str:

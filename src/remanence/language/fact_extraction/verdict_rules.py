@@ -16,10 +16,10 @@ from typing import Literal
 from remanence.language.claim_extraction import predicate_rules
 from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
-from remanence.language.fact_extraction.coordination import split_coordination
 from remanence.language.fact_extraction.replacement_candidates import certainly_ends, remainder
 from remanence.language.fact_extraction.sentence_reading import parse_sentence
 from remanence.language.fact_extraction.sentences import informative_sentences, is_hypothetical
+from remanence.language.fact_extraction.statements import split_statements
 from remanence.language.fact_extraction.third_person import speaker_label, to_third_person
 from remanence.language.text import normalize_name, normalize_text
 from remanence.schema import SELF, Memory, Triple, Verdict
@@ -236,7 +236,7 @@ def _statements_without(memory: Memory, ended: Sequence[Triple]) -> list[str]:
 def _other_clauses(memory: Memory, ended: Sequence[Triple]) -> list[str]:
     """The clauses of a memory that state none of these claims, if some of them do."""
     observer = memory.observed_by or SELF
-    clauses = split_coordination(memory.text[:_MAX_CHARS])
+    clauses = split_statements(memory.text[:_MAX_CHARS])
     other = [clause for clause in clauses if not any(_matching(ended, _read(clause, observer)[0]))]
     return other if len(other) < len(clauses) else []
 

@@ -101,19 +101,19 @@ def _is_title(quoted: str, before: str) -> bool:
     return capitalized > 1 or (len(words) == 1 and not is_common_word(quoted.lower()) and not quoted.isupper())
 
 
-def find_first_person_singular(text: str, speaker: str = SELF) -> list[NameSpan]:
-    """The positions of "I", "me", "my" and the like, as names of `speaker`.
+def find_first_person_singular(text: str) -> list[NameSpan]:
+    """The positions of "I", "me", "my" and the like, as names of `SELF`.
 
     >>> [name.start for name in find_first_person_singular("I gave my dog a bone, and we left.")]
     [0, 7]
     """
-    return [name for name in find_first_person(text, speaker) if not is_first_person_plural(text, name)]
+    return [name for name in find_first_person(text, SELF) if not is_first_person_plural(text, name)]
 
 
-def find_first_person(text: str, speaker: str = SELF) -> list[NameSpan]:
+def find_first_person(text: str, speaker: str) -> list[NameSpan]:
     """The positions of the first person, as names of `speaker`. "We" and "our" count too.
 
-    >>> [name.start for name in find_first_person("I gave our dog a bone, and we left.")]
+    >>> [name.start for name in find_first_person("I gave our dog a bone, and we left.", "Ann")]
     [0, 7, 27]
     """
     return [

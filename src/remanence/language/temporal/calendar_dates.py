@@ -14,7 +14,7 @@ from remanence.language.temporal.token_reader import SpanMatch, TokenReader
 class CalendarDateRules(TokenReader):
     """The rules that use the reference time only to choose the year."""
 
-    def calendar_date(self, i: int, allow_ambiguous: bool = False) -> SpanMatch:
+    def calendar_date(self, i: int, allow_ambiguous: bool) -> SpanMatch:
         """The first rule that applies at `i`. A date that does not exist raises ValueError."""
         token, expected = self.token(i), allow_ambiguous
         allow_ambiguous = allow_ambiguous or self.has_cue(i)

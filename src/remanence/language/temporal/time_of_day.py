@@ -47,7 +47,7 @@ class ClockTime:
     ahead: timedelta = timedelta(0)
     """How far the time zone is ahead of UTC."""
 
-    def on_day(self, day: datetime, hint: str = "") -> Span:
+    def on_day(self, day: datetime, hint: str) -> Span:
         start = self.first.on(day, hint)
         end = self.final.on(day, hint) if self.final else start + self.first.duration
         if end <= start:

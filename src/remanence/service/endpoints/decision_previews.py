@@ -48,7 +48,7 @@ def preview_restore(space: Space, memory: str) -> DecisionPreview:
     """What restoring a memory changes."""
     with space._engine.open_index(space.name) as index, index.lock:
         number = index.require_unerased(memory)
-        if index.catalog.is_visible(number, index.catalog.position):
+        if index.catalog.hidden.is_visible(number, index.catalog.position):
             raise InvalidInput(f"memory {memory!r} is neither forgotten nor archived, so there is nothing to restore.")
         [found] = index.memories(index.catalog.rows_of(number)[-1:])
         claims = [str(triple) for triple in found.triples]

@@ -185,9 +185,9 @@ class _DecisionReader:
         """Whether nothing has hidden, shown or erased the memory since."""
         catalog = self._index.catalog
         number = catalog.number(event.memory)
-        if number is None or catalog.is_erased(number):
+        if number is None or catalog.hidden.is_erased(number):
             return False
-        return catalog.visibility_changes(number)[-1:] == [position]
+        return catalog.hidden.changes_of(number)[-1:] == [position]
 
     def _describe_end(self, event: Invalidated) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
         link = self._index.links.get(event.edge, self._snapshot)
@@ -221,7 +221,7 @@ class _DecisionReader:
     def _quote(self, memory_id: str) -> str:
         """The text of a memory in its last version, in quotes."""
         number = self._index.catalog.number(memory_id)
-        if number is None or self._index.catalog.is_erased(number):
+        if number is None or self._index.catalog.hidden.is_erased(number):
             return "a memory that was erased"
         memories = self._index.readable_memories(self._index.catalog.rows_of(number)[-1:])
         return f"“{truncate(memories[0].text, _MAX_TEXT)}”" if memories else "a memory that was erased"

@@ -75,7 +75,7 @@ def _coordinates(count: int, edges: bytes) -> tuple[tuple[float, float], ...]:
 def days(space: Space, request: EmptyRequest) -> DaysAnswer:
     """Count what was learned on each day."""
     with space._engine.open_index(space.name) as index, index.lock:
-        found, counts = np.unique(index.catalog.recording_days(), return_counts=True)
+        found, counts = np.unique(index.catalog.times.recording_days(), return_counts=True)
     items = [DayAnswer(day=str(day), learned=count) for day, count in zip(found.tolist(), counts.tolist(), strict=True)]
     return DaysAnswer(items=items, now=space._now().isoformat())
 

@@ -102,13 +102,7 @@ class TokenStore:
         self._database.create(_TABLE)
 
     def create(
-        self,
-        name: str,
-        *,
-        spaces: Sequence[str],
-        access: str,
-        expires_at: datetime | None = None,
-        now: datetime | None = None,
+        self, name: str, *, spaces: Sequence[str], access: str, expires_at: datetime | None = None
     ) -> tuple[str, AccessToken]:
         """Make a token.
 
@@ -117,7 +111,6 @@ class TokenStore:
             spaces: The full names of the spaces that it opens, with those below them; "*" is every space.
             access: "read", "write" or "admin".
             expires_at: From when on it is refused.
-            now: The present moment.
 
         Returns:
             The token, which is not stored and cannot be shown again, and its description.
@@ -134,18 +127,16 @@ class TokenStore:
                 break
         else:
             raise InvalidInput(f"access={access!r} is none of {', '.join(ACCESSES)}.")
-        token = AccessToken(
-            secrets.token_hex(6), name, tuple(spaces), access_level, now or datetime.now(UTC), expires_at
-        )
+        token = AccessToken(secrets.token_hex(6), name, tuple(spaces), access_level, datetime.now(UTC), expires_at)
         secret = secrets.token_urlsafe(32)
         row = (token.id, name, _hash(secret), json.dumps(list(spaces)), access)
         times = (token.created_at.isoformat(), None if expires_at is None else expires_at.isoformat())
         self._database.execute(_INSERT, (*row, *times))
         return f"{_PREFIX}_{token.id}_{secret}", token
 
-    def authenticate(self, token_text: str, now: datetime | None = None) -> AccessToken | None:
+    def authenticate(self, token_text: str) -> AccessToken | None:
         """The description of a token; None if it is unknown, revoked or expired."""
-        known = self.cached(token_text, now)
+        known = self.cached(token_text)
         if known is not None:
             return known
         parts = token_text.split("_", 2)
@@ -155,7 +146,7 @@ class TokenStore:
         if not rows or not hmac.compare_digest(rows[0][-1], _hash(parts[2])):
             return None
         token = _token(rows[0])
-        if not token.is_valid(now or datetime.now(UTC)):
+        if not token.is_valid(datetime.now(UTC)):
             return None
         with self._lock:
             self._known[_hash(token_text)] = (self._clock() + _KNOWN_SECONDS, token)
@@ -163,13 +154,11 @@ class TokenStore:
                 self._known.popitem(last=False)
         return token
 
-    def cached(self, token_text: str, now: datetime | None = None) -> AccessToken | None:
+    def cached(self, token_text: str) -> AccessToken | None:
         """As `authenticate`, for a token found valid within the last second; None for any other. Never waits."""
         with self._lock:
             until, token = self._known.get(_hash(token_text), (0.0, None))
-        return (
-            token if token is not None and self._clock() < until and token.is_valid(now or datetime.now(UTC)) else None
-        )
+        return token if token is not None and self._clock() < until and token.is_valid(datetime.now(UTC)) else None
 
     def list(self) -> list[AccessToken]:
         """All tokens, oldest first, revoked ones too."""

@@ -136,8 +136,8 @@ class RecallAnswer(AnswerModel):
     explanation: str | None
 
     @classmethod
-    def of(cls, recall: Recall, *, explain: bool = False) -> RecallAnswer:
-        return cls.model_validate(recall_fields(recall, explain=explain))
+    def of(cls, recall: Recall) -> RecallAnswer:
+        return cls.model_validate(recall_fields(recall, explain=False))
 
     def to_recall(self) -> Recall:
         return Recall(

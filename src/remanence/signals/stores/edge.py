@@ -115,15 +115,15 @@ class EdgeStore:
         for path in self._folder.rglob("matrix.dat"):
             with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as packed:
                 for vector in vectors:
-                    place = packed.find(vector)
-                    if place < 0 or not any(vector):
+                    start = packed.find(vector)
+                    if start < 0 or not any(vector):
                         continue
                     row = np.frombuffer(vector, np.float16).astype(np.float32)
                     same = self._points_like(shard, row)
                     shared |= dict.fromkeys(same, row)
-                    while place >= 0:
-                        packed[place : place + len(vector)] = bytes(len(vector))
-                        place = packed.find(vector, place)
+                    while start >= 0:
+                        packed[start : start + len(vector)] = bytes(len(vector))
+                        start = packed.find(vector, start)
         if shared:
             self._insert(list(shared), np.stack(list(shared.values())))
 

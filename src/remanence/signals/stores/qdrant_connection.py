@@ -67,19 +67,19 @@ class QdrantServer:
         callers handle; CollectionMissing if it says that there is no such collection."""
         count, begin = len(self._clients), self._first
         for attempt in range(count):
-            place = (begin + attempt) % count
+            number = (begin + attempt) % count
             try:
                 with self._turn:
-                    result = action(self._clients[place])
+                    result = action(self._clients[number])
             except RemanenceError:
                 raise
             except Exception as error:  # httpx, grpc and qdrant-client raise many exception types
-                problem, elsewhere = _explain(error, _address(self._clients[place]), self.in_process)
+                problem, elsewhere = _explain(error, _address(self._clients[number]), self.in_process)
                 if not elsewhere or attempt == count - 1:
                     raise problem from error
                 log.info("%s The next address is asked.", problem)
             else:
-                self._first = place
+                self._first = number
                 return result
         raise AssertionError("a server has at least one address")
 

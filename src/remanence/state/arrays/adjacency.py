@@ -55,11 +55,11 @@ class Adjacency:
     def edges_of_each(self, vertices: Iterable[int]) -> list[list[int]]:
         """The edges at each of these vertices."""
         self._update()
-        out: list[list[int]] = []
+        edges: list[list[int]] = []
         for vertex in vertices:
             older, newer = self._edges_in_base(vertex), self._overlay.get(vertex)
-            out.append(older + newer if newer else older)
-        return out
+            edges.append(older + newer if newer else older)
+        return edges
 
     def _edges_in_base(self, vertex: int) -> list[int]:
         base = self._base

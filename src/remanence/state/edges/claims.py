@@ -216,12 +216,12 @@ class Claims(SavedPart):
 
     def trust_of(self, claim: StatedClaim) -> float:
         """How far a claim is trusted: as its memory, or fully if it was asserted directly."""
-        return self._catalog.trust_of(claim.source) if claim.source >= 0 else 1.0
+        return self._catalog.attributes.trust_of(claim.source) if claim.source >= 0 else 1.0
 
     def trust_of_edge(self, edge: str) -> float:
         """How far the claims with this id are trusted, at most. Rounded down: the index has single precision."""
         sources = self._columns.values[self.with_edge_id(edge), _SOURCE].tolist()
-        return max((self._catalog.trust_of(row) - 1e-6 if row >= 0 else 1.0 for row in sources), default=0.0)
+        return max((self._catalog.attributes.trust_of(row) - 1e-6 if row >= 0 else 1.0 for row in sources), default=0.0)
 
     def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[int]:
         """The memories, by number, that support an active claim, in this version or an earlier one."""
@@ -292,7 +292,7 @@ class Claims(SavedPart):
             for state in states_after_event(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)
         # The ledger's time never goes back; what is told late, with an earlier `now`, was learned at that time.
-        recorded_at = micros(self._catalog.recorded_at(row))
+        recorded_at = micros(self._catalog.times.recorded_at(row))
         if version.told_at is not None:
             recorded_at = min(recorded_at, micros(version.told_at))
         for (subject, predicate, object_), claim_end in ends.items():
@@ -313,7 +313,7 @@ class Claims(SavedPart):
         if earlier is None or self._catalog.same_text(row, earlier):
             return
         current_triples = {(s, p, o) for s, o, p in self._columns.values[list(claims), :3].tolist()}
-        recorded_at, (position,) = micros(self._catalog.recorded_at(row)), self._catalog.positions_of_rows([row])
+        recorded_at, (position,) = micros(self._catalog.times.recorded_at(row)), self._catalog.positions_of_rows([row])
         begins = window_to_micros(version.valid)[0]
         for claim in (previous[triple] for triple in previous.keys() - current_triples):
             in_order = self._begin(claim) < begins <= recorded_at

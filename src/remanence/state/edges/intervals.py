@@ -116,14 +116,14 @@ def resolve_single_valued(claims: Iterable[TimedClaim]) -> list[Interval]:
 def merge_same_value(claims: Iterable[TimedClaim]) -> list[Interval]:
     """When a value holds that several claims state, if many values may hold at a time."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
-    out: list[tuple[int, int, list[TimedClaim]]] = []
+    merged: list[tuple[int, int, list[TimedClaim]]] = []
     for claim in sorted(nonempty, key=lambda claim: (claim.effective_start, claim.number)):
-        if not out or claim.effective_start > out[-1][1]:
-            out.append((claim.effective_start, claim.effective_end, []))
-        start, end, before = out[-1]
+        if not merged or claim.effective_start > merged[-1][1]:
+            merged.append((claim.effective_start, claim.effective_end, []))
+        start, end, before = merged[-1]
         before.append(claim)
-        out[-1] = start, max(end, claim.effective_end), before
-    return [_interval(*arguments) for arguments in out]
+        merged[-1] = start, max(end, claim.effective_end), before
+    return [_interval(*arguments) for arguments in merged]
 
 
 def _interval(start: int, end: int, claims: Iterable[TimedClaim]) -> Interval:
@@ -140,18 +140,18 @@ def _runs(claims: Sequence[TimedClaim]) -> list[list[TimedClaim]]:
     values: dict[int, set[int]] = {}  # by start
     for claim in claims:
         values.setdefault(claim.effective_start, set()).add(claim.value)
-    out: list[list[TimedClaim]] = []
+    runs: list[list[TimedClaim]] = []
     for claim in sorted(claims, key=lambda claim: (claim.effective_start, claim.number)):
-        last = out[-1][-1] if out else None
+        last = runs[-1][-1] if runs else None
         if (
             last is not None
             and (last.value, last.end, last.ended_at) == (claim.value, claim.end, claim.ended_at)
             and len(values[last.effective_start]) == len(values[claim.effective_start]) == 1
         ):
-            out[-1].append(claim)
+            runs[-1].append(claim)
         else:
-            out.append([claim])
-    return out
+            runs.append([claim])
+    return runs
 
 
 def _values_at(
@@ -176,11 +176,11 @@ def _values_at(
     for item in popped:
         heappush(active, item)
     disputed = any(claim.value != leading[0].value for claim in leading)
-    out: dict[int, list[TimedClaim]] = {}
+    claims_by_value: dict[int, list[TimedClaim]] = {}
     for claim in leading:
         if moment < claim.ended_at and not (disputed and any(_corrects(other, claim) for other in leading)):
-            out.setdefault(claim.value, []).append(claim)
-    return out
+            claims_by_value.setdefault(claim.value, []).append(claim)
+    return claims_by_value
 
 
 def _corrects(later: TimedClaim, claim: TimedClaim) -> bool:

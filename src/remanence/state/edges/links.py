@@ -110,11 +110,11 @@ class Links(SavedPart):
         If memories supersede each other in a cycle, the link that was added last counts.
         """
         if self._superseded is None or self._superseded[0] is not snapshot:  # a recall asks for each of its hits
-            out = np.zeros(len(snapshot.memory_mask), np.bool_)
+            mask = np.zeros(len(snapshot.memory_mask), np.bool_)
             if self._ids:
                 edges = self._graph.endpoints[self._superseding_links(snapshot)]
-                out[_targets_without_cycles(edges.tolist()) if self._has_cycle else edges[:, 1]] = True
-            self._superseded = snapshot, out
+                mask[_targets_without_cycles(edges.tolist()) if self._has_cycle else edges[:, 1]] = True
+            self._superseded = snapshot, mask
         return self._superseded[1]
 
     def contradicting(self, memory: int, snapshot: Snapshot) -> list[int]:
@@ -132,15 +132,15 @@ class Links(SavedPart):
 
     def facts_derived_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """The memories that were found in one of these, and do not replace it."""
-        out = np.zeros(len(memories), np.bool_)
+        mask = np.zeros(len(memories), np.bool_)
         columns, ends = self._columns.values, self._graph.endpoints
         until = (columns[:, _POSITION] <= position) & memories[ends[:, 1]]
         derived = ends[until & (columns[:, _KIND] == _DERIVED_FROM)]
         if len(derived):
             # A text merged from several contains more than came from these.
             merged = set(map(tuple, ends[until & (columns[:, _KIND] == _SUPERSEDES)].tolist()))
-            out[[source for source, target in derived.tolist() if (source, target) not in merged]] = True
-        return out
+            mask[[source for source, target in derived.tolist() if (source, target) not in merged]] = True
+        return mask
 
     def derived_only_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """These memories and those derived from them: facts that were found in no other memory, and texts that were
@@ -204,13 +204,13 @@ class Links(SavedPart):
 
     def _statements(self, numbers: Iterable[int], snapshot: Snapshot) -> list[list[Link]]:
         """These statements, those of one link together, in the order in which they were added."""
-        out: dict[tuple[object, ...], list[Link]] = {}
+        statements: dict[tuple[object, ...], list[Link]] = {}
         for number in numbers:
             link = self._link(number, snapshot)
             if link is not None:
                 key = (link.source, link.kind, link.target, self._stated_window(number, snapshot))
-                out.setdefault(key, []).append(link)
-        return list(out.values())
+                statements.setdefault(key, []).append(link)
+        return list(statements.values())
 
     def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)

@@ -158,10 +158,10 @@ def _default_key(predicate: str) -> str | None:
 
 
 def _latest_inverses(declared: Iterable[tuple[str, str]]) -> dict[str, str]:
-    out: dict[str, str] = {}
+    inverses: dict[str, str] = {}
     for name, inverse in declared:
-        if out.get(inverse) == name:
+        if inverses.get(inverse) == name:
             continue  # declared before, in the other direction
-        out = {p: q for p, q in out.items() if not {p, q} & {name, inverse}}
-        out[name] = inverse
-    return out
+        inverses = {p: q for p, q in inverses.items() if not {p, q} & {name, inverse}}
+        inverses[name] = inverse
+    return inverses

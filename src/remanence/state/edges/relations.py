@@ -133,13 +133,13 @@ class RelationIndex(Claims):
         view, now = self._view(snapshot), micros(snapshot.now)
         windows = None if times is None else [window_to_micros(window) for window in times] or [(now, now + 1)]
         entity = view.entity_number(number)
-        out: dict[tuple[int, str, bool], RelatedName] = {}
+        related: dict[tuple[int, str, bool], RelatedName] = {}
         for edge, interval, _ in view.resolved_claims_of(number, None, limit)[0]:
             if windows is None or any(interval.start < end and start < interval.end for start, end in windows):
                 from_subject = edge.subject == entity
                 key = edge.endpoints[from_subject], edge.rule.name, from_subject
-                out[key] = RelatedName(*key, max(claim.confidence for claim in interval.claims))
-        return list(out.values())
+                related[key] = RelatedName(*key, max(claim.confidence for claim in interval.claims))
+        return list(related.values())
 
     def periods_of(self, edge_id: str, snapshot: Snapshot) -> list[Relation]:
         """The relation with this id, once for each period in which it holds in this snapshot."""
@@ -170,11 +170,11 @@ class RelationIndex(Claims):
         return None
 
     def supported_by_rows(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, list[Relation]]:
-        out: dict[int, list[Relation]] = {}
+        relations: dict[int, list[Relation]] = {}
         for row, claims in self.claims_with_evidence(rows).items():
             found = (self.get(edge, snapshot) for edge in dict.fromkeys(map(self.edge_id, claims)))
-            out[row] = [relation for relation in found if relation is not None]
-        return out
+            relations[row] = [relation for relation in found if relation is not None]
+        return relations
 
     def equivalent_claims(self, edge_id: str, snapshot: Snapshot) -> list[tuple[str, TimedClaim]]:
         """The active claims that state the relation with this id, itself first, with their ids."""
@@ -289,7 +289,7 @@ class RelationIndex(Claims):
         return max(evidence_rows, default=None)
 
     def _valid_periods(self, view: ClaimView, edges: Iterable[EntityEdge]) -> list[ValidPeriod]:
-        out: list[ValidPeriod] = []
+        periods: list[ValidPeriod] = []
         for edge in edges:
             resolved = view.resolved_claims(edge)
             subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
@@ -298,8 +298,8 @@ class RelationIndex(Claims):
             changed = len({claim.interval.value for claim in resolved}) > 1 or any(
                 interval.end != OPEN_END for interval in own
             )
-            out.append(ValidPeriod(Triple(subject, edge.rule.name, object_), tuple(windows), changed))
-        return out
+            periods.append(ValidPeriod(Triple(subject, edge.rule.name, object_), tuple(windows), changed))
+        return periods
 
     def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
         statuses = self._view(snapshot).status_of(row, snapshot.now)
@@ -349,11 +349,11 @@ def _matching(
 ) -> list[tuple[ResolvedClaim, NumberedTriple]]:
     """Those that hold at a moment and have a form with such a predicate and direction, each in that form."""
     moment = None if at is None else micros(at)
-    out: list[tuple[ResolvedClaim, NumberedTriple]] = []
+    matching: list[tuple[ResolvedClaim, NumberedTriple]] = []
     for claim in resolved:
         if moment is None or moment in claim.interval:
             triples = claim.edge.directed_triples(entity, direction)
             triple = next((triple for triple in triples if predicates is None or triple[1] in predicates), None)
             if triple is not None:
-                out.append((claim, triple))
-    return out
+                matching.append((claim, triple))
+    return matching

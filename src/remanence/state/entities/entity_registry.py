@@ -8,30 +8,31 @@ PART_OF (an entity was merged into another). Undoing an entry ends what it added
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from remanence.events import Merged, Registered, Renamed, Split, Undone
+from numpy.typing import NDArray
+
+from remanence.events import Undone
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
-from remanence.state.arrays.columns import DICT_CODEC, INTERNED, JSON, Codec, Interner, SavedPart
-from remanence.state.arrays.position_spans import PositionSpan, PositionSpans
+from remanence.state.arrays.position_spans import PositionSpan
+from remanence.state.entities.entity_changes import EntityChanges
+from remanence.state.entities.entity_records import (
+    DISPLAY_NAME,
+    ENTITY_KIND,
+    NAME_OWNER,
+    PART_OF,
+    EntityRecords,
+    entity_id,
+)
 from remanence.state.entities.name_similarity import SimilarNames
 from remanence.state.entities.names import Names
 
-NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
 _ENTITY_ID = re.compile(r"e[0-9a-f]{16}(-\d+)?")
 _MAX_DESCRIBED_NAMES = 16
-
-
-@lru_cache(1 << 16)
-def entity_id(normalized: str) -> str:
-    """The id of the entity that a normalized name denotes if nothing was registered."""
-    return "e" + hashlib.blake2b(normalized.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def is_entity_id(text: str) -> bool:
@@ -54,46 +55,25 @@ class EntityName(NamedTuple):
     is_registered: bool
 
 
-class EntityRegistry(SavedPart):
+class EntityRegistry:
     """The entities of a space. Entities and names are numbered; entities have ids too."""
 
-    _saved: ClassVar = {
-        "_spans": Codec(lambda spans: spans.rows, PositionSpans),
-        "_entities": INTERNED,
-        "_strings": INTERNED,
-        "_source_names": JSON,
-        "_undone": DICT_CODEC,
-    }
+    saves_stable_arrays = True
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._spans = PositionSpans()
-        self._entities: Interner[str] = Interner()  # ids of the entities that an entry is about
-        self._strings: Interner[str] = Interner()  # kinds, and names as entries about entities spell them
-        self._source_names: list[int] = []  # of each entity the number of the name that its id is made from, or -1
-        self._undone: dict[int, int] = {}
-        self._name_of_default_id: dict[str, int] = {}  # the ids made from names, as far as they were needed
-        self._hashed_names = 0
+        self._records = EntityRecords(names)
+        self._changes = EntityChanges(self._records, names)
         self.similar_names = SimilarNames(names)
 
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        return self._records.save()
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._records.load(arrays)
+
     def apply_entry(self, entry: Entry) -> None:
-        event, position = entry.event, entry.position
-        if isinstance(event, Registered):
-            self._register(event, position)
-        elif isinstance(event, Renamed):
-            entity = self._intern(event.entity, event.name)
-            self._add_name(entity, event.name, Window(), position)
-            self._set_display_name(entity, event.name, position)
-        elif isinstance(event, Merged):
-            part, target = self._intern(event.entity), self._intern(event.into)
-            # `merge` writes no cycle, but an edited export might contain one, and following it would not end.
-            if self._merge_target(part, position) == part != self._merge_target(target, position):
-                self._spans.open(PositionSpan(PART_OF, part, target), position)
-        elif isinstance(event, Split):
-            self._split(event, position)
-        elif isinstance(event, Undone):
-            self._undone[event.position] = position
-            self._spans.undo(event.position, position)
+        self._changes.apply_entry(entry)
 
     def changed_descriptions(self, entry: Entry) -> list[tuple[int, str]]:
         """The descriptions that an applied entry has changed, each with the number of a name.
@@ -102,12 +82,12 @@ class EntityRegistry(SavedPart):
         """
         if isinstance(entry.event, Undone):
             return []
-        entities = dict.fromkeys(self._changed_entities(entry.position))
-        found = (self.get(self._entities.values[entity], entry.position) for entity in entities)
+        entities = dict.fromkeys(self._changes.changed_entities(entry.position))
+        found = (self.get(self._records.entities.values[entity], entry.position) for entity in entities)
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        ids = dict.fromkeys(self._merge_target_id(value, position) for value in self._entities.values)
+        ids = dict.fromkeys(self._merge_target_id(value, position) for value in self._records.entities.values)
         return [_describe(entity) for id_ in ids if (entity := self.get(id_, position)) is not None]
 
     # Reading
@@ -121,10 +101,10 @@ class EntityRegistry(SavedPart):
         number = self._names.number(name)
         if number is None:
             return None
-        owners = self._owners(number, position)
+        owners = self._records.owners(number, position)
         if at is None or not owners:
             return self.entity_of(number, position)
-        return next((self._merge_target_id_of(span.value, position) for span in owners if at in span.valid), None)
+        return next((self._records.merge_target_id(span.value, position) for span in owners if at in span.valid), None)
 
     def get(self, entity_id: str, position: int, is_visible: Callable[[int], bool] | None = None) -> Entity | None:
         """An entity, or the one it was merged into; None if there is none.
@@ -152,38 +132,38 @@ class EntityRegistry(SavedPart):
 
     def entity_of(self, number: int, position: int) -> str:
         """The id of the entity that has a name, the last one if there were several."""
-        owners = self._owners(number, position)
+        owners = self._records.owners(number, position)
         if owners:
             last = max(owners, key=lambda span: (span.end, span.start, span.opened))
-            return self._merge_target_id_of(last.value, position)
-        default = self._default_id(number)
-        entity = self._entities.number(default)
-        return default if entity is None else self._merge_target_id_of(entity, position)
+            return self._records.merge_target_id(last.value, position)
+        default = self._records.default_id(number)
+        entity = self._records.entities.number(default)
+        return default if entity is None else self._records.merge_target_id(entity, position)
 
     def names_of_same_entity(self, number: int, position: int) -> tuple[int, ...]:
         """The names of the entities that have or had this name, itself first."""
-        if not len(self._spans):
+        if not len(self._records.spans):
             return (number,)
-        entities = [span.value for span in self._owners(number, position)]
+        entities = [span.value for span in self._records.owners(number, position)]
         if not entities:
-            default = self._entities.number(self._default_id(number))
+            default = self._records.entities.number(self._records.default_id(number))
             entities = [] if default is None else [default]
-        out = {number: None}
+        numbers = {number: None}
         for entity in entities:
-            root = self._merge_target_id_of(entity, position)
-            out |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
-        return tuple(out)
+            root = self._records.merge_target_id(entity, position)
+            numbers |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
+        return tuple(numbers)
 
     def has_several_owners(self, number: int, position: int) -> bool:
         """Whether a name belonged to several entities, one after the other."""
-        return len(self._owners(number, position)) > 1
+        return len(self._records.owners(number, position)) > 1
 
     def name_of_past_owner(self, number: int, position: int, at: int) -> int:
         """A present name, by number, of the entity that had this name at a moment (in microseconds)."""
-        owners = [span for span in self._owners(number, position) if span.start <= at < span.end]
+        owners = [span for span in self._records.owners(number, position) if span.start <= at < span.end]
         if not owners:
             return number
-        owner = self._merge_target_id_of(owners[0].value, position)
+        owner = self._records.merge_target_id(owners[0].value, position)
         names = (number, *(name.number for name in self.names_of(owner, position)))
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
@@ -192,9 +172,9 @@ class EntityRegistry(SavedPart):
         return self.registered_kind(entity_id, position) or self.kind_of_names(numbers)
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
-        for member in self._members_of_id(entity_id, position):
-            for span in self._spans.spans_of_key(ENTITY_KIND, member, position):
-                return self._strings.values[span.spelling]
+        for member in self._records.members_of_id(entity_id, position):
+            for span in self._records.spans.spans_of_key(ENTITY_KIND, member, position):
+                return self._records.strings.values[span.spelling]
         return None
 
     def kind_of_names(self, numbers: Iterable[int]) -> str:
@@ -208,52 +188,52 @@ class EntityRegistry(SavedPart):
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
         """The number and spelling of its main name: as registered if that is one of these, else the first."""
         numbers = {name.number for name in names}
-        for span in self._spans_of_id(DISPLAY_NAME, entity_id, position):
+        for span in self._records.spans_of_id(DISPLAY_NAME, entity_id, position):
             if span.value in numbers:
-                return span.value, self._strings.values[span.spelling]
+                return span.value, self._records.strings.values[span.spelling]
         return names[0].number, names[0].spelling
 
     def has_display_name(self, entity_id: str, position: int) -> bool:
-        return bool(self._spans_of_id(DISPLAY_NAME, entity_id, position))
+        return bool(self._records.spans_of_id(DISPLAY_NAME, entity_id, position))
 
     def is_registered(self, entity_id: str, position: int) -> bool:
         """Whether this entity was named, merged into another, or had another merged into it."""
-        entity = self._entities.number(entity_id)
+        entity = self._records.entities.number(entity_id)
         return entity is not None and bool(
-            self._spans.spans_of_key(DISPLAY_NAME, entity, position)
-            or self._spans.spans_of_key(PART_OF, entity, position)
-            or self._spans.spans_of_value(PART_OF, entity, position)
+            self._records.spans.spans_of_key(DISPLAY_NAME, entity, position)
+            or self._records.spans.spans_of_key(PART_OF, entity, position)
+            or self._records.spans.spans_of_value(PART_OF, entity, position)
         )
 
     def registered_names(self, position: int) -> Iterator[tuple[int, str, bool]]:
         """The names that entries about entities concern: number, entity id, and whether they contain the name."""
-        spans = self._spans
+        spans = self._records.spans
         owned = {span.key for span in spans.spans_of_attribute(NAME_OWNER, position)}
         entities = {
             span.key for attribute in (DISPLAY_NAME, PART_OF) for span in spans.spans_of_attribute(attribute, position)
         }
         entities |= {span.value for span in spans.spans_of_attribute(PART_OF, position)}
-        sources = {self._source_name(self._entities.values[entity]) for entity in entities}
+        sources = {self._records.source_name(self._records.entities.values[entity]) for entity in entities}
         for number in sorted(owned.union(source for source in sources if source is not None)):
             yield number, self.entity_of(number, position), number in owned
 
     @property
     def has_names(self) -> bool:
         """Whether any entry is about entities."""
-        return bool(self._entities.values)
+        return bool(self._records.entities.values)
 
     def is_owned(self, number: int, position: int) -> bool:
         """Whether a name was registered as the name or an alias of an entity."""
-        return bool(self._owners(number, position))
+        return bool(self._records.owners(number, position))
 
     def registered_spelling(self, number: int, position: int) -> str:
         """A registered name as it was registered."""
-        return self._strings.values[self._owners(number, position)[0].spelling]
+        return self._records.strings.values[self._records.owners(number, position)[0].spelling]
 
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
-        spans, entity_spans = self._spans, list[PositionSpan]()
-        for member in self._members_of_id(self._merge_target_id(entity_id, position), position):
+        spans, entity_spans = self._records.spans, list[PositionSpan]()
+        for member in self._records.members_of_id(self._merge_target_id(entity_id, position), position):
             entity_spans += [
                 s for attribute in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.spans_of_key(attribute, member)
             ]
@@ -274,188 +254,65 @@ class EntityRegistry(SavedPart):
         number = self._names.number(name)
         if number is None:
             return []
-        owners = self._owners(number, position)
+        owners = self._records.owners(number, position)
         if not owners:
-            registered = self.is_registered(self._default_id(number), position)
+            registered = self.is_registered(self._records.default_id(number), position)
             return [(self.entity_of(number, position), Window())] if registered else []
         overlapping = (span for span in owners if span.overlaps(*window_to_micros(valid)))
-        return [(self._merge_target_id_of(span.value, position), span.valid) for span in overlapping]
+        return [(self._records.merge_target_id(span.value, position), span.valid) for span in overlapping]
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
         number = self._names.number(name)
         return [name_entry.valid for name_entry in self.names_of(entity_id, position) if name_entry.number == number]
 
     def undone_by(self, position: int) -> int | None:
-        return self._undone.get(position)
+        return self._records.undone.get(position)
 
     def changed_since(self, position: int) -> int | None:
         """The position of the last entry that changed what this one added."""
-        return self._spans.changed_since(position)
+        return self._records.spans.changed_since(position)
 
     def contested_names(self, undone: int, position: int) -> list[tuple[str, str]]:
         """The names that an entry removed and that another entity has now, each with its id."""
         return [
-            (self._strings.values[span.spelling], self._merge_target_id_of(other.value, position))
-            for span in self._spans.closed_by(undone)
+            (self._records.strings.values[span.spelling], self._records.merge_target_id(other.value, position))
+            for span in self._records.spans.closed_by(undone)
             if span.attribute == NAME_OWNER
-            for other in self._owners(span.key, position)
+            for other in self._records.owners(span.key, position)
             if other.origin != undone and other.overlaps(span.start, span.end)
         ]
 
     def new_entity_id(self, name: str) -> str:
         default = candidate = entity_id(normalize_name(name))
         count = 1
-        while self._entities.number(candidate) is not None:
+        while self._records.entities.number(candidate) is not None:
             count += 1
             candidate = f"{default}-{count}"
         return candidate
 
-    # Applying entries
-
-    def _register(self, event: Registered, position: int) -> None:
-        entity = self._intern(event.entity, event.name)
-        if not self._spans.spans_of_key(DISPLAY_NAME, entity, position):
-            self._add_name(entity, event.name, Window(), position)
-            self._set_display_name(entity, event.name, position)
-        for alias in event.aliases:
-            self._add_name(entity, alias.name, alias.valid, position)
-        if event.kind is not None:
-            self._set(PositionSpan(ENTITY_KIND, entity, -1, self._strings.intern(event.kind)), position)
-
-    def _split(self, event: Split, position: int) -> None:
-        spans = self._spans
-        entity, into = self._intern(event.entity), self._intern(event.into, event.names[0])
-        members = list(self._merged_entities(self._merge_target(entity, position), position))
-        for kind in [span for member in members for span in spans.spans_of_key(ENTITY_KIND, member, position)][:1]:
-            self._set(PositionSpan(ENTITY_KIND, into, -1, kind.spelling), position)
-        for name in event.names:
-            number = self._names.intern(name)
-            owned = [span for span in self._owners(number, position) if span.value in members]
-            for span in owned:
-                spans.close(span, position)
-            for span in owned or [PositionSpan(NAME_OWNER, number, into, self._strings.intern(name))]:
-                spans.open(span._replace(value=into), position)
-        self._set_display_name(into, event.names[0], position)
-
-    def _add_name(self, entity: int, name: str, valid: Window, position: int) -> None:
-        """Give a name to an entity. A merged entity that has the name keeps it, in this window, so that it
-        still has it after the merge is undone."""
-        number = self._names.intern(name)
-        start, end = window_to_micros(valid)
-        members = set(self._merged_entities(self._merge_target(entity, position), position))
-        owned = [span for span in self._owners(number, position) if span.value in members]
-        overlapping = [span for span in owned if span.overlaps(start, end)]
-        if any((span.start, span.end) == (start, end) for span in overlapping):
-            return
-        default, owner = self._entities.number(self._default_id(number)), entity
-        if overlapping:
-            owner = overlapping[0].value
-        elif not owned and default is not None and default in members:
-            owner = default
-        for span in overlapping:
-            self._spans.close(span, position)
-        self._spans.open(PositionSpan(NAME_OWNER, number, owner, self._strings.intern(name), start, end), position)
-
-    def _set_display_name(self, entity: int, name: str, position: int) -> None:
-        self._set(PositionSpan(DISPLAY_NAME, entity, self._names.intern(name), self._strings.intern(name)), position)
-
-    def _set(self, span: PositionSpan, position: int) -> None:
-        """Set an attribute that has one value at a time."""
-        for before in self._spans.spans_of_key(span.attribute, span.key, position):
-            self._spans.close(before, position)
-        self._spans.open(span, position)
-
-    def _changed_entities(self, position: int) -> Iterator[int]:
-        """The entities that an entry changed, or those they are merged into by then."""
-        for span in self._spans.changed_by(position):
-            if span.attribute != NAME_OWNER:
-                yield self._merge_target(span.key, position)
-            if span.attribute in (NAME_OWNER, PART_OF):
-                yield self._merge_target(span.value, position)
-
-    # Entities and their names
-
-    def _intern(self, id_: str, name: str | None = None) -> int:
-        """The number of an entity, which is added if necessary; `name` may be the one its id is made from."""
-        if name is not None:
-            self._names.intern(name)
-        number = self._entities.number(id_)
-        if number is None:
-            source = self._names.number(name) if name and entity_id(normalize_name(name)) == id_ else None
-            source = self._source_name(id_) if source is None else source
-            number = self._entities.intern(id_)
-            self._source_names.append(-1 if source is None else source)
-        return number
-
-    def _default_id(self, number: int) -> str:
-        default = entity_id(normalize_name(self._names.spellings[number]))
-        self._name_of_default_id[default] = number
-        return default
-
-    def _source_name(self, id_: str) -> int | None:
-        """The number of the name that an id is made from, if that name is known."""
-        entity = self._entities.number(id_)
-        if entity is not None and self._source_names[entity] >= 0:
-            return self._source_names[entity]
-        if "-" in id_:
-            return None  # made by `new_entity_id`
-        if id_ not in self._name_of_default_id:
-            for number in range(self._hashed_names, len(self._names)):
-                self._default_id(number)
-            self._hashed_names = len(self._names)
-        return self._name_of_default_id.get(id_)
-
-    def _owners(self, number: int, position: int) -> list[PositionSpan]:
-        return self._spans.spans_of_key(NAME_OWNER, number, position)
-
-    def _merge_target(self, entity: int, position: int) -> int:
-        """The entity that an entity is merged into, directly or through others; itself if it is not merged."""
-        while spans := self._spans.spans_of_key(PART_OF, entity, position):
-            entity = spans[0].value
-        return entity
-
-    def _merge_target_id_of(self, entity: int, position: int) -> str:
-        return self._entities.values[self._merge_target(entity, position)]
-
     def _merge_target_id(self, id_: str, position: int) -> str:
-        entity = self._entities.number(id_)
+        entity = self._records.entities.number(id_)
         if entity is not None:
-            id_ = self._merge_target_id_of(entity, position)
+            id_ = self._records.merge_target_id(entity, position)
             if next(self._names_of_root(id_, position), None) is not None:
                 return id_
         # It has no name left: take the entity that now has the name from which the id is made.
-        source = self._source_name(id_)
+        source = self._records.source_name(id_)
         return id_ if source is None else self.entity_of(source, position)
-
-    def _merged_entities(self, entity: int, position: int) -> Iterator[int]:
-        """An entity and all that were merged into it."""
-        waiting = [entity]
-        while waiting:
-            member = waiting.pop()
-            yield member
-            waiting += [span.key for span in reversed(self._spans.spans_of_value(PART_OF, member, position))]
-
-    def _members_of_id(self, id_: str, position: int) -> Iterator[int]:
-        entity = self._entities.number(id_)
-        return iter(()) if entity is None else self._merged_entities(entity, position)
-
-    def _spans_of_id(self, attribute: int, id_: str, position: int) -> list[PositionSpan]:
-        entity = self._entities.number(id_)
-        return [] if entity is None else self._spans.spans_of_key(attribute, entity, position)
 
     def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
         """The names of an entity that is not merged into another."""
-        if self._entities.number(root) is None:
+        if self._records.entities.number(root) is None:
             yield from self._unowned_name(root, position)
-        for member in self._members_of_id(root, position):
-            yield from self._unowned_name(self._entities.values[member], position)
-            for span in self._spans.spans_of_value(NAME_OWNER, member, position):
-                yield EntityName(span.key, self._strings.values[span.spelling], span.valid, is_registered=True)
+        for member in self._records.members_of_id(root, position):
+            yield from self._unowned_name(self._records.entities.values[member], position)
+            for span in self._records.spans.spans_of_value(NAME_OWNER, member, position):
+                yield EntityName(span.key, self._records.strings.values[span.spelling], span.valid, is_registered=True)
 
     def _unowned_name(self, id_: str, position: int) -> Iterator[EntityName]:
         """The name that an id is made from, unless it was given to another entity."""
-        source = self._source_name(id_)
-        if source is not None and not self._owners(source, position):
+        source = self._records.source_name(id_)
+        if source is not None and not self._records.owners(source, position):
             yield EntityName(source, self._names.spellings[source], Window(), is_registered=False)
 
 

@@ -64,7 +64,7 @@ class Names(SavedPart):
         {2: 1.0, 0: 1.0}
         """
         words = [normalize_name(word) for word in split_words(text)]
-        out: dict[int, float] = {}
+        weights: dict[int, float] = {}
         in_names: set[int] = set()
         for count in range(_LONGEST_NAME, 0, -1):
             for first in range(len(words) - count + 1):
@@ -72,14 +72,14 @@ class Names(SavedPart):
                 number = self._normalized.number(" ".join(words[first : first + count]))
                 is_name = number is not None and (count > 1 or not is_common_word(words[first]))
                 if number is not None and is_name and in_names.isdisjoint(word_range):
-                    out[number] = 1.0
+                    weights[number] = 1.0
                     in_names.update(word_range)
         for place, word in enumerate(words):
             if place not in in_names and len(word) >= _MIN_PART and not is_common_word(word):
                 having = self._with_word(word)
                 if len(having) <= _MAX_SHARING:
-                    out |= {number: 1 / len(having) for number in having if number not in out}
-        return out
+                    weights |= {number: 1 / len(having) for number in having if number not in weights}
+        return weights
 
     def _with_word(self, word: str) -> list[int]:
         """The names of several words that have this one, in its normal form."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.language.fact_extraction.sentences import has_statement
-from remanence.schema import DOCUMENT_FIELD
-from remanence.state.arrays.columns import DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
+from remanence.schema import DOCUMENT_FIELD, Turn
+from remanence.state.arrays.columns import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.state.versions.catalog import Catalog
 from remanence.state.versions.metadata_filter import MISSING, Predicate, filter_mask, value_at
 
@@ -33,17 +33,19 @@ class RowFields(SavedPart):
         **dict.fromkeys(("_source_names", "_speaker_names", "_field_names", "_values"), INTERNED),
         **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling", "_metadata"), GROWING),
         "_more_sources": DICT_CODEC,
+        "_conversations": INTERNED,
+        "_next_turns": COLUMN,
     }
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._source_names: Interner[str] = (
-            Interner()
-        )  # conversations too: a turn has that of its conversation as its source
+        self._source_names: Interner[str] = Interner()  # also of conversations, which are the source of their turns
         self._speaker_names: Interner[str] = Interner()
         self._source, self._speaker, self._conversation = Column(np.int32), Column(np.int32), Column(np.int32)
         self._document, self._telling = Column(np.bool_), Column(np.bool_)
         self._more_sources: dict[int, list[int]] = {}  # by row: where else the same text came from
+        self._conversations: Interner[str] = Interner()
+        self._next_turns = Column(np.int64)  # of each conversation
         self._field_names: Interner[str] = Interner()
         self._values: Interner[str] = Interner()  # as JSON
         self._parsed: dict[int, Any] = {}  # those of them that a filter was asked about
@@ -66,6 +68,8 @@ class RowFields(SavedPart):
             conversation.append(_NONE if version.turn is None else sources.intern(version.turn.conversation))
             if version.meta:
                 self._add_metadata(row, version.meta)
+            if version.turn is not None:
+                self._add_turn(version.turn)
         self._source.extend(source)
         self._speaker.extend(speaker)
         self._conversation.extend(conversation)
@@ -80,6 +84,11 @@ class RowFields(SavedPart):
                 known = {int(self._source.values[earlier]), *self._more_sources.get(earlier, ())}
                 if more := sorted(known - {_NONE, source[row - first]}):
                     self._more_sources[row] = more
+
+    def next_turn(self, conversation: str) -> int:
+        """The number of the next turn of a conversation."""
+        number = self._conversations.number(conversation)
+        return 0 if number is None else int(self._next_turns.values[number])
 
     @property
     def document_mask(self) -> NDArray[np.bool_]:
@@ -158,6 +167,13 @@ class RowFields(SavedPart):
         if number not in self._parsed:
             self._parsed[number] = json.loads(self._values.values[number])
         return self._parsed[number]
+
+    def _add_turn(self, turn: Turn) -> None:
+        number, following = self._conversations.intern(turn.conversation), turn.number + 1
+        if number == len(self._next_turns):
+            self._next_turns.append(max(following, 0))
+        elif following > self._next_turns.values[number]:
+            self._next_turns.values[number] = following
 
     def _add_metadata(self, row: int, meta: Mapping[str, Any]) -> None:
         for name, value in meta.items():

@@ -28,7 +28,7 @@ MISSING: Final = object()
 _EXAMPLE = "Give for example {'lang': 'pt', 'page': {'$gte': 3}}."
 
 
-def check_filter(value: object, argument: str = "meta") -> dict[str, Any]:
+def check_filter(value: object) -> dict[str, Any]:
     """The filter as plain JSON values.
 
     Raises:
@@ -38,13 +38,13 @@ def check_filter(value: object, argument: str = "meta") -> dict[str, Any]:
         checked = json.loads(json.dumps(value, allow_nan=False, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"{argument}={truncate(repr(value), 120) if not isinstance(error, RecursionError) else '...'} cannot be "
+            f"meta={truncate(repr(value), 120) if not isinstance(error, RecursionError) else '...'} cannot be "
             f"written as JSON ({error}). Use only text, numbers, booleans, None and lists of them."
         ) from None
     try:
-        _check(checked, argument)
+        _check(checked, "meta")
     except RecursionError:
-        raise InvalidInput(f"{argument} is nested too deeply. {_EXAMPLE}") from None
+        raise InvalidInput(f"meta is nested too deeply. {_EXAMPLE}") from None
     return dict(checked)
 
 

@@ -96,9 +96,11 @@ def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upk
 
 def row_decay_score(catalog: Catalog, row: int, usage: MemoryUsage, now: int, settings: UpkeepSettings) -> float:
     """The score that a version would have with strength 1, without reading its text. `now` is in microseconds."""
-    used = max((micros(catalog.recorded_at(row)), *usage.used_at[-1:]))
+    used = max((micros(catalog.times.recorded_at(row)), *usage.used_at[-1:]))
     days = (now - used) / _DAY / 1e6
-    return _unboosted_score(catalog.kind(row), catalog.importance_of(row), usage.use_count, days, settings)
+    return _unboosted_score(
+        catalog.attributes.kind(row), catalog.attributes.importance_of(row), usage.use_count, days, settings
+    )
 
 
 def _unboosted_score(kind: str, importance: float, uses: int, days: float, settings: UpkeepSettings) -> float:

@@ -113,11 +113,11 @@ def _days(first: float, last: float, to_x: Callable[[float], float], foot: float
     step = next(
         (candidate for candidate in _STEPS if (last - first) / candidate <= 10), round((last - first) / 10) or 1
     )
-    out: list[str] = []
+    elements: list[str] = []
     for number in range(int(first // step), int(last // step) + 1):
         day = number * step
         if first <= day <= last:
             text = "now" if day == 0 else f"{day:+d} days"
-            out.append(f'<path class="rule" d="M{to_x(day):.1f} {_TOP:.0f}V{foot:.0f}"/>')
-            out.append(text_element(to_x(day), foot + 18, text, "middle faint"))
-    return out
+            elements.append(f'<path class="rule" d="M{to_x(day):.1f} {_TOP:.0f}V{foot:.0f}"/>')
+            elements.append(text_element(to_x(day), foot + 18, text, "middle faint"))
+    return elements

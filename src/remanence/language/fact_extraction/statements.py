@@ -1,7 +1,8 @@
 """A sentence in the third person split into its statements: "Ann is 34, lives in Graz and works at Siemens" is three.
 
 Each statement has its subject, so that it can be a fact of its own: a later fact may replace one of them, and the
-others stay valid.
+others stay valid. Statements about the past are split where the second one claims something: "Ann lived in Rome, then
+moved to Porto" is two, "Ann stopped and looked" is one.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from remanence.language.fact_extraction.sentences import MAX_SENTENCE_CHARS
-from remanence.language.lexicon.verb_forms import BASE_FORMS, PRESENT_FORMS
-from remanence.language.lexicon.word_lists import load_pattern, word_set
+from remanence.language.lexicon.verb_forms import BASE_FORMS, PRESENT_FORMS, conjugate
+from remanence.language.lexicon.word_lists import FIRST_NAMES, compile_pattern, load_pattern, word_set
 from remanence.language.text import upper_first
 
 CONDITIONAL = re.compile(
@@ -28,24 +29,37 @@ class CoordinatedStatement(NamedTuple):
     shares_subject: bool = False
 
 
-def split_coordination(text: str) -> list[str]:
+def split_statements(text: str) -> list[str]:
     """The statements of a sentence, in their order; the text itself if it is only one.
 
-    >>> split_coordination("Ann is 34, lives in Graz and works at Siemens.")
+    >>> split_statements("Ann is 34, lives in Graz and works at Siemens.")
     ['Ann is 34.', 'Ann lives in Graz.', 'Ann works at Siemens.']
-    >>> split_coordination("Ann's son Tim, who runs sales, is vegan and allergic to nuts; her dog is Bob.")
+    >>> split_statements("Ann's son Tim, who runs sales, is vegan and allergic to nuts; her dog is Bob.")
     ["Ann's son Tim runs sales.", "Ann's son Tim is vegan.", "Ann's son Tim is allergic to nuts.", 'Her dog is Bob.']
-    >>> split_coordination("Ann and Bob have cats and dogs.")
+    >>> split_statements("Ann and Bob have cats and dogs.")
     ['Ann and Bob have cats and dogs.']
     """
     return [statement.text for statement in find_statements(text)]
 
 
-def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) -> list[CoordinatedStatement]:
+def find_statements(
+    text: str,
+    is_fact: Callable[[str], bool] = lambda _: True,
+    makes_claim: Callable[[str], bool] = lambda _: False,
+    adds_claim: Callable[[str, str], bool] = lambda *_: False,
+) -> list[CoordinatedStatement]:
     """The same, with whether each statement shares its subject.
 
-    A statement with a subject of its own is split off only where `is_fact` says so of the texts before and after the
-    conjunction: "so sorry, I'm late" is one statement.
+    Args:
+        text: The sentence.
+        is_fact: Whether a text is a fact. A statement with a subject of its own is split off only where the texts
+            before and after the conjunction are: "so sorry, I'm late" is one statement.
+        makes_claim: Whether a text claims something. Before a claim about another person there may be small talk.
+        adds_claim: Whether the second of two texts claims what the sentence as a whole does not. A statement about the
+            past that shares its subject is split off only there.
+
+    Returns:
+        The statements in their order.
     """
     if len(text) > MAX_SENTENCE_CHARS or CONDITIONAL.search(text) or _QUOTATION.search(text):
         return [CoordinatedStatement(text)]
@@ -60,12 +74,19 @@ def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) 
         if conjunction.start() <= predicate_start:
             continue  # "Ann and Bob" do something together
         left = opening + text[start : conjunction.start()]
-        begun = _begin_statement(subject, left, text[conjunction.end() :], conjunction["word"])
+        is_now = conjunction["adverb"] in _NOW
+        begun = _begin_statement(subject, left, text[conjunction.end() :], conjunction["word"], is_now)
         if begun is None:
             continue
         right = begun.opening + text[conjunction.end() + begun.skipped :]
-        if not begun.is_shared and not (is_fact(_as_sentence(left)) and is_fact(_as_sentence(right))):
+        if begun.needs_claim and not adds_claim(_as_sentence(left), _as_sentence(right)):
             continue
+        if not begun.is_shared:
+            about_another = bool(subject) and subject != begun.subject and _is_person(begun.subject)
+            may_be_small_talk = about_another and conjunction["word"] != "," and makes_claim(_as_sentence(right))
+            is_statement = is_shared or may_be_small_talk or is_fact(_as_sentence(left))
+            if not is_statement or not is_fact(_as_sentence(right)):
+                continue
         statements.append(CoordinatedStatement(left, is_shared or begun.is_shared))
         is_shared, subject, opening = begun.is_shared, begun.subject, begun.opening
         start = conjunction.end() + begun.skipped
@@ -76,39 +97,59 @@ def find_statements(text: str, is_fact: Callable[[str], bool] = lambda _: True) 
     return [statement._replace(text=_as_sentence(statement.text)) for statement in statements]
 
 
+def main_clauses(text: str, label: str) -> list[str]:
+    """The clauses of a sentence that is not a fact as a whole, each with its own subject: "They want me to give a talk
+    but I don't fly". Clauses that depend on a condition are excluded. `label` is what the speaker is called.
+    """
+    if CONDITIONAL.search(text) or not _MAIN_CONJUNCTION.search(text):
+        return []
+    parts = [part.strip(" ,") for part in _MAIN_CONJUNCTION.split(text)]
+    parts = [upper_first(part) for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
+    return [part for part in parts if not _YOU.search(part)]
+
+
 def _first_subject(text: str) -> str:
     """The user, a name, or somebody or something of theirs, if a verb follows; otherwise an empty text."""
     subjects = [text[: match.end()] for pattern in _SUBJECTS if (match := pattern.match(text))]
-    with_verb = (one for one in subjects if _starts_with_verb(_WHO.sub("", text[len(one) :]).lstrip(), one))
+    rests = {subject: _WHO.sub("", text[len(subject) :]).lstrip() for subject in subjects}
+    with_verb = (name for name, rest in rests.items() if _starts_with_verb(rest, name) or _PAST_VERB.match(rest))
     default = "The user" if text.startswith("The user ") else ""
     return next(with_verb, default).rstrip(",")
 
 
 class _Beginning(NamedTuple):
-    """How a statement begins: its subject, the words to put before the text, how many characters of it to skip, and
-    whether it has the subject of the statement before it."""
+    """How a statement begins: its subject, the words to put before the text, how many characters of it to skip,
+    whether it has the subject of the statement before it, and whether it is one only if it claims something."""
 
     subject: str
     opening: str = ""
     skipped: int = 0
     is_shared: bool = False
+    needs_claim: bool = False
 
 
-def _begin_statement(subject: str, left: str, right: str, conjunction: str) -> _Beginning | None:
+def _begin_statement(subject: str, left: str, right: str, conjunction: str, is_now: bool) -> _Beginning | None:
     """How the text after a conjunction begins a statement of its own; None if it does not."""
     own = _own_subject(right)
-    if own.startswith("their ") and subject == "The user":
-        own = own.replace("their", "The user's", 1)
-        return _Beginning(own, "The user's ", len("their "))
+    if own.startswith("their ") and _is_person(subject) and not subject.endswith("others"):
+        return _Beginning(own.replace("their", f"{subject}'s", 1), f"{subject}'s ", len("their "))
     if own:
         return _Beginning(own)
     pronoun = _PRONOUN.match(right)
     if pronoun and _names_somebody(subject) and _starts_with_verb(right[pronoun.end() :], subject):
         return _Beginning(subject, f"{subject} ", pronoun.end(), is_shared=True)
-    if not subject or conjunction not in (",", "and", "but"):
+    if not subject or conjunction not in (",", ";", "and", "but"):
         return None
-    if _starts_with_verb(right, subject):
+    if conjunction != ";" and _starts_with_verb(right, subject):
         return _Beginning(subject, f"{subject} ", is_shared=True)
+    if _PAST_VERB.match(right) and _is_person(subject):
+        return _Beginning(subject, f"{subject} ", is_shared=True, needs_claim=True)
+    base = _WORD.match(right)
+    if (
+        is_now and base and base.group() in BASE_FORMS and _is_person(subject)
+    ):  # "used to live in Rome, now live in Paris"
+        opening = f"{subject} {conjugate(base.group())}"
+        return _Beginning(subject, opening, base.end(), is_shared=True, needs_claim=True)
     verb = _shared_verb(left.removeprefix(subject), right, conjunction)
     return _Beginning(subject, f"{subject} {verb} ", is_shared=True) if verb else None
 
@@ -145,14 +186,25 @@ def _starts_with_verb(text: str, subject: str) -> bool:
     if match is None or _AUXILIARY.match(text, match.end()) or _QUESTION.match(text):
         return False  # "rent is 950", "is that too late"
     word = match.group()
-    if " and " in subject or subject.endswith(("others", "s")):
+    if _is_plural(subject):
         return word in BASE_FORMS or word in _PLURAL_VERBS
     return word in _VERBS
+
+
+def _is_plural(subject: str) -> bool:
+    if " and " in subject or not subject.endswith("s"):
+        return " and " in subject
+    before, _, noun = subject.rpartition(" ")
+    return noun.islower() or (not before and noun.lower() not in FIRST_NAMES)  # "Invoices", but not "my son Otis"
 
 
 def _names_somebody(subject: str) -> bool:
     """Whether "he" or "she" can mean this subject: it ends with a name or with a relationship."""
     return not subject.endswith(("user", "others")) and _SOMEBODY.search(subject) is not None
+
+
+def _is_person(subject: str) -> bool:
+    return subject.endswith(("user", "others")) or (_names_somebody(subject) and not subject.isupper())  # not "SMS"
 
 
 def _as_sentence(statement: str) -> str:
@@ -164,16 +216,23 @@ _NO_NAME = "The|A|An|My|Our|Their|His|Her|This|That|These|It|There|In|On|At|From
 _NAME = rf"(?!(?:{_NO_NAME})\b)[A-Z][\w.-]+"
 _NAMES = rf"{_NAME}(?: {_NAME})*"
 _AND = rf"(?: and (?:others|the user|{_NAMES}))?"
+_AGE = r"(?: \(\d{1,3}\))?"
 _OWNER = rf"(?:The user|{_NAMES})['’]s "
 _SUBJECTS = (
     re.compile(rf"(?:The user|{_NAMES}){_AND}(?= [a-z])"),
-    *(re.compile(rf"{_OWNER}(?:[a-z-]+ ){{{words}}}[a-z-]+(?:,? {_NAMES},?)?{_AND}(?=,? [a-z])") for words in range(3)),
+    *(
+        re.compile(rf"{_OWNER}(?:[a-z-]+ ){{{words}}}[a-z-]+(?:,? {_NAMES},?{_AGE})?{_AND}(?=,? [a-z])")
+        for words in range(3)
+    ),
 )
 """What the first statement, and others, may begin with: who, or whose relatives and things."""
 _NO_NOUN = "which|that|this|it|there|what|who|he|she|they|you|all|not|never|always|then|here|others"
 _OTHER_SUBJECTS = (
-    *(re.compile(rf"(?:their|his|her|the) (?:[a-z-]+ ){{{words}}}[a-z-]+(?= [a-z])") for words in range(3)),
-    re.compile(rf"(?!(?:{_NO_NOUN})\b)[a-z-]+(?= (?:is|are) )"),
+    *(
+        re.compile(rf"(?:their|his|her|the) (?:[a-z-]+ ){{{words}}}[a-z-]+(?: {_NAMES}{_AGE})?(?= [a-z])")
+        for words in range(3)
+    ),
+    re.compile(rf"(?!(?:{_NO_NOUN})\b)[a-z][a-z0-9-]*(?= (?:is|are) )"),
 )
 """What later statements may begin with, besides."""
 _SOMEBODY = re.compile(rf"(?:\b[A-Z][\w.-]+|['’]s (?:[a-z]+ )?(?:{load_pattern('relationship')}))$")
@@ -182,8 +241,11 @@ _WHO = re.compile(r"^,? who\b")
 _INSERTION = re.compile(r",? who (?P<clause>[^,]+), (?P<rest>.+)", re.DOTALL)
 _CONJUNCTION = re.compile(
     r"(?:,? (?=and|but|so|while)|(?=[,;])| (?=[-–—]))(?P<word>and|but|so|while|[,;]|[-–—]+)"
-    r"(?: also| now| currently| still| then)? (?=\w)"
+    r"(?: (?P<adverb>also|now|currently|these days|still|then,?|later|afterwards|after that|eventually|finally"
+    r"|since then,?))? (?=\w)"
 )
+_NOW = ("now", "currently", "these days")
+_PAST_VERB = compile_pattern("past_verb")
 _SHARED_VERB = re.compile(r" (?P<verb>is|are|has|have)(?: also| now| got)? (?P<value>.+)")
 _NAME_OR_AGE = re.compile(rf"{_NAMES}|\d{{1,3}}")
 _COUNTED = re.compile(rf"(?:another|{load_pattern('counts')}) ")
@@ -201,3 +263,6 @@ _PLURAL_VERBS = word_set(
     "are have were can will aren't haven't don't can't cannot won't do go live practise practice meet wear eat drink "
     "sing love like hate want need prefer rent"
 )
+_MAIN_CONJUNCTION = compile_pattern("main_clause_joint")
+_OWN_SUBJECT = re.compile(r"(?:[Tt]he|[Tt]heir) [a-z]|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
+_YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)

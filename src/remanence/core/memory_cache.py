@@ -1,0 +1,53 @@
+"""Memories of one space that are kept because they were read or recalled lately."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from remanence.language.text import normalize_text
+from remanence.schema import Memory
+
+_MAX_CACHED_MEMORIES = 4_096
+_MAX_RECALLED_TEXTS = 512
+
+
+class MemoryCache:
+    """Memories by ledger position, and the ids of recalled memories by text."""
+
+    def __init__(self) -> None:
+        self._memories: OrderedDict[int, Memory] = OrderedDict()
+        self._recalled: OrderedDict[str, str] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._memories)
+
+    def get_many(self, positions: Sequence[int], load: Callable[[Sequence[int]], Mapping[int, Memory]]) -> list[Memory]:
+        """The memories at these positions. `load` returns those that are not here."""
+        cached = self._memories
+        if unread := [position for position in positions if position not in cached]:
+            cached.update(load(unread))
+        memories = [cached[position] for position in positions]
+        while len(cached) > _MAX_CACHED_MEMORIES:
+            cached.popitem(last=False)
+        return memories
+
+    def record_recalled(self, memories: Iterable[Memory]) -> None:
+        """Note that these were just recalled. Their texts, added again, are not new memories."""
+        for memory in memories:
+            text = normalize_text(memory.text)
+            self._recalled[text] = memory.id
+            self._recalled.move_to_end(text)
+        while len(self._recalled) > _MAX_RECALLED_TEXTS:
+            self._recalled.popitem(last=False)
+
+    def recalled_id(self, text: str) -> str | None:
+        """The id of a memory with this normalized text that was recalled lately."""
+        return self._recalled.get(text)
+
+    def remove_erased(self, is_erased: Callable[[str], bool]) -> None:
+        """Drop memories whose ids `is_erased` names."""
+        for position in [position for position, memory in self._memories.items() if is_erased(memory.id)]:
+            del self._memories[position]
+        for text in [text for text, memory_id in self._recalled.items() if is_erased(memory_id)]:
+            del self._recalled[text]

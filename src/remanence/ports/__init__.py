@@ -1,0 +1,92 @@
+"""The parts that can be replaced: ledger, signals, vector stores, embedder, extractor, reader, clock.
+
+Each is a Protocol: any object with these members works, no base class is needed. Pass it to `remanence.open`. The
+values that they take and return can be imported from here, too.
+`remanence.testing` has a contract class for each: subclass it in your tests to check your own implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from remanence.events import Event, Remembered
+from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, Transaction
+from remanence.ports.model_ports import (
+    ComparingExtractor,
+    Embedder,
+    EstimatingReader,
+    Extractor,
+    FactExtractor,
+    FastEmbedder,
+    MergingExtractor,
+    ModelExtractor,
+    Reader,
+    Relation,
+    RelationReader,
+    SummarizingExtractor,
+    TimelineReader,
+)
+from remanence.ports.signal_ports import Signal, Stage
+from remanence.ports.vector_ports import SharedVectorStore, StoredPoints, Vector, VectorStore, VectorStores
+from remanence.schema import (
+    Entry,
+    Extraction,
+    ExtractionResult,
+    Fact,
+    Memory,
+    Mention,
+    Query,
+    Ranking,
+    Triple,
+    Utterance,
+    Verdict,
+)
+
+__all__ = [
+    "Clock",
+    "ComparingExtractor",
+    "Embedder",
+    "Entry",
+    "EstimatingReader",
+    "Event",
+    "Extraction",
+    "ExtractionResult",
+    "Extractor",
+    "Fact",
+    "FactExtractor",
+    "FastEmbedder",
+    "Ledger",
+    "LockingLedger",
+    "Locks",
+    "Memory",
+    "Mention",
+    "MergingExtractor",
+    "ModelExtractor",
+    "Progress",
+    "Query",
+    "Ranking",
+    "Reader",
+    "Relation",
+    "RelationReader",
+    "Remembered",
+    "SharedVectorStore",
+    "Signal",
+    "Stage",
+    "StoredPoints",
+    "SummarizingExtractor",
+    "TimelineReader",
+    "Transaction",
+    "Triple",
+    "Utterance",
+    "Vector",
+    "VectorStore",
+    "VectorStores",
+    "Verdict",
+]
+
+Clock = Callable[[], datetime]
+"""Returns the present moment, with its timezone."""
+
+Progress = Callable[[int, int], None]
+"""Called with how many items are done and how many there are."""
