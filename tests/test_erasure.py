@@ -55,8 +55,8 @@ def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
 def files_with(folder: Path, *words: str) -> list[str]:
     """The files with one of these words, or its lower case: the index has words in lower case."""
     wanted = [form.encode() for word in words for form in (word, word.lower())]
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    return [str(path) for path in paths if any(form in path.read_bytes() for form in wanted)]
+    contents = ((path, path.read_bytes()) for path in folder.rglob("*") if path.is_file())
+    return [str(path) for path, content in contents if any(form in content for form in wanted)]
 
 
 class TestEffort:
