@@ -36,6 +36,7 @@ __all__ = [
     "ComparingExtractor",
     "Embedder",
     "Entry",
+    "EstimatingReader",
     "Event",
     "Extraction",
     "ExtractionResult",
@@ -405,6 +406,16 @@ class Reader(Protocol):
         """For each text, the probability (0 to 1) that it answers the question, regardless of when it was valid.
 
         A chat turn is passed as "speaker: text"; a short answer is prefixed by the question before it."""
+        ...
+
+
+@runtime_checkable
+class EstimatingReader(Protocol):
+    """Optional method of a reader: a quick estimate, by which the texts that it reads are chosen."""
+
+    def estimate(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """For each text an estimate of the probability that `read` gives for it. An empty sequence if the reader cannot
+        estimate."""
         ...
 
 
