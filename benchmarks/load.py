@@ -87,9 +87,9 @@ class Caller:
         """The kind of each entry that was acknowledged, its space, its memory, and its text."""
         self.milliseconds: dict[str, list[float]] = defaultdict(list)
 
-    def run(self, until: float) -> None:
+    def run(self, until: float, calls: int) -> None:
         verbs, weights = list(VERBS), list(VERBS.values())
-        while time.monotonic() < until:
+        while time.monotonic() < until and (calls := calls - 1) >= 0:
             [verb] = self._random.choices(verbs, weights)
             try:
                 getattr(self, f"_{verb}")(self._random.choice(self._spaces))
@@ -179,7 +179,7 @@ class Caller:
 # One process
 
 
-def work(location: str, name: str, threads: int, seconds: float) -> dict[str, Any]:
+def work(location: str, name: str, threads: int, seconds: float, calls: int) -> dict[str, Any]:
     """Run the threads of one process, and say what they wrote and what went wrong."""
     violations = Violations()
     with opened(location) as space:
@@ -189,12 +189,13 @@ def work(location: str, name: str, threads: int, seconds: float) -> dict[str, An
         callers = [Caller(f"p{name}t{number}", spaces, violations) for number in range(threads)]
         print("ready", flush=True)
         sys.stdin.readline()
-        until = time.monotonic() + seconds
-        running = [threading.Thread(target=caller.run, args=(until,)) for caller in callers]
+        began = time.monotonic()
+        running = [threading.Thread(target=caller.run, args=(began + seconds, calls)) for caller in callers]
         for thread in running:
             thread.start()
         for thread in running:
             thread.join()
+        took = time.monotonic() - began
         print("done", flush=True)
         sys.stdin.readline()  # until all processes are done
         for each in spaces:
@@ -207,17 +208,18 @@ def work(location: str, name: str, threads: int, seconds: float) -> dict[str, An
     return {
         "written": [entry for caller in callers for entry in caller.written],
         "milliseconds": milliseconds,
+        "seconds": took,
         "counts": violations.counts,
         "examples": violations.examples,
     }
 
 
-def run_processes(location: str, processes: int, threads: int, seconds: float) -> list[dict[str, Any]]:
+def run_processes(location: str, processes: int, threads: int, seconds: float, calls: int) -> list[dict[str, Any]]:
     """The results of that many processes, which begin at the same moment."""
     with opened(location) as space:
         if space.spaces():
             raise SystemExit(f"{space.admin.location} has memories: give the address of an empty ledger.")
-    options = ["--threads", str(threads), "--seconds", str(seconds), "--on", location]
+    options = ["--threads", str(threads), "--seconds", str(seconds), "--calls", str(calls), "--on", location]
     with tempfile.TemporaryDirectory(prefix="load-") as folder:
         files = [Path(folder) / f"{number}.json" for number in range(processes)]
         running = [
@@ -313,21 +315,22 @@ def wait_for_erasures(space: Space, violations: Violations, seconds: float = 60.
 # The report
 
 
-def measure(location: str, processes: int, threads: int, seconds: float) -> bool:
+def measure(location: str, processes: int, threads: int, seconds: float, calls: int) -> bool:
     """Run everything on one ledger and print what came out; True if nothing went wrong."""
-    results = run_processes(location, processes, threads, seconds)
+    results = run_processes(location, processes, threads, seconds, calls)
+    took = max(result["seconds"] for result in results)
     violations = Violations()
     for result in results:
         violations.counts.update(result["counts"])
         for kind, examples in result["examples"].items():
             violations.examples[kind] += examples
     entries = compare(location, [entry for result in results for entry in result["written"]], violations)
-    print(f"{threads} threads × {processes} processes for {seconds:g} s: {entries} entries")
+    print(f"{threads} threads × {processes} processes for {took:.1f} s: {entries} entries")
     print(f"{'verb':16}{'calls':>9}{'a second':>10}{'p50 ms':>10}{'p99 ms':>10}{'most ms':>10}")
     for verb in dict.fromkeys(verb for result in results for verb in result["milliseconds"]):
         times = sorted(each for result in results for each in result["milliseconds"].get(verb, ()))
         p50, p99, most = (times[min(len(times) - 1, int(len(times) * share))] for share in (0.5, 0.99, 1.0))
-        print(f"{verb:16}{len(times):9}{len(times) / seconds:10.1f}{p50:10.1f}{p99:10.1f}{most:10.1f}")
+        print(f"{verb:16}{len(times):9}{len(times) / took:10.1f}{p50:10.1f}{p99:10.1f}{most:10.1f}")
     for line in violations.lines() or ["no error, nothing lost or doubled, no leak, no difference"]:
         print(line)
     return not violations.counts
@@ -362,6 +365,7 @@ def ledgers(on: Sequence[str]) -> Iterator[Iterator[tuple[str, str]]]:
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--seconds", type=float, default=60.0, help="how long the threads call")
+    options.add_argument("--calls", type=int, default=sys.maxsize, help="of each thread, at most")
     options.add_argument("--threads", type=int, default=16, help="in each process")
     options.add_argument("--processes", type=int, default=4)
     options.add_argument("--on", action="append", help="'folder', 'postgres', or the location of an empty ledger")
@@ -371,7 +375,7 @@ def main() -> None:
     options.add_argument("--result", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.worker is not None:
-        given.result.write_text(json.dumps(work(given.on[0], given.worker, given.threads, given.seconds)))
+        given.result.write_text(json.dumps(work(given.on[0], given.worker, given.threads, given.seconds, given.calls)))
         return
     on = given.on or ["folder", "postgres"]
     all_well = True
@@ -379,7 +383,7 @@ def main() -> None:
         for name, location in locations:
             print(f"\n{name}")
             if given.kills is None:
-                all_well &= measure(location, given.processes, given.threads, given.seconds)
+                all_well &= measure(location, given.processes, given.threads, given.seconds, given.calls)
             else:
                 with tempfile.TemporaryDirectory(prefix="kills-") as folder:
                     outcome = run_kills(location, -(-given.kills // len(on)), given.seed, folder=Path(folder))

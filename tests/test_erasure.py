@@ -7,8 +7,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +23,7 @@ from remanence.core.index import Index
 from remanence.testing import HashingEmbedder
 from remanence.write import remember as remembering
 from remote import connected
+from warm_process import WarmProcess
 
 MANY = 1_500
 """More than a space that is rebuilt at once has."""
@@ -56,8 +55,8 @@ def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
 def files_with(folder: Path, *words: str) -> list[str]:
     """The files with one of these words, or its lower case: the index has words in lower case."""
     wanted = [form.encode() for word in words for form in (word, word.lower())]
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    return [str(path) for path in paths if any(form in path.read_bytes() for form in wanted)]
+    contents = ((path, path.read_bytes()) for path in folder.rglob("*") if path.is_file())
+    return [str(path) for path, content in contents if any(form in content for form in wanted)]
 
 
 class TestEffort:
@@ -368,13 +367,9 @@ class TestPending:
             "space = remanence.open(sys.argv[1], embedder=HashingEmbedder(16))\n"
             "print(space.count(), flush=True)\nsys.stdin.read()\nspace.close()\n"
         )
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
+        process = WarmProcess(program, home)
         try:
-            assert process.stdout.readline().strip() == b"1"
+            assert process.stdout.readline().strip() == "1"
             with open_folder(home) as space:
                 certificate = space.erase(memory)
                 assert [each.location for each in certificate.pending] == [f"an index of process {process.pid}"]
@@ -421,14 +416,13 @@ def test_a_kill_amid_an_erasure_leaves_either_state(home: Path) -> None:
         space.add_many(rows)
     dice, done, tried = random.Random(5), set[int](), set[int]()
     for _ in range(4):
-        process = subprocess.Popen([sys.executable, "-c", ERASER, str(home), "0"], stdout=subprocess.PIPE)
-        assert process.stdout is not None
+        process = WarmProcess(ERASER, home, 0)
         said = [process.stdout.readline() for _ in range(dice.randint(1, 6))]
         time.sleep(dice.uniform(0.0, 0.1))
         os.kill(process.pid, signal.SIGKILL)
         said += process.stdout.readlines()
         process.wait()
-        for verb, number in (json.loads(line) for line in said if line.endswith(b"\n")):
+        for verb, number in (json.loads(line) for line in said if line.endswith("\n")):
             (done if verb == "done" else tried).add(number)
     assert len(done) >= 3
     with open_folder(home) as space:
@@ -460,9 +454,8 @@ def test_a_killed_export_leaves_no_file(home: Path, tmp_path: Path) -> None:
         fill(space)
     target = tmp_path / "out" / "memory.jsonl"
     target.parent.mkdir()
-    process = subprocess.Popen([sys.executable, "-c", EXPORTER, str(home), str(target)], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"writing\n"
+    process = WarmProcess(EXPORTER, home, target)
+    assert process.stdout.readline() == "writing\n"
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert list(target.parent.iterdir()) == []

@@ -20,6 +20,17 @@ import {module}
 print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 """
 
+ASK = """
+import sys
+import remanence
+from remanence.testing import HashingEmbedder
+
+with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+    space.add("Alice lives in Porto.")
+    space.recall("Where does Alice live?")
+print(*sys.modules)
+"""
+
 OFFLINE = """
 import socket, sys
 
@@ -53,6 +64,14 @@ def test_importing_loads_no_engine_and_no_framework(module: str) -> None:
 
     assert "remanence" in loaded
     assert not loaded & set(HEAVY)
+
+
+def test_a_first_recall_loads_nothing_that_only_others_need() -> None:
+    """An event loop and HTTP are for those who use them."""
+    loaded = set(run(ASK).split())
+
+    assert "remanence.read.recall" in loaded
+    assert not loaded & {"asyncio", "http.client", "ssl", "urllib.request"}
 
 
 def test_no_part_touches_the_network(home: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,6 +25,7 @@ from remanence.ledger.in_memory import InMemoryLedger
 from remanence.ledger.sqlite_backend import sqlite, tables
 from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, append_events, remembered_event
+from warm_process import WarmProcess
 
 FIRST = Path(__file__).parent / "ledgers" / "v1"
 FIRST_HEAD = "22594a079d82c735eb2dbef5a9743146f8cb0660fd3cb53a026c36ddc4baa366"
@@ -161,22 +160,18 @@ ledger.close()
 """
 
 
-def spawn(*args: object, script: str = WRITER) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", script, *map(str, args)], stderr=subprocess.PIPE, text=True)
-
-
-def finish(process: subprocess.Popen[str]) -> None:
-    _, said_last = process.communicate(timeout=120)
+def finish(process: WarmProcess) -> None:
+    _, said_last = process.communicate()
     assert process.returncode == 0, said_last
 
 
 def test_two_processes_write_while_a_third_reads(tmp_path: Path) -> None:
     """No lost line, no lock error, no new line below one already seen; and all made the folder at once."""
     folder = tmp_path / "new" / "memory"
-    writers = [spawn(folder, name, 200) for name in ("ann", "ben")]
+    writers = [WarmProcess(WRITER, folder, name, 200) for name in ("ann", "ben")]
     ledger = SqliteLedger(folder)
     seen: list[int] = []
-    while any(w.poll() is None for w in writers):
+    while any(writer.returncode is None for writer in writers):
         seen += [e.position for e in ledger.read("home", after=seen[-1] if seen else 0)]
     for writer in writers:
         finish(writer)
@@ -215,7 +210,7 @@ def test_an_entry_comes_after_those_of_another_process(ledger: SqliteLedger) -> 
 
 def test_many_processes_may_make_one_folder_at_once(tmp_path: Path) -> None:
     """Whoever comes second finds it made."""
-    crowd = [spawn(tmp_path / "memory", n, 1) for n in range(5)]
+    crowd = [WarmProcess(WRITER, tmp_path / "memory", n, 1) for n in range(5)]
     for process in crowd:
         finish(process)
     ledger = SqliteLedger(tmp_path / "memory")
@@ -250,7 +245,7 @@ ledger.close()
 
 def test_a_forked_child_is_refused(tmp_path: Path) -> None:
     """SQLite's locks do not survive a fork: the inherited ledger, or a new one there, would lose lines."""
-    finish(spawn(tmp_path, script=FORK))
+    finish(WarmProcess(FORK, tmp_path))
 
 
 # Erasing

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from remanence.cli import main
 from remanence.ledger import copying, open_ledger
 from remanence.testing import HashingEmbedder
 from remanence.testing.ledger_contract import append_events, remembered_event
+from warm_process import WarmProcess
 
 
 def opened(location: str | Path, **options: Any) -> remanence.Space:
@@ -108,8 +107,8 @@ def test_a_copy_that_was_killed_is_continued(home: Path, database: str) -> None:
     for start in range(0, 5_000, 1_000):
         append_events(original, *(remembered_event(f"Note {n}.", f"m{n}") for n in range(start, start + 1_000)))
     for enough in (1, 2_001):
-        process = subprocess.Popen([sys.executable, "-c", MIGRATE, str(home), database])
-        while copy.head() < enough and process.poll() is None:
+        process = WarmProcess(MIGRATE, home, database)
+        while copy.head() < enough and process.returncode is None:
             time.sleep(0.01)
         process.kill()
         process.wait()

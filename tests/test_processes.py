@@ -18,6 +18,7 @@ from remanence.core.engine import Engine
 from remanence.ledger import ledger_exists
 from remanence.schema import Entry
 from remanence.testing import HashingEmbedder
+from warm_process import WarmProcess
 
 BEGIN = """
 import sys
@@ -71,38 +72,29 @@ with opened() as space:
     print(space.verify().entries, flush=True)
 """
 
-Start = Callable[..., subprocess.Popen[str]]
+Start = Callable[..., WarmProcess]
 
 
 @pytest.fixture
 def start(location: str) -> Start:
     """Starts a process on `location`, which stops at its first `wait()`."""
 
-    def begin(program: str, *names: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", BEGIN + program, location, *names],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
+    def begin(program: str, *names: str) -> WarmProcess:
+        process = WarmProcess(BEGIN + program, location, *names)
         assert process.stdout.readline() == "waiting\n"
         return process
 
     return begin
 
 
-def tell(process: subprocess.Popen[str], words: str) -> str:
+def tell(process: WarmProcess, words: str) -> str:
     """Say a line to a waiting process, and hear its next one."""
-    assert process.stdin is not None
-    assert process.stdout is not None
     process.stdin.write(words + "\n")
     process.stdin.flush()
     return process.stdout.readline().strip()
 
 
-def ended_well(process: subprocess.Popen[str]) -> str:
+def ended_well(process: WarmProcess) -> str:
     out, errors = process.communicate("\n", timeout=60)
     assert process.returncode == 0, errors
     assert "Error" not in errors
@@ -113,7 +105,6 @@ def test_two_writers_and_a_reader_lose_nothing(location: str, start: Start) -> N
     """All three at once: every line is there, none twice, and nobody met a lock."""
     ada, bo, reader = start(WRITER, "Ada"), start(WRITER, "Bo"), start(READER)
     for process in (ada, bo, reader):
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in (ada, bo, reader):
@@ -153,7 +144,6 @@ def test_a_space_made_by_two_processes_at_the_same_moment(location: str, start: 
     makers = [start(MAKER, name) for name in ("Ada", "Bo")]
     assert not ledger_exists(location)
     for maker in makers:
-        assert maker.stdin is not None
         maker.stdin.write("go\n")
         maker.stdin.flush()
     for maker in makers:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
@@ -25,6 +23,7 @@ from remanence.ports import Extraction, ExtractionResult, Fact, Utterance, Verdi
 from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.write import jobs
+from warm_process import WarmProcess
 
 Reopen = Callable[..., Space]
 PORTO = Fact("Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),), source_turns=(0,))
@@ -545,8 +544,7 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
         time.sleep(60)
         """
     )
-    child = subprocess.Popen([sys.executable, "-c", program, str(home)], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
+    child = WarmProcess(program, home)
     assert child.stdout.readline() == "reading\n"
     os.kill(child.pid, signal.SIGKILL)
     child.wait()

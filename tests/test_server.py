@@ -35,6 +35,8 @@ from remanence.ports import ExtractionResult, Utterance
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
+from remanence_server.body_route import BodyRoute
+from remanence_server.routes import operation_routes
 
 BASE = "/v1/spaces/default"
 
@@ -480,6 +482,13 @@ def test_the_description_is_exact(space: Space) -> None:
             case.call_and_validate(headers={"host": "127.0.0.1"}, excluded_checks=[positive_data_acceptance])
 
         call()
+
+
+def test_routes_are_prepared_once() -> None:
+    """Not again by every application: that takes longer than a request."""
+    routes = [route for route in operation_routes() if isinstance(route, BodyRoute)]
+    assert routes
+    assert all(route.get_route_handler() is route.get_route_handler() for route in routes)
 
 
 class Running:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ from qdrant_server import RunningServer, running_server
 from remanence.signals.store_sync import StoreSync
 from remanence.signals.stores.qdrant_connection import QdrantServer
 from remanence.testing import HashingEmbedder
+from warm_process import WarmProcess
 
 
 @pytest.fixture(scope="module")
@@ -391,31 +390,26 @@ def test_processes_with_kills_agree_with_the_ledger(location: str, server: Runni
     """Each of two adds, recalls and erases on one ledger and one collection and is killed and started again; a third
     compares the collection with the ledger meanwhile and at the end."""
 
-    def start(name: str) -> subprocess.Popen[str]:
-        arguments = [sys.executable, "-c", PROGRAM, location, server.url, name]
-        return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
     names = ["Ada", "Bo"]
-    processes = {name: start(name) for name in names}
+    processes = {name: WarmProcess(PROGRAM, location, server.url, name) for name in names}
     try:
         for round_ in range(2):
             for process in processes.values():
-                assert process.stdout is not None
                 lines = [process.stdout.readline() for _ in range(3)]
-                assert all(lines), process.stderr and process.stderr.read()
+                assert all(lines), process.stderr.read()
             with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as third:
                 # What a killed writer did not send is written again by others, so it may be missing for a moment.
                 assert eventually(lambda third=third: not third.recall("the log", signals=["vectors"]).missing)
                 assert third.recall("Who wrote the log?", limit=50, signals=["vectors"])
             for name in names:
                 os.kill(processes[name].pid, signal.SIGKILL)
-                processes[name].communicate()
+                processes[name].wait()
                 if round_ < 1:
-                    processes[name] = start(name)
+                    processes[name] = WarmProcess(PROGRAM, location, server.url, name)
     finally:
         for process in processes.values():
             process.kill()
-            process.communicate()
+            process.wait()
     with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as space:
         assert space.admin.check() == {}
         assert space.verify().entries > 40

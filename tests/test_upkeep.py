@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -25,6 +23,7 @@ from remanence.upkeep import UpkeepSettings
 from remanence.upkeep.pipeline import Schedule, parse_interval
 from remanence.upkeep.runs import upkeep_lock
 from remanence.upkeep.steps.decay import DECAY_MODELS, retention
+from warm_process import WarmProcess
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -621,17 +620,12 @@ class TestOneRunAtATime:
             "with upkeep_lock(space._engine, space.name):\n"
             "    print('held', flush=True); sys.stdin.read()\n"
         )
-        with subprocess.Popen(
-            [sys.executable, "-c", program, str(space._engine.folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as other:
-            assert other.stdout is not None
-            assert other.stdout.readline() == "held\n"
-            with pytest.raises(LedgerUnavailable, match="another upkeep run"):
-                space.upkeep.gc(dry_run=False)
-            other.kill()
+        other = WarmProcess(program, space._engine.folder)
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(LedgerUnavailable, match="another upkeep run"):
+            space.upkeep.gc(dry_run=False)
+        other.kill()
+        other.wait()
         assert len(space.upkeep.gc(dry_run=False)) == 1
 
     def test_the_schedule_works_until_it_is_stopped(self, faded: remanence.Space) -> None:

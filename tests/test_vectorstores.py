@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +26,7 @@ from remanence.signals.stores.qdrant_connection import QdrantServer
 from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.signals.stores.server import ServerStore
 from remanence.testing.vector_store_contract import VectorStoreContract, axis_vector, unit_vectors
+from warm_process import WarmProcess
 
 ODD_NAMES = ["ali", "alice", "alice/", "../alice", "Ålice 🦊", "a'l\"ice", "アリス", "x" * 500, "*", "1:ali", " "]
 
@@ -139,15 +137,13 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
 
 def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
     """While a process holds the folder others are refused; `kill -9` frees it, and points go in again."""
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "a")], stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == b"held\n"
+    holder = WarmProcess(HOLDER, tmp_path / "a")
+    assert holder.stdout.readline() == "held\n"
     with pytest.raises(StoreBusy, match=r"a\.lock is locked"):
         EdgeStore(tmp_path / "a", 8)
 
-    holder.send_signal(signal.SIGKILL)
+    holder.kill()
     holder.wait()
-    holder.stdout.close()
     store = EdgeStore(tmp_path / "a", 8)
     kept = store.ids()
     assert set(range(100)) <= set(kept) <= set(range(200))  # the first hundred were flushed

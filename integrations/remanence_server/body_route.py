@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
+from functools import cached_property
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -24,6 +25,11 @@ class BodyRoute(APIRoute):
     """Calls an endpoint with `request`, the parts of its path, and the body as `arguments`, if it has one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Called by FastAPI when the route is made, and by every application for `DirectRoutes`."""
+        return self._handler
+
+    @cached_property
+    def _handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         endpoint: Any = self.endpoint
         parameters = dict(inspect.signature(endpoint).parameters)
         del parameters["request"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -31,6 +29,7 @@ from langchain_remanence import RemanenceChatMessageHistory, RemanenceStore, for
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.facets.audit_facet import AuditView
 from remanence.testing import FakeClock
+from warm_process import WarmProcess
 
 CALL = {"name": "weather", "args": {"city": "Porto", "days": [1, 2]}, "id": "call-1", "type": "tool_call"}
 EVERY_KIND: list[BaseMessage] = [
@@ -184,15 +183,19 @@ def test_threads_that_write_at_once_lose_nothing(space: Space) -> None:
 
 
 TALK = """
-import sys
+import os, sys
 import remanence
 from remanence.testing import HashingEmbedder
 from langchain_remanence import RemanenceChatMessageHistory
 
+other = os.fork()
+name = "ana" if other else "bob"
 with remanence.open(sys.argv[1], embedder=HashingEmbedder()) as space:
     chat = RemanenceChatMessageHistory(space, "monday")
     for number in range(20):
-        chat.add_user_message(f"{sys.argv[2]} {number}")
+        chat.add_user_message(f"{name} {number}")
+if other:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]))
 """
 
 
@@ -201,8 +204,9 @@ def test_processes_that_write_at_once_lose_nothing(home: Path, reopen: Callable[
     """And a reader who was there before sees what they wrote."""
     chat = RemanenceChatMessageHistory(reopen(), "monday")
     assert chat.messages == []
-    writers = [subprocess.Popen([sys.executable, "-c", TALK, str(home), name]) for name in ("ana", "bob")]
-    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+    writers = WarmProcess(TALK, home)
+    _, errors = writers.communicate()
+    assert writers.returncode == 0, errors
 
     said = [str(m.text) for m in chat.messages]
     for name in ("ana", "bob"):

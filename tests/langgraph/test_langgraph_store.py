@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pydantic import BaseModel
 import remanence
 from langchain_remanence.store import RemanenceStore
 from remanence.testing import FakeClock, HashingEmbedder
+from warm_process import WarmProcess
 
 BOB = ("users", "bob")
 
@@ -663,12 +663,19 @@ def test_many_threads_lose_nothing(store: RemanenceStore) -> None:
     assert len(store.search(("t",), limit=1_000)) == 8 * 10 + 1
 
 
-def write_from_elsewhere(home: str) -> None:
-    with remanence.open(home, embedder=HashingEmbedder()) as space:
-        store = RemanenceStore(space)
-        assert store.get(BOB, "a") is not None
-        store.put(BOB, "b", {"text": "written elsewhere"})
-        store.delete(BOB, "a")
+ELSEWHERE = """
+import sys
+import remanence
+from langchain_remanence import RemanenceStore
+from remanence.testing import HashingEmbedder
+
+bob = tuple(sys.argv[2:])
+with remanence.open(sys.argv[1], embedder=HashingEmbedder()) as space:
+    store = RemanenceStore(space)
+    assert store.get(bob, "a") is not None
+    store.put(bob, "b", {"text": "written elsewhere"})
+    store.delete(bob, "a")
+"""
 
 
 @pytest.mark.slow
@@ -677,11 +684,10 @@ def test_two_processes_share_one_folder(home: Path) -> None:
     with remanence.open(home, embedder=HashingEmbedder()) as space:
         store = RemanenceStore(space)
         store.put(BOB, "a", {"text": "written here"})
-        other = multiprocessing.get_context("spawn").Process(target=write_from_elsewhere, args=(str(home),))
-        other.start()
-        other.join()
+        other = WarmProcess(ELSEWHERE, home, *BOB)
+        _, errors = other.communicate()
 
-        assert other.exitcode == 0
+        assert other.returncode == 0, errors
         assert store.get(BOB, "a") is None
         assert [item.key for item in store.search(BOB, query="written elsewhere")] == ["b"]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import remanence
 from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore, RemanenceMemory
 from llamaindex.scripted import assistant, calling, texts, user
 from remanence.testing import FakeClock
+from warm_process import WarmProcess
 
 MESSAGES = [
     user("Hello."),
@@ -216,12 +215,16 @@ async def test_fifty_writers_at_once_lose_nothing(space: remanence.Space) -> Non
 
 
 WRITE = """
-import sys
+import os, sys
 from llama_index.core.llms import ChatMessage
 from llama_index_remanence import RemanenceChatStore
+other = os.fork()
+name = "a" if other else "b"
 store = RemanenceChatStore(location=sys.argv[1])
 for number in range(20):
-    store.add_message("shared", ChatMessage(content=f"{sys.argv[2]} {number}"))
+    store.add_message("shared", ChatMessage(content=f"{name} {number}"))
+if other:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]))
 """
 
 
@@ -230,8 +233,9 @@ def test_processes_that_begin_a_session_at_once_share_it(home: Path) -> None:
     """Neither begins it anew over the other's messages."""
     store = RemanenceChatStore(location=home)
     assert store.get_keys() == []
-    runs = [subprocess.Popen([sys.executable, "-c", WRITE, str(home), name]) for name in ("a", "b")]
-    assert [run.wait(timeout=120) for run in runs] == [0, 0]
+    writers = WarmProcess(WRITE, home)
+    _, errors = writers.communicate()
+    assert writers.returncode == 0, errors
 
     got = texts(store.get_messages("shared"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -16,6 +15,7 @@ def in_thread(method: Callable[Concatenate[Self, P], T]) -> Callable[Concatenate
     """An async variant of a method. It has the same parameters and does not block the event loop.
 
     Example:
+        >>> import asyncio
         >>> class Shelf:
         ...     def count(self, start: int = 0) -> int:
         ...         return start + 1
@@ -26,6 +26,8 @@ def in_thread(method: Callable[Concatenate[Self, P], T]) -> Callable[Concatenate
     name = method.__name__
 
     async def run(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
         # By name, so that a subclass that overrides the method gets the variant for free.
         bound: Callable[P, T] = getattr(self, name)
         return await asyncio.to_thread(bound, *args, **kwargs)
@@ -40,6 +42,8 @@ def iterate_in_thread(
     name = method.__name__
 
     async def run(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        import asyncio
+
         bound: Callable[P, Iterator[T]] = getattr(self, name)
         items = await asyncio.to_thread(bound, *args, **kwargs)
         end = object()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
@@ -168,6 +167,8 @@ class OpeningSpace:
         self._space: Space | None = None
 
     def __await__(self) -> Generator[Any, None, Space]:
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
         return asyncio.to_thread(self._open).__await__()
 
     async def __aenter__(self) -> Space:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -332,6 +331,8 @@ class Space(MemoryRemoval):
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         """`remember` in a worker thread, for use with asyncio. It has the same parameters."""
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
         run = partial(self.remember, text_or_turns, now=now, source=source, observed_by=observed_by, progress=progress)
         return await asyncio.to_thread(run, wait=wait)
 

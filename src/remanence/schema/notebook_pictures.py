@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from html import escape as escape_html
 from importlib.resources import files
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 from remanence.errors import InvalidInput
 
@@ -119,7 +118,7 @@ def svg_document(kind: str, name: str, width: float, height: float, body: Iterab
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="remanence {kind}" role="img" {_FONT} {size} '
-        f"aria-label={quoteattr(replace_invalid_xml(name))}>"
+        f'aria-label="{escape_html(replace_invalid_xml(name))}">'
     )
     style = (files(__package__) / "picture.css").read_text("utf-8")
     background = '<rect class="paper" width="100%" height="100%"/>'
@@ -130,12 +129,12 @@ def svg_document(kind: str, name: str, width: float, height: float, body: Iterab
 
 def text_element(x: float, y: float, text: str, kind: str = "") -> str:
     """A line of text with its baseline at (x, y)."""
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(replace_invalid_xml(text))}</text>'
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape_html(replace_invalid_xml(text), quote=False)}</text>'
 
 
 def tooltip(text: str) -> str:
     """The text that is shown while the pointer is over the enclosing element."""
-    return f"<title>{escape(replace_invalid_xml(text))}</title>"
+    return f"<title>{escape_html(replace_invalid_xml(text), quote=False)}</title>"
 
 
 def replace_invalid_xml(text: str) -> str:

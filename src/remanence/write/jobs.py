@@ -6,7 +6,6 @@ transaction as the event that finishes the job. So no job is lost or done twice.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Sequence
@@ -103,6 +102,8 @@ class Job:
 
     async def aresult(self, timeout: float | None = None) -> list[Memory]:
         """`result` in a worker thread, for use with asyncio."""
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
         return await asyncio.to_thread(self.result, timeout)
 
     def cancel(self) -> bool:
@@ -131,6 +132,8 @@ class Job:
 
     async def acancel(self) -> bool:
         """`cancel` in a worker thread, for use with asyncio."""
+        import asyncio
+
         return await asyncio.to_thread(self.cancel)
 
     def _state(self) -> JobState:

@@ -6,7 +6,6 @@ does exactly what it says, or nothing at all if something has changed in the mea
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -347,6 +346,8 @@ class Upkeep(UpkeepReports):
     async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
     async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None:
         """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
+        import asyncio  # here, as it takes long to load and most programs do not use it
+
         return await asyncio.to_thread(self.undo, run)
 
     def restore(self, memories: MissedRecallReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
