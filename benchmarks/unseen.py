@@ -30,7 +30,8 @@ import numpy as np
 import remanence
 from remanence.models import embedders, readers
 from remanence.models.reader_input import as_passage
-from remanence.ports import RELATIONS, RelationReader
+from remanence.ports import RelationReader
+from remanence.ports.model_ports import RELATIONS
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
 from remanence.testing.recall_evaluation import SystemFactory
 from systems import baselines, peers
