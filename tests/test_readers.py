@@ -15,7 +15,7 @@ import remanence
 from remanence.cli import main
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage, excerpt
-from remanence.read.rerank import CHOSEN_WORDS, MAX_CHOSEN_HITS, MAX_ESTIMATED_HITS, MAX_READ_HITS, READ_WORDS
+from remanence.read.rerank import MAX_READ_HITS, READ_WORDS
 from remanence.testing import FakeClock, ReaderContract
 from remanence.testing.fakes import HashingEmbedder
 
@@ -154,61 +154,6 @@ def test_of_long_texts_fewer_are_read(clock: FakeClock) -> None:
     assert sum(len(text.split()) for text in reader.texts) <= READ_WORDS
     assert len(answer) == 20
     assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
-
-
-class Estimating(Telling):
-    """Says the same of a text at a glance, and keeps what it was given to estimate."""
-
-    def __init__(self, *words: str) -> None:
-        super().__init__(*words)
-        self.estimated: list[str] = []
-
-    def estimate(self, question: str, texts: Sequence[str]) -> list[float]:
-        self.estimated += texts
-        return [0.95 if any(word in text for word in self.words) else 0.05 for text in texts]
-
-
-def test_what_is_read_is_chosen_by_an_estimate(clock: FakeClock) -> None:
-    """What the signals rank low is read too, if it seems to answer; what is not read keeps its estimate."""
-    reader = Estimating("granite")
-    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
-        space.add_many(f"The old harbour, number {n}." for n in range(36))
-        space.add("The old harbour is of granite, which was brought from far away by the men of three towns.")
-        answer = space.recall("the old harbour", limit=37)
-
-    assert len(reader.estimated) == 37
-    assert len(reader.texts) == MAX_CHOSEN_HITS < MAX_READ_HITS < 37 < MAX_ESTIMATED_HITS
-    assert any("granite" in text for text in reader.texts)
-    assert "granite" in answer[0].memory.text
-    assert "answers the question with probability 0.90" in answer[0].reason
-    assert "is estimated to answer the question with probability 0.05" in answer[-1].reason
-    assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
-
-
-def test_of_long_texts_fewer_are_chosen(clock: FakeClock) -> None:
-    """So that a question about passages is answered in time too."""
-    reader = Estimating("harbour")
-    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
-        space.add_many(f"The harbour of town {n} is old. {'It has a long quay. ' * 12}" for n in range(20))
-        space.recall("the old harbour", limit=20)
-
-    assert 2 < len(reader.texts) < MAX_CHOSEN_HITS
-    assert sum(len(text.split()) for text in reader.texts) <= CHOSEN_WORDS
-
-
-def test_a_reader_that_cannot_estimate_reads_the_first(clock: FakeClock) -> None:
-    """It may have the method for models that can."""
-
-    class Unable(Telling):
-        def estimate(self, question: str, texts: Sequence[str]) -> list[float]:
-            return []
-
-    reader = Unable("very")
-    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
-        space.add_many(f"The harbour is {'very ' * n}old." for n in range(40))
-        space.recall("the old harbour", limit=5)
-
-    assert len(reader.texts) == MAX_READ_HITS
 
 
 def test_nobody_waits_while_it_reads(clock: FakeClock) -> None:

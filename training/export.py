@@ -1,8 +1,6 @@
-"""A trained reader as 8-bit ONNX files, and how far its answers are from the floats.
+"""A trained reader as an 8-bit ONNX file, and how far its answers are from the floats.
 
-python training/export.py FOLDER/out/small6.pt TARGET [--check FOLDER]
-
-TARGET is a folder: model.onnx has the layers up to the early answer, last_layers.onnx the others.
+python training/export.py FOLDER/out/small4.pt TARGET [--check FOLDER]
 """
 
 from __future__ import annotations
@@ -10,22 +8,20 @@ from __future__ import annotations
 import argparse
 import tempfile
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from model import EARLY_LAYERS, Reader
+from model import Reader
 from train import load
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "marks")
-OUTPUTS = ("answers", "relation", "choice", "early", "halfway")
-FIRST, LAST = "model.onnx", "last_layers.onnx"
+OUTPUTS = ("answers", "relation", "choice")
 
 
-def export(reader: Reader, target: Path) -> None:
+def export(reader: Reader, path: Path) -> None:
     """Fused where the runtime knows how, then 8 bits: weights by column, in seven bits of them so that processors
-    without VNNI do not overflow; word vectors too. Then cut after the early answer."""
+    without VNNI do not overflow; word vectors too."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.transformers import optimizer
@@ -35,7 +31,6 @@ def export(reader: Reader, target: Path) -> None:
     example = torch.ones(2, 16, dtype=torch.long)
     axes = {name: {0: "batch", 1: "tokens"} for name in INPUTS} | {name: {0: "batch"} for name in OUTPUTS}
     axes["marks"] = axes["choice"] = {0: "batch", 1: "lines"}
-    axes["halfway"] = axes["input_ids"]
     with tempfile.TemporaryDirectory() as folder:
         plain = str(Path(folder) / "plain.onnx")
         torch.onnx.export(
@@ -53,26 +48,16 @@ def export(reader: Reader, target: Path) -> None:
             plain, model_type="bert", num_heads=shape["heads"], hidden_size=shape["width"], opt_level=0
         )
         fused.save_model_to_file(plain)
-        whole = Path(folder) / "whole.onnx"
         quantize_dynamic(
             plain,
-            str(whole),
+            str(path),
             per_channel=True,
             reduce_range=True,
             weight_type=QuantType.QInt8,
             op_types_to_quantize=["MatMul", "Attention", "Gemm", "Gather"],
             extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )
-        pack_places(whole)
-        target.mkdir(parents=True, exist_ok=True)
-        _cut(whole, target / FIRST, INPUTS[:3], ("early", "halfway"))
-        _cut(whole, target / LAST, ("halfway", "attention_mask", "marks"), OUTPUTS[:3])
-
-
-def _cut(whole: Path, part: Path, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    from onnx.utils import extract_model
-
-    extract_model(str(whole), str(part), list(inputs), list(outputs), check_model=False)
+    pack_places(path)
 
 
 def pack_places(path: Path) -> None:
@@ -101,7 +86,7 @@ def pack_places(path: Path) -> None:
     onnx.save(model, str(path))
 
 
-def check(reader: Reader, target: Path, folder: Path, count: int = 400) -> None:
+def check(reader: Reader, path: Path, folder: Path, count: int = 400) -> None:
     """Print how far 8 bits and floats are apart on questions that took no part in training."""
     import onnxruntime
     from train import Data
@@ -110,36 +95,27 @@ def check(reader: Reader, target: Path, folder: Path, count: int = 400) -> None:
     rng = np.random.default_rng(1)
     measured = np.flatnonzero(data.flags & 4)
     rows = np.array([rng.integers(data.begin[n], data.begin[n + 1]) for n in rng.choice(measured, count)])
-    first, last = (
-        onnxruntime.InferenceSession(str(target / file), providers=["CPUExecutionProvider"]) for file in (FIRST, LAST)
-    )
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     gaps = []
     for row in rows:
         batch = [part.cpu() for part in data.batch(data.question_of[row : row + 1], data.cands[row : row + 1])]
         keep = int(batch[1].sum())
         batch = [*(part[:, :keep] for part in batch[:3]), batch[3]]
         with torch.no_grad():
-            answer, *_, early = reader(*batch)
-            early = early[:, EARLY_LAYERS.index(reader.exported)]
-        given = {name: part.numpy() for name, part in zip(INPUTS, batch, strict=True)}
-        early_logit, halfway = first.run(["early", "halfway"], {name: given[name] for name in INPUTS[:3]})
-        rest = {"halfway": halfway, "attention_mask": given["attention_mask"], "marks": given["marks"]}
-        (logit,) = last.run(["answers"], rest)
-        both = zip((answer.item(), early.item()), (logit.item(), early_logit.item()), strict=True)
-        gaps.append([abs(1 / (1 + np.exp(-exact)) - 1 / (1 + np.exp(-packed))) for exact, packed in both])
-    size = sum((target / file).stat().st_size for file in (FIRST, LAST)) / 1e6
-    print(f"{size:.1f} MB; probabilities differ by {np.mean(gaps, 0).round(4)}, at most {np.max(gaps, 0).round(3)}")
+            exact = torch.sigmoid(reader(*batch)[0]).item()
+        logit = session.run(["answers"], {name: part.numpy() for name, part in zip(INPUTS, batch, strict=True)})[0]
+        gaps.append(abs(exact - 1 / (1 + np.exp(-logit.item()))))
+    size = path.stat().st_size / 1e6
+    print(f"{path.name}: {size:.1f} MB; probabilities differ by {np.mean(gaps):.4f}, at most {max(gaps):.3f}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reader", type=Path)
     parser.add_argument("target", type=Path)
-    parser.add_argument("--early", type=int, default=EARLY_LAYERS[-1], choices=EARLY_LAYERS, help="where it is cut")
     parser.add_argument("--check", type=Path)
     options = parser.parse_args()
     trained = load(options.reader).eval()
-    trained.exported = options.early
     export(trained, options.target)
     if options.check:
         check(trained.cpu(), options.target, options.check)

@@ -246,7 +246,7 @@ class World:
         if not stated:
             return []
         earlier = rng.choice(stated)
-        own = [(line, relation_of(told.matter, earlier, line)) for line in told.lines if line is not earlier]
+        own = [(line, _relation(told.matter, earlier, line)) for line in told.lines if line is not earlier]
         own = [(line, relation) for line, relation in own if relation is not None]
         others = [(line, "none") for line in close if told.key not in line.about]
         chosen = rng.sample(own, min(len(own), 2)) + rng.sample(others, min(len(others), 2))
@@ -263,7 +263,7 @@ class World:
             stated = [line for line in told.lines if line.kind in TELLING]
             for earlier in stated:
                 for later in told.lines:
-                    relation = relation_of(told.matter, earlier, later)
+                    relation = _relation(told.matter, earlier, later)
                     if earlier is not later and relation is not None:
                         out.append((earlier, later, relation))
             for other in rng.sample(self.told, min(4, len(self.told))):
@@ -281,7 +281,7 @@ def _side(line: Line) -> dict[str, Any]:
     return {"t": line.text, "s": line.speaker, "p": line.before}
 
 
-def relation_of(matter: dict[str, Any], earlier: Line, later: Line) -> str | None:
+def _relation(matter: dict[str, Any], earlier: Line, later: Line) -> str | None:
     """What a later statement on the same matter of the same subject does to the earlier; None if that is open."""
     held, (value, other) = earlier.values[0], later.values
     if later.kind in ("not", "near", "chat_no"):

@@ -9,10 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-EARLY_LAYERS = (1, 2)
-"""After how many layers a first answer is read off, to choose the candidates that are read in full. One of these is
-exported."""
-
 
 class Layer(nn.Module):
     """One layer of BERT. With `marks` only the tokens there are computed: nobody reads the others after the last."""
@@ -45,8 +41,7 @@ class Layer(nn.Module):
 class Reader(nn.Module):
     """Three answers: whether the second text tells what the first asks; what it does to it as the later statement; and
     of several texts which one answers at the time asked about. Each is read off the tokens at `marks`. A fourth is for
-    training alone: which of the several texts tell the matter at whatever time. The first answer is also read off the
-    first layers."""
+    training alone: which of the several texts tell the matter at whatever time."""
 
     def __init__(
         self,
@@ -77,8 +72,6 @@ class Reader(nn.Module):
         self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
         self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
         self.tells = nn.Linear(width, 1)
-        self.early = nn.ModuleList(nn.Linear(width, 1) for _ in EARLY_LAYERS)
-        self.exported = EARLY_LAYERS[-1]
         self.drop = 0.1
 
     def forward(
@@ -92,18 +85,11 @@ class Reader(nn.Module):
         x = self.words(input_ids) + self.places.weight[: input_ids.shape[1]] + self.kinds(token_type_ids)
         x = F.dropout(self.norm(x), self.drop, self.training)
         mask = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -10000.0
-        early: list[Tensor] = []
         for number, layer in enumerate(self.layers):
             x = layer(x, mask, self.drop, marks if number == len(self.layers) - 1 else None)
-            if number + 1 == self.exported:
-                halfway = x
-            if number + 1 in EARLY_LAYERS:
-                early.append(self.early[len(early)](x[:, 0]))
             if states is not None:
                 states.append(x)
-        if torch.onnx.is_in_onnx_export():
-            return *_answers(self, x), early[EARLY_LAYERS.index(self.exported)], halfway
-        return *_answers(self, x), torch.cat(early, 1)
+        return _answers(self, x)
 
 
 class Teacher(nn.Module):

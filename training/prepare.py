@@ -24,7 +24,7 @@ import numpy as np
 from chats import in_chats, read_chats
 from generate import RELATIONS, make_questions, read_matters, split_matters
 from tokenizers import Tokenizer
-from written import pairs_of_lives, read_lives, read_strangers, read_written, shared_words
+from written import read_lives, read_strangers, read_written, shared_words
 
 from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question, with_question
 
@@ -84,7 +84,7 @@ def read_sources(
         for name in TRAINED_SETS + MEASURED_SETS:
             others += read_dump(name, options.data, options.dumps)
     made = {"train": pairs, "written": written_pairs, "matters": unseen_pairs, "wordings": worded_pairs}
-    made["lives"], made["unseen_lives"] = map(pairs_of_lives, read_lives())
+    made["lives"], made["unseen_lives"] = read_lives()
     return questions + written, others, made | {"strangers": strange_pairs}
 
 

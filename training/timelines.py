@@ -20,19 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from changes import CHANGED, changes_of_lives, changes_of_worlds
-from generate import MATTERS, MONTHS, TELLING, Line, Told, World, read_matters, relation_of, split_matters
+from generate import MATTERS, MONTHS, TELLING, Line, Told, World, read_matters, split_matters
 from prepare import MAX_QUESTION, Store, read_xz
 from tokenizers import Tokenizer
-from written import STRANGERS, VARIANTS, read_lives, read_worlds
+from written import STRANGERS, VARIANTS, read_worlds
 
 from remanence.models.reader_input import (
-    CHANGE_WORDS,
     LINE_TOKENS,
     LINE_WORDS,
     TIMELINE_LINES,
     SpecialTokens,
-    as_change,
     as_passage,
     join_timeline,
     needs_turn_before,
@@ -42,13 +39,10 @@ from remanence.models.reader_input import (
 from remanence.read.question import parse_question
 
 Timeline = dict[str, Any]
-MADE, MEASURED, MADE_CHANGES = 40_000, 1_500, 8_000
+MADE, MEASURED = 40_000, 1_500
 NOW = datetime(2026, 6, 1)
-SETS = (
-    "matters", "worlds", "talks", "external", "changes", "made_changes",
-    "unseen_matters", "strangers", "unseen_changes",
-)  # fmt: skip
-SHARE = {"matters": 0.3, "worlds": 0.33, "talks": 0.1, "external": 0.12, "changes": 0.1, "made_changes": 0.05}
+SETS = ("matters", "worlds", "talks", "external", "unseen_matters", "strangers")
+SHARE = {"matters": 0.4, "worlds": 0.35, "talks": 0.1, "external": 0.15}
 """How often timelines of each set are drawn."""
 
 
@@ -105,45 +99,6 @@ class DatedWorld(World):
             "lines": [
                 {"t": line.text, "s": line.speaker, "p": line.before, "time": self.days[id(line)]}
                 | {"y": int(not dropped and line in right), "tells": told.key in line.tells}
-                for line in chosen
-            ],
-        }
-
-    def change(self) -> Timeline | None:
-        """A line in the place of a question, with earlier lines, of which it replaces or ends some."""
-        rng, told = self.rng, self.rng.choice([each for each in self.told if each.lines])
-        in_order = sorted(told.lines, key=lambda line: self.days[id(line)])
-        later = rng.choice(in_order)
-        day = self.days[id(later)]
-        done: dict[int, str] = {}
-        for earlier in in_order[: in_order.index(later)]:
-            relation = relation_of(told.matter, earlier, later) if earlier.kind in TELLING else None
-            if relation is None or any(
-                relation_of(told.matter, earlier, between) in (*CHANGED, None)
-                for between in in_order[in_order.index(earlier) + 1 : in_order.index(later)]
-            ):
-                continue
-            done[id(earlier)] = relation
-        others = [
-            line
-            for line in self.lines
-            if line.kind in TELLING and told.key not in line.about and self.days[id(line)] < day
-        ]
-        others = rng.sample(others, min(len(others), 12))
-        chosen = sorted(
-            [line for line in self.lines if id(line) in done or line in others], key=lambda line: self.days[id(line)]
-        )
-        if len(chosen) < 2:
-            return None
-        said = as_passage("", later.text, speaker=later.speaker, before=later.before, max_words=CHANGE_WORDS)
-        return {
-            "set": "made_changes",
-            "q": as_change(said),
-            "moment": day,
-            "lines": [
-                {"t": line.text, "s": line.speaker, "p": line.before, "time": self.days[id(line)]}
-                | {"y": int(done.get(id(line)) in CHANGED), "tells": done.get(id(line), "none") != "none"}
-                | {"prior": 2.0 * (id(line) in done)}
                 for line in chosen
             ],
         }
@@ -206,17 +161,6 @@ def make_timelines(matters: list[dict[str, Any]], count: int, seed: int) -> Iter
                 yield timeline
 
 
-def make_changes(matters: list[dict[str, Any]], count: int, seed: int) -> Iterator[Timeline]:
-    """So many lines of the hand-written matters with the lines that they may change."""
-    rng, made = random.Random(seed), 0
-    while made < count:
-        world = DatedWorld(rng, matters)
-        for change in (world.change() for _ in range(4)):
-            if change is not None and made < count:
-                made += 1
-                yield change
-
-
 def read_timelines(worlds: Iterator[dict[str, Any]], name: str) -> Iterator[Timeline]:
     """A timeline of all memories for each question of written worlds."""
     for world in worlds:
@@ -265,7 +209,7 @@ def read_external(file: Path) -> Iterator[Timeline]:
 def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
     """Timelines as arrays; a line is the number of its text."""
     store = Store()
-    asked, begin, lines, labels, tells, told, sets, prior = [], [0], [], [], [], [], [], []
+    asked, begin, lines, labels, tells, told, sets = [], [0], [], [], [], [], []
     for timeline in timelines:
         question = timeline["q"]
         asked.append(store(shorten_question(question), MAX_QUESTION))
@@ -277,7 +221,6 @@ def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndar
             labels.append(line["y"])
             tells.append(line["tells"])
             told.append(line["time"] <= timeline["moment"])
-            prior.append(line.get("prior", np.nan))
         begin.append(len(lines))
         sets.append(SETS.index(timeline["set"]))
     tokens = [
@@ -295,7 +238,6 @@ def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndar
         "labels": np.array(labels, bool),
         "tells": np.array(tells, bool),
         "told": np.array(told, bool),
-        "prior": np.array(prior, np.float32),
         "sets": np.array(sets, np.int8),
         "kinds": np.array([timeline.get("kind", "") for timeline in timelines]),
         "tokens": np.concatenate(tokens),
@@ -314,15 +256,9 @@ class Timelines:
         self.starts = np.cumsum(self.lengths) - self.lengths
         pieces = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
         self.special = SpecialTokens(pieces["[CLS]"], pieces["[SEP]"], pieces["[MASK]"])
-        self.prior = held["prior"]
-        """What is read of the lines that a message may change; NaN where a question is asked."""
-        self.answers = np.nan_to_num(self.prior)
-        """How probable an answer each line is by itself (`rank`): recall reads the likeliest together."""
+        self.answers = np.zeros(len(self.lines), np.float32)
+        """How probable an answer each line is by itself (`train.py rank`): recall reads the likeliest together."""
         self.members = [np.flatnonzero(self.sets == number) for number in range(len(SETS))]
-
-    def rank(self, answers: np.ndarray) -> None:
-        """Read the lines together that are the likeliest answers by themselves (`train.py rank`)."""
-        self.answers = np.where(np.isnan(self.prior), answers, self.prior)
 
     def draw(self, rng: np.random.Generator, count: int) -> list[tuple[int, np.ndarray]]:
         """So many questions, each with the lines of it that are read together."""
@@ -333,8 +269,7 @@ class Timelines:
             members = self.members[SETS.index(names[rng.choice(len(names), p=odds / odds.sum())])]
             number = int(members[rng.integers(len(members))])
             rows = self._some(number, rng)
-            is_change = not np.isnan(self.prior[self.begin[number]])
-            if self.labels[rows].any() or is_change or not self.tells[rows].any():
+            if self.labels[rows].any() or not self.tells[rows].any():
                 drawn.append((number, rows))
         return drawn
 
@@ -394,14 +329,7 @@ def main() -> None:
     ]
     strange = list(read_timelines(read_worlds(STRANGERS, "[ab].jsonl"), "strangers"))
     others = list(read_external(options.external / "external.jsonl.xz"))
-    lives, unseen_lives = read_lives()
-    changes = [
-        *changes_of_lives(lives, "changes"),
-        *changes_of_worlds(),
-        *make_changes(train, MADE_CHANGES, seed=9),
-        *changes_of_lives(unseen_lives, "unseen_changes"),
-    ]
-    timelines = [*made, *({**each, "set": "unseen_matters"} for each in unseen), *written, *strange, *others, *changes]
+    timelines = [*made, *({**each, "set": "unseen_matters"} for each in unseen), *written, *strange, *others]
     arrays = encode(timelines, Tokenizer.from_file(str(options.folder / "tokenizer.json")))
     np.savez_compressed(options.folder / "timelines.npz", **arrays)
     for name, array in arrays.items():

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from model import EARLY_LAYERS, Reader, Teacher, student_of
+from model import Reader, Teacher, student_of
 from timelines import SETS, Timelines
 from torch import Tensor, nn
 from weights import unpack
@@ -66,10 +66,6 @@ PAIR_SOURCE = {"train": 0.2, "written": 0.15, "lives": 0.25, "beside": 0.08, "as
 other, and those of a question."""
 WRITTEN = 0.25
 """How much an earlier reader's opinion counts for what was written by hand; there the labels count in full."""
-
-
-EARLY = 0.3
-"""How much the answer after the first layers counts."""
 
 
 class Texts:
@@ -132,21 +128,18 @@ class Data(Texts):
 def run(
     model: nn.Module, data: Texts, first: np.ndarray, second: np.ndarray, tokens: int = 260_000
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What a model says of all these pairs: whether, with the same after its first layers if it has such an answer, and
-    what the later does to the earlier."""
+    """What a model says of all these pairs: whether, and what the later does to the earlier."""
     model.eval()
     size = data.length[first] + data.length[second] + 3
     order = np.argsort(size, kind="stable")
-    said, compared = np.zeros((len(first), 1 + len(EARLY_LAYERS)), np.float32), np.zeros((len(first), 4), np.float32)
+    said, compared = np.zeros(len(first), np.float32), np.zeros((len(first), 4), np.float32)
     at = 0
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
         while at < len(order):
             count = max(8, tokens // int(size[order[min(len(order) - 1, at + 4000)]]))
             rows = order[at : at + count]
-            one, four, _, _, *early = model(*data.batch(first[rows], second[rows]))
-            said[rows, 0], compared[rows] = one.float().squeeze(-1).cpu().numpy(), four.float().cpu().numpy()
-            if early:
-                said[rows, 1:] = early[0].float().cpu().numpy()
+            one, four, *_ = model(*data.batch(first[rows], second[rows]))
+            said[rows], compared[rows] = one.float().squeeze(-1).cpu().numpy(), four.float().cpu().numpy()
             at += count
     return said, compared
 
@@ -252,27 +245,24 @@ class Batch:
         self.back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
         self.looked = step % len(groups)
         """The part whose layers are compared with those of another reader."""
-        self.aims: list[Tensor] | None = None
+        self.aims: tuple[Tensor, Tensor] | None = None
         self.aim_choice: Tensor | None = None
         if teacher is not None:
             with torch.no_grad():
                 self.aims, _ = self.read(teacher)
                 self.aim_choice, _ = choice(teacher, self.lists)
 
-    def read(self, model: nn.Module, *, states: bool = False) -> tuple[list[Tensor], list[Tensor]]:
-        """What a model says of the candidates, of the pairs, and of the candidates after some of its layers; and its
-        layers for one part."""
-        said, compared, early, layers = [], [], [], []
+    def read(self, model: nn.Module, *, states: bool = False) -> tuple[tuple[Tensor, Tensor], list[Tensor]]:
+        """What a model says of the candidates and of the pairs, and its layers for one part."""
+        said, compared, layers = [], [], []
         with torch.autocast(DEVICE, torch.bfloat16):
             for number, part in enumerate(self.parts):
                 wanted = {"states": layers} if states and number == self.looked else {}
-                one, four, _, _, *first = model(*part, **wanted)
+                one, four, *_ = model(*part, **wanted)
                 said.append(one.float().squeeze(-1))
                 compared.append(four.float())
-                early += [each.float() for each in first]
         count, pairs = len(self.rows), len(self.pairs)
-        answers = [torch.cat(said)[self.back][:count], torch.cat(compared)[self.back][count : count + pairs]]
-        return answers + (list(torch.cat(early)[self.back][:count].T) if early else []), layers
+        return (torch.cat(said)[self.back][:count], torch.cat(compared)[self.back][count : count + pairs]), layers
 
 
 def train(
@@ -312,7 +302,7 @@ def _recent(shown: list[Tensor], students: list[Student]) -> str:
 def _loss(student: Student, batch: Batch) -> Tensor:
     """How far a student is from the labels, and from its teacher."""
     data, pairs = batch.data, batch.pairs
-    (logits, relation, *early), layers = batch.read(student.model, states=student.followed is not None)
+    (logits, relation), layers = batch.read(student.model, states=student.followed is not None)
     written = _tensor(data.pair_written[pairs])
     right = F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long(), reduction="none")
     loss = 0.5 * (right * torch.where(written, 1.0, student.labels)).mean()
@@ -320,15 +310,12 @@ def _loss(student: Student, batch: Batch) -> Tensor:
         loss = loss + _apart(layers, student.followed, batch.parts[batch.looked], student.follow)
     aims = batch.aims
     if aims is None and student.told is not None:
-        aims = [_tensor(student.told[0][batch.rows]), _tensor(student.told[1][pairs])]
-    aim = None if aims is None else aims[0]
-    loss = loss + _answer_loss(logits, batch, student.labels, aim)
-    for first in early:
-        loss = loss + EARLY * _answer_loss(first, batch, student.labels, aim)
+        aims = _tensor(student.told[0][batch.rows]), _tensor(student.told[1][pairs])
+    loss = loss + _answer_loss(logits, batch, student.labels, None if aims is None else aims[0])
     loss = loss + _choice_loss(student.model, batch)
     if aims is not None:
-        aim_relation = F.log_softmax(aims[1], 1)
-        apart_by = F.kl_div(F.log_softmax(relation, 1), aim_relation, log_target=True, reduction="none").sum(1)
+        aim = F.log_softmax(aims[1], 1)
+        apart_by = F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="none").sum(1)
         loss = loss + 0.5 * (apart_by * torch.where(written, WRITTEN, 1.0)).mean()
     return loss
 
@@ -363,7 +350,7 @@ def _answer_loss(logits: Tensor, batch: Batch, labels: float, aim: Tensor | None
 def choice(model: nn.Module, lists: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
     """The log probability of each line of timelines, and first that of none; and whether each tells the matter."""
     with torch.autocast(DEVICE, torch.bfloat16):
-        _, _, logits, tells, *_ = model(*(lists[name] for name in ("ids", "mask", "kinds", "marks")))
+        *_, logits, tells = model(*(lists[name] for name in ("ids", "mask", "kinds", "marks")))
     return torch.log_softmax(logits.float().masked_fill(~lists["real"], -1e4), 1), tells.float()
 
 
@@ -384,7 +371,7 @@ def _choice_loss(model: nn.Module, batch: Batch) -> Tensor:
 def measure_choice(model: nn.Module, timelines: Timelines) -> None:
     """How often the right line of a timeline is chosen, and how well "none of them" is told."""
     model.eval()
-    for name in ("unseen_matters", "strangers", "unseen_changes"):
+    for name in ("unseen_matters", "strangers"):
         members = timelines.members[SETS.index(name)]
         kinds, right, stale, known, confident = timelines.kinds[members], [], [], [], []
         for part in np.array_split(members, -(-len(members) // 64)):
@@ -435,7 +422,7 @@ def measure(model: nn.Module, data: Data) -> None:
     """What a reader does on questions that took no part in training."""
     measured = np.flatnonzero(data.flags & 4)
     rows = np.concatenate([np.arange(data.begin[n], data.begin[n + 1]) for n in measured])
-    said = np.zeros((len(data.cands), 1 + len(EARLY_LAYERS)), np.float32)
+    said = np.zeros(len(data.cands), np.float32)
     said[rows] = run(model, data, data.question_of[rows], data.cands[rows])[0]
     for kind, name in enumerate(data.names):
         mine = [n for n in measured if data.sets[n] == kind]
@@ -445,44 +432,36 @@ def measure(model: nn.Module, data: Data) -> None:
         best = {True: [], False: []}
         for n in mine:
             part = slice(data.begin[n], data.begin[n + 1])
-            labels, (logits, one, two), fused = data.labels[part], said[part].T, data.fused[part]
+            labels, logits, fused = data.labels[part], said[part], data.fused[part]
             best[bool(data.flags[n] & 1)].append(logits[:24].max() if len(logits) else -9.0)
             if not labels.any() and not data.wanted[n]:
                 continue
             if not data.flags[n] & 1:
                 continue
             wanted = data.wanted[n] or labels.sum()
-            fused = fused / max(fused.max(), 1e-9)
+            probability = 1 / (1 + np.exp(-logits))
             found = []
-            for order in (
-                np.argsort(-fused, kind="stable"),
-                _order(fused, logits, one, 20, 20),
-                _order(fused, logits, one, 36, 14),
-                _order(fused, logits, two, 30, 12),
-                _order(fused, logits, two, 40, 40),
-                np.argsort(-logits, kind="stable"),
-            ):
-                found += [labels[order[:5]].sum() / wanted, labels[order[:10]].sum() / wanted]
-            shown.append([*found, labels[np.argmax(logits)]])
+            for read in (0, 16, 24):
+                mixed = fused / max(fused.max(), 1e-9) if fused.any() else np.zeros_like(fused)
+                if read:
+                    mixed = 0.55 * mixed - (np.arange(len(mixed)) >= read) * 10
+                    mixed[:read] += 0.45 * probability[:read]
+                order = np.argsort(-mixed, kind="stable")
+                found += [labels[order[:5]].sum() / wanted]
+            order = np.argsort(-logits, kind="stable")
+            shown.append([*found, labels[order[0]], labels[order[:5]].sum() / wanted])
         mean = 100 * np.mean(shown, 0)
         area = _area(best[True], best[False]) if best[False] else float("nan")
-        ways = ("signals", "20", "36 by one layer, 14", "30 by two, 12", "40", "alone")
-        each = (f"{way} {mean[2 * n]:.1f}/{mean[2 * n + 1]:.1f}" for n, way in enumerate(ways))
-        print(f"  {name:18s} R@5/10 {', '.join(each)}; first {mean[-1]:.1f}; AUC {area:.3f} ({len(shown)})", flush=True)
+        print(
+            f"  {name:18s} R@5 fused {mean[0]:.1f}, reading 16 {mean[1]:.1f}, 24 {mean[2]:.1f}, alone {mean[4]:.1f}; "
+            f"first right {mean[3]:.1f}; AUC {area:.3f} ({len(shown)})",
+            flush=True,
+        )
     for name, pairs in data.pairs.items():
         if name != "train" and len(pairs):
             got = run(model, data, pairs[:, 0], pairs[:, 1])[1].argmax(1)
             right = [f"{100 * (got[pairs[:, 2] == r] == r).mean():.0f}" for r in range(4) if (pairs[:, 2] == r).any()]
             print(f"  pairs of unseen {name}: none/replaces/extends/ends right in {'/'.join(right)}%", flush=True)
-
-
-def _order(fused: np.ndarray, logits: np.ndarray, early: np.ndarray, begun: int, read: int) -> np.ndarray:
-    """The order of candidates of which so many are begun to be read, and the best of these are read in full."""
-    probability = 1 / (1 + np.exp(-early))
-    mixed = 0.5 * fused + np.where(np.arange(len(fused)) < begun, 0.5 * probability, 0.0)
-    chosen = np.argsort(-np.where(np.arange(len(fused)) < begun, mixed, -1), kind="stable")[:read]
-    mixed[chosen] = 0.5 * fused[chosen] + 0.5 / (1 + np.exp(-logits[chosen]))
-    return np.argsort(-mixed, kind="stable")
 
 
 def _area(high: list[float], low: list[float]) -> float:
@@ -502,7 +481,7 @@ def rank_lines(reader: Reader, timelines: Timelines, folder: Path) -> None:
     """Write down how probable an answer each line of a timeline is by itself."""
     texts = Texts(timelines.tokens, timelines.lengths, folder)
     asked = np.repeat(timelines.asked, np.diff(timelines.begin))
-    said = run(reader.to(DEVICE), texts, asked, timelines.lines)[0][:, 0]
+    said = run(reader.to(DEVICE), texts, asked, timelines.lines)[0]
     np.save(folder / "out" / "line_answers.npy", said)
 
 
@@ -525,7 +504,7 @@ def main() -> None:
         rank_lines(load(out / f"{of}.pt"), timelines, folder)
         return
     if (out / "line_answers.npy").exists():
-        timelines.rank(np.load(out / "line_answers.npy"))
+        timelines.answers = np.load(out / "line_answers.npy")
     data = Data(folder)
     print(f"{options.stage}: data ready after {time.time() - began:.0f}s", flush=True)
     if stage == "told":
@@ -576,7 +555,7 @@ def begin(name: str, folder: Path, *, is_taught: bool) -> Student:
 
 def write_told(model: nn.Module, data: Data, path: Path) -> None:
     """Write down what a reader says of all candidates and pairs."""
-    said = run(model, data, data.question_of, data.cands)[0][:, 0]
+    said = run(model, data, data.question_of, data.cands)[0]
     compared = run(model, data, data.pairs["train"][:, 0], data.pairs["train"][:, 1])[1]
     np.savez(path, said=said, compared=compared)
 

@@ -147,15 +147,11 @@ def _pairs_for(
 
 
 def read_lives() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The lives that are trained on, and one in ten that measure."""
+    """Pairs of what one user told at different times; those of one life in ten measure and are not trained on."""
     files = sorted((MATTERS.parent / "lives").glob("*.jsonl"))
     lives = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
-    return [life for number, life in enumerate(lives) if number % 10 != 4], lives[4::10]
-
-
-def pairs_of_lives(lives: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Pairs of what one user told at different times."""
-    return [pair for life in lives for pair in _pairs_of_life(life)]
+    trained = [pair for number, life in enumerate(lives) if number % 10 != 4 for pair in _pairs_of_life(life)]
+    return trained, [pair for life in lives[4::10] for pair in _pairs_of_life(life)]
 
 
 def _pairs_of_life(life: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -163,10 +159,10 @@ def _pairs_of_life(life: dict[str, Any]) -> Iterator[dict[str, Any]]:
     the message, two messages. A form that leaves open which of several facts is meant is left out."""
     for place, later in enumerate(life["told"]):
         message = {"t": later["said"], "s": "user", "p": f"assistant: {later['asked']}" if "asked" in later else ""}
-        new_facts = [as_fact(fact) for fact in later["facts"]]
+        new_facts = [_as_fact(fact) for fact in later["facts"]]
         for earlier in life["told"][:place]:
             done = {each.get("fact", 0): each["how"] for each in later.get("on", ()) if each["id"] == earlier["id"]}
-            for number, fact in enumerate(map(as_fact, earlier["facts"])):
+            for number, fact in enumerate(map(_as_fact, earlier["facts"])):
                 relation = done.get(number, "none")
                 yield {"earlier": {"t": fact}, "later": message, "relation": relation}
                 if relation == "none" or len(new_facts) == 1:
@@ -178,7 +174,7 @@ def _pairs_of_life(life: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"earlier": said, "later": message, "relation": done.get(0, "none")}
 
 
-def as_fact(fact: str) -> str:
+def _as_fact(fact: str) -> str:
     """A fact in the form that `remember` gives it: "The user …" with a full stop."""
     told = re.sub(r"\bUser\b", "the user", fact)
     return f"{told[0].upper()}{told[1:]}" + ("" if told[-1] in ".!?" else ".")

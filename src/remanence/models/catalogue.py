@@ -25,8 +25,6 @@ from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput
 ModelPurpose = Literal["embedder", "reader"]
 DEFAULT_READER = "small"
 MODEL_FILES = ("model.onnx", "tokenizer.json")
-LAST_LAYERS_FILE = "last_layers.onnx"
-"""The last layers of a reader that is cut in two, so that the first layers can be run alone."""
 READER_MAX_TOKENS = 240
 """Of question and text together."""
 
@@ -97,8 +95,7 @@ def installed_folder(name: str, folder: Path | None = None) -> Path | None:
 def verify_files(model: ModelSpec, folder: Path) -> str:
     """One hash over all files of a model; InvalidEmbedding if a file does not have its pinned hash."""
     combined = hashlib.sha256()
-    last_layers = [LAST_LAYERS_FILE] if (folder / LAST_LAYERS_FILE).is_file() else []
-    for file in (*MODEL_FILES, *last_layers):
+    for file in MODEL_FILES:
         digest = file_sha256(folder / file)
         pinned = model.files.get(file)
         if pinned is not None and digest != pinned.sha256:

@@ -5,38 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from remanence.errors import InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue
-from remanence.models.catalogue import LAST_LAYERS_FILE, MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelPurpose, ModelSpec
+from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelPurpose, ModelSpec
 from remanence.models.reader_input import SpecialTokens, join_timeline
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
 
-ESTIMATE = "early"
-"""The output of a model that is cut in two: an estimate of its answer by its first layers."""
-_STATES = "halfway"
-"""The output of the first layers that the last layers continue from."""
-
-
-class FirstLayers(NamedTuple):
-    """The outputs of the first layers for a pair of texts."""
-
-    estimate: float
-    states: Vector
-    """What the last layers continue from."""
-
-
 class OnnxSession:
-    """The `model.onnx` and `tokenizer.json` of a folder, and the `last_layers.onnx` of a model that is cut in two.
+    """The `model.onnx` and `tokenizer.json` of a folder.
 
     Each text is run alone: an 8-bit model scales its numbers over the batch, so the output for a text would
     depend on the other texts. Batches are not faster.
@@ -55,27 +41,18 @@ class OnnxSession:
         self._tokenizer = Tokenizer.from_file(str(place / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(model.max_tokens, strategy="longest_first")
-        self._sessions, self._process = self._open(), os.getpid()
-        if _STATES in _outputs(self._sessions[0]) and len(self._sessions) == 1:
-            raise InvalidInput(f"{place} lacks {LAST_LAYERS_FILE}, the second part of its model. Put it there.")
+        self._session, self._process = self._open(), os.getpid()
 
     @property
     def outputs(self) -> list[str]:
         """The names of the model outputs."""
-        return [name for session in reversed(self._sessions) for name in _outputs(session) if name != _STATES]
+        return [output.name for output in self._session.get_outputs()]
 
     def run(self, text: str, second_text: str | None = None, *, output: str | None = None) -> Vector:
         """One output of the model, its first if none is named, for one text or for a pair of texts."""
-        ids, kinds = self._encode(text, second_text)
-        return self._run(ids, kinds, [0], output)
-
-    def run_first_layers(self, text: str, second_text: str) -> FirstLayers:
-        """The outputs of the first layers of a model that is cut in two."""
-        return self._run_first(*self._encode(text, second_text))
-
-    def run_last_layers(self, states: Vector, output: str | None = None) -> Vector:
-        """The same output as `run`, from the states of the first layers."""
-        return self._run_last(states, [0], output)
+        # `encode`, not `encode_batch`, which starts threads and then warns in every forked process.
+        encoded = self._tokenizer.encode(self._prefix(text), None if second_text is None else self._prefix(second_text))
+        return self._run(encoded.ids, encoded.type_ids, [0], output)
 
     def choose(self, question: str, statements: Sequence[str], known_count: int) -> Vector:
         """The output `choice` of a reader: a number for "none of them", and one for each statement of a timeline."""
@@ -85,41 +62,22 @@ class OnnxSession:
         joined = join_timeline(asked, lines, known_count, special)
         return self._run(joined.ids, joined.kinds, joined.marks, "choice")
 
-    def _encode(self, text: str, second_text: str | None) -> tuple[list[int], list[int]]:
-        """The tokens and their kinds. `encode`, not `encode_batch`, which starts threads and then warns in every
-        forked process."""
-        encoded = self._tokenizer.encode(self._prefix(text), None if second_text is None else self._prefix(second_text))
-        return encoded.ids, encoded.type_ids
-
     def _run(self, ids: Sequence[int], kinds: Sequence[int], marks: Sequence[int], output: str | None) -> Vector:
-        if len(self._sessions) > 1:
-            return self._run_last(self._run_first(ids, kinds).states, marks, output)
-        return self._run_part(0, {**_token_inputs(ids, kinds), "marks": marks}, output)[0]
-
-    def _run_first(self, ids: Sequence[int], kinds: Sequence[int]) -> FirstLayers:
-        estimate, states = self._run_part(0, _token_inputs(ids, kinds), ESTIMATE, _STATES)
-        return FirstLayers(float(estimate.ravel()[-1]), states)
-
-    def _run_last(self, states: Vector, marks: Sequence[int], output: str | None) -> Vector:
-        inputs: dict[str, Sequence[int] | Vector] = {
-            _STATES: states,
-            "attention_mask": [1] * len(states),
-            "marks": marks,
+        inputs = {
+            "input_ids": np.array([ids], np.int64),
+            "attention_mask": np.ones((1, len(ids)), np.int64),
+            "token_type_ids": np.array([kinds], np.int64),
+            "marks": np.array([marks], np.int64),
         }
-        return self._run_part(1, inputs, output)[0]
-
-    def _run_part(self, part: int, inputs: Mapping[str, Sequence[int] | Vector], *outputs: str | None) -> list[Vector]:
-        """Some outputs of a part of the model for one item; None is its first output."""
         if self._process != os.getpid():  # the threads of the parent's session do not survive a fork
-            self._sessions, self._process = self._open(), os.getpid()
-        session = self._sessions[part]
-        required = {required.name for required in session.get_inputs()}
+            self._session, self._process = self._open(), os.getpid()
+        required = {required.name for required in self._session.get_inputs()}
         if not required <= inputs.keys():
             names = ", ".join(sorted(required))
             raise InvalidEmbedding(f"{self._place / 'model.onnx'} needs the inputs {names}: it is not a text model.")
-        wanted = [name or _outputs(session)[0] for name in outputs]
-        answers: list[Vector] = session.run(wanted, {name: np.asarray(inputs[name])[None] for name in required})
-        return [answer[0] for answer in answers]
+        named = None if output is None else [output]
+        answer: Vector = self._session.run(named, {name: inputs[name] for name in required})[0][0]
+        return answer
 
     def fingerprint(self, *settings: object) -> str:
         """A hash of the files and of the settings they are used with."""
@@ -129,8 +87,7 @@ class OnnxSession:
         """The part of a text that can be within `max_tokens`; a token has about four letters."""
         return text[: self.model.max_tokens * 32].encode("utf-8", "replace").decode("utf-8")
 
-    def _open(self) -> list[Any]:
-        """A session for each part of the model."""
+    def _open(self) -> Any:
         options = self._runtime.SessionOptions()
         # Pairs of short texts are run side by side instead: a third faster than two threads for each.
         options.intra_op_num_threads = 1 if self.model.use == "reader" else cpu_threads()
@@ -138,18 +95,8 @@ class OnnxSession:
         options.log_severity_level = 3
         # Threads that wait in a loop would take processor time from others.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        files = [file for name in ("model.onnx", LAST_LAYERS_FILE) if (file := self._place / name).is_file()]
-        return [
-            self._runtime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"]) for file in files
-        ]
-
-
-def _outputs(session: Any) -> list[str]:
-    return [output.name for output in session.get_outputs()]
-
-
-def _token_inputs(ids: Sequence[int], kinds: Sequence[int]) -> dict[str, Sequence[int]]:
-    return {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": kinds}
+        file = str(self._place / "model.onnx")
+        return self._runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
 
 def cpu_threads() -> int:

@@ -22,8 +22,6 @@ TIMELINE_LINES = 8
 LINE_WORDS, LINE_TOKENS = 40, 48
 """How many words, and how many word pieces, of each."""
 QUESTION_TOKENS = 88
-CHANGE_WORDS = 52
-"""How many words are read of a text that may change the statements of a timeline."""
 
 _MONTHS = "January February March April May June July August September October November December".split()
 _WORD = re.compile(r"[^\W_]+")
@@ -99,11 +97,6 @@ def shorten_question(question: str) -> str:
 def with_question(question: str, earlier: str) -> str:
     """The earlier of two statements that are compared for a question: does the later one change the answer?"""
     return f"{shorten_question(question)} {earlier}"
-
-
-def as_change(text: str) -> str:
-    """A text in the place of a question, to choose the statements of a timeline that it replaces or ends."""
-    return f"What does this change? {text}"
 
 
 def with_date(told_at: datetime, passage: str) -> str:

@@ -20,14 +20,14 @@ import numpy as np
 from remanence.errors import InvalidInput
 from remanence.models import catalogue
 from remanence.models.catalogue import DEFAULT_READER
-from remanence.models.onnx_models import ESTIMATE, OnnxSession, cpu_threads, find_files, open_session
+from remanence.models.onnx_models import OnnxSession, cpu_threads, find_files, open_session
 from remanence.models.reader_input import shorten_question, with_question
 from remanence.ports import Reader, Relation, Vector
 from remanence.ports.model_ports import RELATIONS
 
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
-_CACHED_ANSWERS, _CACHED_CHOICES, _CACHED_STATES = 50_000, 2_000, 128
+_CACHED_ANSWERS, _CACHED_CHOICES = 50_000, 2_000
 
 
 class OnnxReader:
@@ -38,8 +38,6 @@ class OnnxReader:
         self._name = name
         self._answers: OrderedDict[tuple[str, str, str], Vector] = OrderedDict()
         self._choices: OrderedDict[tuple[str, tuple[str, ...], int], list[float]] = OrderedDict()
-        self._states: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-        """What the first layers left of the pairs that were estimated last: a tenth of a megabyte each."""
         self._lock = threading.Lock()
         self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
 
@@ -55,17 +53,9 @@ class OnnxReader:
 
     def read(self, question: str, texts: Sequence[str]) -> list[float]:
         """For each text, the probability that it answers the question."""
-        return self._probabilities(question, texts, self.session.outputs[0])
-
-    def estimate(self, question: str, texts: Sequence[str]) -> list[float]:
-        """For each text an estimate of the same by the first layers, in a third of the time; an empty list if the model
-        is not cut in two."""
-        return self._probabilities(question, texts, ESTIMATE) if ESTIMATE in self.session.outputs else []
-
-    def _probabilities(self, question: str, texts: Sequence[str], output: str) -> list[float]:
         question = shorten_question(question)
         scale = self.session.model.score_scale or 1.0
-        logits = self._answer([(question, text) for text in texts], output)
+        logits = self._answer([(question, text) for text in texts], self.session.outputs[0])
         return [0.5 * (1 + float(np.tanh(logit.ravel()[-1] / (2 * scale)))) for logit in logits]
 
     def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[Relation, float]]:
@@ -104,7 +94,6 @@ class OnnxReader:
         with self._lock:
             self._answers.clear()
             self._choices.clear()
-            self._states.clear()
 
     def _answer(self, pairs: Sequence[tuple[str, str]], output: str) -> list[Vector]:
         """One output of the model for each pair of texts. Uncached pairs are computed in parallel."""
@@ -114,7 +103,8 @@ class OnnxReader:
         unknown = [key for key in dict.fromkeys(keys) if key not in known]
         if self._process != os.getpid():  # the threads of the parent do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
-        known |= zip(unknown, self._pool.map(self._compute, unknown), strict=True)
+        session = self.session
+        known |= zip(unknown, self._pool.map(lambda key: session.run(*key[:2], output=output), unknown), strict=True)
         with self._lock:
             for key, answer in known.items():
                 self._answers[key] = answer
@@ -122,22 +112,6 @@ class OnnxReader:
             while len(self._answers) > _CACHED_ANSWERS:
                 self._answers.popitem(last=False)
         return [known[key] for key in keys]
-
-    def _compute(self, key: tuple[str, str, str]) -> Vector:
-        """One output for a pair of texts, with what the first layers left of it if that is kept."""
-        first, second, output = key
-        if output == ESTIMATE:
-            estimate, states = self.session.run_first_layers(first, second)
-            with self._lock:
-                self._states[first, second] = states
-                while len(self._states) > _CACHED_STATES:
-                    self._states.popitem(last=False)
-            return np.array([estimate], np.float32)
-        with self._lock:
-            kept = self._states.pop((first, second), None)
-        if kept is not None:
-            return self.session.run_last_layers(kept, output)
-        return self.session.run(first, second, output=output)
 
 
 class FunctionReader:

@@ -15,7 +15,6 @@ from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, Transacti
 from remanence.ports.model_ports import (
     ComparingExtractor,
     Embedder,
-    EstimatingReader,
     Extractor,
     FactExtractor,
     FastEmbedder,
@@ -48,7 +47,6 @@ __all__ = [
     "ComparingExtractor",
     "Embedder",
     "Entry",
-    "EstimatingReader",
     "Event",
     "Extraction",
     "ExtractionResult",

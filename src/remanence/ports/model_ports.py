@@ -126,16 +126,6 @@ class Reader(Protocol):
 
 
 @runtime_checkable
-class EstimatingReader(Protocol):
-    """Optional method of a reader: a quick estimate, by which the texts that it reads are chosen."""
-
-    def estimate(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """For each text an estimate of the probability that `read` gives for it. An empty sequence if the reader cannot
-        estimate."""
-        ...
-
-
-@runtime_checkable
 class RelationReader(Protocol):
     """Optional method of a reader: classify what a later statement does to an earlier one."""
 

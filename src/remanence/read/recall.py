@@ -34,7 +34,7 @@ from remanence.read.query import build_context, embed_question, find_speakers, s
 from remanence.read.question import ParsedQuestion, parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.receipts import RecallRequest
-from remanence.read.rerank import RerankResult, collect_candidates, count_candidates, rerank
+from remanence.read.rerank import MAX_READ_HITS, RerankResult, collect_candidates, rerank
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def recall_from_index(
         speakers = find_speakers(index, request, parsed)
     embedding = embed_question(index, request, parsed, speakers, embedder)
     include_superseded = may_ask_about_past(request, parsed)
-    read_count = count_candidates(reader)
+    read_count = 0 if reader is None else MAX_READ_HITS
     count = max(request.limit, read_count)
     with index.lock:
         context = build_context(index, request, parsed, speakers, embedding, include_superseded=include_superseded)

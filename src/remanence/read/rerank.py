@@ -21,7 +21,7 @@ from remanence.core.index import Index
 from remanence.language.fact_extraction.sentences import stated_text
 from remanence.language.text import truncate
 from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
-from remanence.ports import EstimatingReader, Reader
+from remanence.ports import Reader
 from remanence.read.chains import HitPair, find_pairs, score_chains
 from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking
@@ -33,13 +33,9 @@ from remanence.schema import SELF, Evidence, Hit, Memory
 log = logging.getLogger(__name__)
 
 MAX_READ_HITS = 20
-"""How many hits are read at most."""
+"""How many hits the reader is given at most."""
 READ_WORDS = 640
-"""How many words these hits may have together. Of long texts fewer are read."""
-MAX_ESTIMATED_HITS, ESTIMATED_WORDS = 40, 1280
-"""The same for the hits that a reader estimates, to choose which ones it reads."""
-MAX_CHOSEN_HITS, CHOSEN_WORDS = 12, 384
-"""The same for the hits that it then reads. Both steps together take as long as `MAX_READ_HITS`."""
+"""How many words these hits may have together. Of long texts fewer are scored."""
 _READER_SHARE = 0.5
 """The reader's share of a score."""
 _SIGNAL_SHARE = 1 - _READER_SHARE
@@ -73,13 +69,6 @@ class RerankResult:
     """The reason why there is no confidence, by "reader", if the reader failed."""
 
 
-def count_candidates(reader: Reader | None) -> int:
-    """How many hits are collected for a reader."""
-    if reader is None:
-        return 0
-    return MAX_ESTIMATED_HITS if isinstance(reader, EstimatingReader) else MAX_READ_HITS
-
-
 def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple[Hit, ...], count: int) -> RerankInput:
     """The candidates for the reader, with details about the first `count` hits. Needs the lock of the index."""
     rows = ranked.rows[:count].tolist()
@@ -91,7 +80,7 @@ def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple
         hits,
         texts,
         _previous_turns(context.index, rows, context.request.position),
-        find_pairs(context.index, rows[:MAX_READ_HITS], hits, context.parsed.text),
+        find_pairs(context.index, rows, hits, context.parsed.text),
         len(ranked.pinned_rows),
     )
 
@@ -115,10 +104,10 @@ def rerank(candidates: RerankInput, parsed: ParsedQuestion, now: datetime, reade
     return RerankResult((*reranked, *unread), _confidence(scored_hits, timeline))
 
 
-def fit_word_budget(passages: Sequence[str], max_words: int = READ_WORDS) -> Sequence[str]:
+def fit_word_budget(passages: Sequence[str]) -> Sequence[str]:
     """The first passages, as many as the reader has time for."""
     words = np.cumsum([len(passage.split()) for passage in passages])
-    return passages[: max(1, int(np.searchsorted(words, max_words, side="right")))]
+    return passages[: max(1, int(np.searchsorted(words, READ_WORDS, side="right")))]
 
 
 # Scores
@@ -127,41 +116,26 @@ def fit_word_budget(passages: Sequence[str], max_words: int = READ_WORDS) -> Seq
 def _score(candidates: RerankInput, question: str, reader: Reader) -> list[ScoredHit]:
     """The first hits with their scores, alone or together with another hit."""
     turns = candidates.previous_turns
-    passages = [
-        _passage(question, hit.memory, text, turn)
-        for hit, text, turn in zip(candidates.hits, candidates.texts, turns, strict=False)
-    ]
-    probabilities, is_read = _probabilities(question, passages, [hit.score for hit in candidates.hits], reader)
+    passages = fit_word_budget(
+        [
+            _passage(question, hit.memory, text, turn)
+            for hit, text, turn in zip(candidates.hits, candidates.texts, turns, strict=False)
+        ]
+    )
+    hits = candidates.hits[: len(passages)]
+    probabilities = _check_probabilities(reader.read(question, passages), len(passages))
     scored_hits = []
-    for signal_hit, text, passage, p, read, turn in zip(
-        candidates.hits, candidates.texts, passages, probabilities, is_read, turns, strict=False
+    for scored_hit, text, passage, p, turn in zip(
+        hits, candidates.texts, passages, probabilities.tolist(), turns, strict=False
     ):
-        hit = signal_hit if text == signal_hit.memory.text else _limit_signals(signal_hit, p)
+        hit = scored_hit if text == scored_hit.memory.text else _limit_signals(scored_hit, p)
         score = _READER_SHARE * p + _SIGNAL_SHARE * hit.score
-        scored_hits.append(ScoredHit(hit, text, passage, p, score, hit.memory.told_at, turn, is_read=read))
+        scored_hits.append(ScoredHit(hit, text, passage, p, score, hit.memory.told_at, turn))
     for chain in score_chains(question, scored_hits, candidates.pairs, reader):
         scored_hits[chain.last] = _with_chain_score(
             scored_hits[chain.first], scored_hits[chain.last], chain.probability
         )
     return scored_hits
-
-
-def _probabilities(
-    question: str, passages: Sequence[str], scores: Sequence[float], reader: Reader
-) -> tuple[list[float], list[bool]]:
-    """For the first passages the probability that each answers, and whether it was read: if the reader can estimate,
-    only those are read that are the best by estimate and score."""
-    estimated = fit_word_budget(passages, ESTIMATED_WORDS)
-    estimates = reader.estimate(question, estimated) if isinstance(reader, EstimatingReader) else ()
-    if len(estimates) == 0:
-        read = fit_word_budget(passages[:MAX_READ_HITS])
-        return _check_probabilities(reader.read(question, read), len(read)).tolist(), [True] * len(read)
-    probabilities = _check_probabilities(estimates, len(estimated))
-    mixed = _READER_SHARE * probabilities + _SIGNAL_SHARE * np.array(scores[: len(estimated)])
-    chosen = np.argsort(-mixed, kind="stable")[:MAX_CHOSEN_HITS].tolist()
-    chosen = chosen[: len(fit_word_budget([passages[number] for number in chosen], CHOSEN_WORDS))]
-    probabilities[chosen] = _check_probabilities(reader.read(question, [passages[n] for n in chosen]), len(chosen))
-    return probabilities.tolist(), [number in chosen for number in range(len(estimated))]
 
 
 def _limit_signals(hit: Hit, probability: float) -> Hit:
@@ -253,8 +227,7 @@ def _non_increasing(scores: Sequence[float], min_score: float) -> list[float]:
 
 
 def _evidence(scored: ScoredHit, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
-    verb = "answers" if scored.is_read else "is estimated to answer"
-    note = f"{verb} the question with probability {scored.probability:.2f}"
+    note = f"answers the question with probability {scored.probability:.2f}"
     if scored.chain_text:
         note += f" after {truncate(scored.chain_text, _MAX_QUOTE)!r}"
     share = scored.score - _SIGNAL_SHARE * scored.hit.score

@@ -28,9 +28,6 @@ class ScoredHit:
     chain_text: str = ""
     """The text of the hit that it answers together with, if it does not answer alone."""
 
-    is_read: bool = True
-    """Whether the hit was read. Otherwise its probability is an estimate."""
-
     @property
     def id(self) -> str:
         return self.hit.memory.id

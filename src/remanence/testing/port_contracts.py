@@ -22,7 +22,6 @@ from remanence.ports import (
     Clock,
     ComparingExtractor,
     Embedder,
-    EstimatingReader,
     Extractor,
     FactExtractor,
     ModelExtractor,
@@ -224,15 +223,6 @@ class ReaderContract(Contract[Reader]):
         together = list(reader.read("Where does Alice live?", TEXTS))
         alone = [reader.read("Where does Alice live?", [text])[0] for text in TEXTS]
         assert together == pytest.approx(alone)
-
-    def test_estimates_are_probabilities(self) -> None:
-        """If it estimates at all. Reading gives the same after an estimate as without one."""
-        reader, question = self.make(), "Where does Alice live?"
-        if isinstance(reader, EstimatingReader):
-            estimates = np.asarray(reader.estimate(question, TEXTS), np.float64)
-            assert estimates.shape in ((0,), (len(TEXTS),))
-            assert ((estimates >= 0) & (estimates <= 1)).all()
-            assert list(reader.read(question, TEXTS)) == pytest.approx(list(self.make().read(question, TEXTS)))
 
     def test_relations_are_probabilities(self) -> None:
         """If it compares statements at all."""
