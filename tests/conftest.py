@@ -66,9 +66,9 @@ def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """How many processes `-n auto` starts: one more than there are cores, as the slow tests often wait for others."""
+    """How many processes `-n auto` starts: two more than there are cores, as the slow tests often wait for others."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if _is_quick(config) else cores + 1
+    return cores if _is_quick(config) else cores + 2
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

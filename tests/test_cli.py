@@ -379,7 +379,7 @@ class TestHowItEnds:
             shown = _all_of(ours)
         assert process.returncode == 0
         assert b"\x1b" in shown
-        assert b"because" in shown
+        assert b"reason" in shown
 
 
 class TestHelp:

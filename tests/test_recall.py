@@ -624,7 +624,7 @@ def test_markup_in_a_memory_is_only_text(space: Space) -> None:
     shown = console.export_text()
 
     assert "Press [red]the[/red] button [/] now." in shown
-    assert all(header in shown for header in ("score", "memory", "when", "because"))
+    assert all(header in shown for header in ("score", "memory", "when", "reason"))
 
 
 def test_a_recall_is_a_sequence(town: Space) -> None:

@@ -478,6 +478,7 @@ def test_tense_tells_where_a_time_without_a_year_lies(text: str, window: str) ->
 def test_a_state_told_of_today_goes_on(text: str) -> None:
     assert stated(text) == "since 2026-03-11"
     assert stated("The doctor called just now.") == "2026-03-11 to 2026-03-12"
+    assert stated("I'm on the day roster from this week, for good.") == "since 2026-03-09"
 
 
 @pytest.mark.parametrize(
@@ -492,6 +493,7 @@ def test_a_state_told_of_today_goes_on(text: str) -> None:
         *("He calls the man Friday.", "My dog is called Sunday.", "I like the Sunday Times.", "We saw Freaky Friday."),
         *("The novel 11/22/63 is long.", 'I love "Friday Night Lights".', "It is called Project January."),
         *("I use a MacBook Pro 2019.", "1984 is a book.", "In the new year I rest."),
+        *("I'm vegan, 6 years this spring.", "She will have been a nurse for twenty years this June."),
     ],
 )
 def test_what_comes_again_and_what_is_a_name_is_no_time(text: str) -> None:

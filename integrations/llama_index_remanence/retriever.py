@@ -149,7 +149,7 @@ def nodes(recall: Recall) -> list[NodeWithScore]:
             "memory_id": hit.memory.id,
             "current": hit.current,
             "superseded_by": fields["superseded_by"],
-            "because": hit.reason,
+            "reason": hit.reason,
             "evidence": fields["evidence"],
             "missing": dict(recall.missing),
         }

@@ -60,7 +60,7 @@ def recall(
     answer = memory_operations.recall(current_space(), request)
     hits = [
         {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
-        | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "because": hit.reason}
+        | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "reason": hit.reason}
         for hit in answer.hits
     ]
     kept = fitting(hits, max_tokens)

@@ -52,7 +52,7 @@ def test_what_is_known_of_a_memory_is_metadata_and_not_text(library: remanence.S
     assert node.metadata["meta"] == {"page": 3}
     assert node.metadata["current"] is True
     assert node.metadata["memory_id"] == node.node_id
-    assert "alice" in node.metadata["because"].lower()
+    assert "alice" in node.metadata["reason"].lower()
     assert node.metadata["missing"] == {}
     assert {e["signal"] for e in node.metadata["evidence"]} >= {"words", "vectors"}
 

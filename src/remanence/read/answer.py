@@ -197,7 +197,7 @@ class Recall(Sequence[Hit]):
 
         title = escape(escape_terminal(f"{self.question}{self._setting()}"))
         table = Table(title=title, title_justify="left", show_lines=True)
-        for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("because", "dim")):
+        for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("reason", "dim")):
             table.add_column(header, style=style)
         for hit in self.hits:
             table.add_row(*(escape(escape_terminal(cell)) for cell in _table_row(hit)))
@@ -206,7 +206,7 @@ class Recall(Sequence[Hit]):
         return table
 
     def _repr_html_(self) -> str:
-        columns = ("score", "memory", "when", "because")
+        columns = ("score", "memory", "when", "reason")
         return html_table(self.question + self._setting(), columns, map(_table_row, self.hits), self._notes())
 
     def _setting(self) -> str:

@@ -48,6 +48,8 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             return None
         if self.is_statement and word in _LASTING_FIRST_WORDS and (lasting := self.lasting(i)):
             return lasting
+        if self.is_statement and word in ("this", "next") and self.is_length_before(i):
+            return None
         if word in OPENERS:
             return self.open_range(i)
         if word in ("more", "over", "less"):
@@ -84,6 +86,12 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if self.direction.is_future is False and self.direction.is_certain:
             return None
         return Window(self.today, None), end
+
+    def is_length_before(self, i: int) -> bool:
+        """Whether token `i` follows how long something lasts by then: "vegan for six years this spring"."""
+        number = self.token(i - 2)
+        is_number = number.kind == "number" or self.word(i - 2) in vocab.NUMBERS
+        return i > 1 and self.word(i - 1) == "years" and is_number
 
     def lasts_until_now(self, i: int, span: Span) -> bool:
         """As in "for the past two years"."""
@@ -157,8 +165,8 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if onward and self.word(i) == "from":
             return Window(span.start, None), j + 1
         opens = self.is_statement and self.word(i) == "from" and span.granularity in ("day", "week", "month")
-        if opens and (span.start >= self.today or i == 0 or self.token(i - 1).kind == "mark"):
-            return Window(span.start, None), j  # "from tomorrow", "From May I worked at Bosch"
+        if opens and (span.end > self.today or i == 0 or self.token(i - 1).kind == "mark"):
+            return Window(span.start, None), j  # "from tomorrow", "from this week", "From May I worked at Bosch"
         return None  # the phrase, if there is one, begins after "from"
 
     def is_moved(self, i: int) -> bool:

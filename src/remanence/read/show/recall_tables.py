@@ -21,7 +21,7 @@ USAGE_COLUMNS = ("decay_score", "uses", "last_used", "age_days")
 TIMES = frozenset(("valid_from", "valid_until", "told_at", "recorded_at", "expires_at", "last_used", "at"))
 """The names of all columns with moments."""
 _SHOWN_MEMORIES = 50
-_HIT_COLUMNS = ("rank", "score", "text", "current", "superseded_by", "because")
+_HIT_COLUMNS = ("rank", "score", "text", "current", "superseded_by", "reason")
 _RELATION_COLUMNS = (
     *("subject", "predicate", "object", "valid_from", "valid_until", "recorded_at"),
     *("confidence", "observed_by", "evidence", "replaced_by", "id"),
@@ -112,7 +112,7 @@ def _hit_records(hits: Iterable[Hit]) -> Iterator[dict[str, Any]]:
             "score": hit.score,
             "current": hit.current,
             "superseded_by": None if hit.superseded_by is None else hit.superseded_by.text,
-            "because": hit.reason,
+            "reason": hit.reason,
         }
 
 

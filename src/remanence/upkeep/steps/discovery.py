@@ -69,7 +69,7 @@ class DiscoveryPlan(Plan):
     def table(self) -> ResultTable:
         rows = [(pair.score, pair.source, pair.target, pair.why) for pair in self.relations]
         title = f"discover: {self.verb('added', 'add')} {pluralize(len(self), 'link')}"
-        return ResultTable(title, ("score", "memory", "related to", "because"), rows)
+        return ResultTable(title, ("score", "memory", "related to", "reason"), rows)
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:

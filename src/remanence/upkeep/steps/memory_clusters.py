@@ -99,7 +99,7 @@ class Clusters(TableResult):
         examined = pluralize(self.examined_count, "memory", "memories")
         title = f"clusters: {len(self)} among {examined}, similarity {self.similarity:g} and up"
         rows = [(c.cohesion, c.action, len(c.items), c.summary, c.why) for c in self.clusters]
-        return ResultTable(title, ("cohesion", "action", "size", "memories", "because"), rows)
+        return ResultTable(title, ("cohesion", "action", "size", "memories", "reason"), rows)
 
 
 def find_clusters(

@@ -86,7 +86,7 @@ class PromotionPlan(Plan):
         rows = [(p.score, p.uses, p.age_days, p.why, p.memory, p.text) for p in self.promotions]
         notes = [f"{note} was edited by hand and stays as it is" for note in self.edited_notes]
         notes += [f"{note} was deleted; its memory stays" for note in self.deleted_notes]
-        return ResultTable(title, ("score", "uses", "days old", "because", "id", "memory"), rows, notes)
+        return ResultTable(title, ("score", "uses", "days old", "reason", "id", "memory"), rows, notes)
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
