@@ -308,6 +308,17 @@ class TestAccess:
         with pytest.raises(InvalidInput, match="no tokens"):
             serve(remanence.open(tmp_path), ServerSettings(host="0.0.0.0"))
 
+    def test_a_port_that_another_program_has_is_refused(self, tmp_path: Path) -> None:
+        """Before anything says that it serves, and with what to do."""
+        started: list[bool] = []
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            with pytest.raises(InvalidInput, match=rf"Port {port} of 127.0.0.1 .*--port {port + 1}"):
+                serve(remanence.open(tmp_path), ServerSettings(port=port), on_start=lambda: started.append(True))
+        assert not started
+
     def test_tokens_are_stored_as_hashes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Made, listed and revoked on the command line."""
         with remanence.open(tmp_path) as space:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 from collections.abc import Callable
 from types import FrameType
 
@@ -16,6 +17,8 @@ from remanence.service.hosting.tokens import TokenStore
 from remanence_server.app import create_app
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
+
+MAX_PORT = 65_535
 
 
 class _Server(uvicorn.Server):
@@ -48,7 +51,7 @@ def serve(
         on_start: Called before the first request is taken, once the settings are checked.
 
     Raises:
-        InvalidInput: The address is not a loopback address, and there are no tokens.
+        InvalidInput: The address is not a loopback address, and there are no tokens; or another program has the port.
     """
     chosen = settings or ServerSettings()
     tokens = TokenStore(location_of(space))
@@ -58,16 +61,36 @@ def serve(
             raise InvalidInput(
                 f"{where}, and there are no tokens. Make one: remanence tokens create NAME default --access write."
             )
-        app = create_app(space, settings=chosen, tokens=tokens, close=True)
-        if on_start is not None:
-            on_start()
-        _run(app, chosen, log_level)
+        with contextlib.closing(bind_port(chosen.host, chosen.port)) as bound:
+            app = create_app(space, settings=chosen, tokens=tokens, close=True)
+            if on_start is not None:
+                on_start()
+            _run(app, chosen, log_level, bound)
     finally:
         tokens.close()
         space.close()
 
 
-def _run(app: FastAPI, settings: ServerSettings, log_level: str) -> None:
+def bind_port(host: str, port: int) -> socket.socket:
+    """A socket at this address."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InvalidInput(f"The address {host!r} cannot be used: {error.strerror or error}.") from error
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        raise InvalidInput(
+            f"Port {port} of {host} cannot be used: {error.strerror or error}. "
+            f"Stop the program that has it, or choose another: --port {port + 1 if port < MAX_PORT else port - 1}."
+        ) from error
+    return bound
+
+
+def _run(app: FastAPI, settings: ServerSettings, log_level: str, bound: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -81,7 +104,7 @@ def _run(app: FastAPI, settings: ServerSettings, log_level: str) -> None:
     before = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
-            server.run()
+            server.run(sockets=[bound])
     finally:
         for key, handler in before.items():
             signal.signal(key, handler)

@@ -66,11 +66,12 @@ def _strongest_signal(space: Space, recall: Recall, question: dict[str, str]) ->
         return "The right answer was not found."
     hit = recall[rank - 1]
     strongest = max((e for e in hit.evidence if e.signal in _SIGNALS), key=lambda evidence: evidence.share)
+    reader = next((f"; the reader adds {e.share:.2f}" for e in hit.evidence if e.signal == "reader"), "")
     other_signals = [name for name in _SIGNALS if name != strongest.signal]
     without = _rank(space.recall(question["question"], limit=1_000, signals=other_signals), question["answer"])
     return (
         f"The right answer has rank {rank}. Strongest signal: {strongest.signal} ({strongest.share:.2f} of "
-        f"{hit.score:.2f}). Without it: {'not found' if without is None else f'rank {without}'}."
+        f"{hit.score:.2f}{reader}). Without it: {'not found' if without is None else f'rank {without}'}."
     )
 
 
