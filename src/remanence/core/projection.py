@@ -62,6 +62,8 @@ _UNSAVED = 32
 a space with fewer entries has none."""
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
+_MAX_RETRIES = 20
+"""How often a read is run again while other processes erase what it finds."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 
 # What `refresh` replaces: all that `_reset` makes, except the vectors.
@@ -80,10 +82,12 @@ def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(read)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return read(*args, **kwargs)
-        except RowErased:
-            return read(*args, **kwargs)  # opening the index applies the erasure
+        for _ in range(_MAX_RETRIES):
+            try:
+                return read(*args, **kwargs)
+            except RowErased:
+                continue  # opening the index applies the erasure; there may be another one by then
+        return read(*args, **kwargs)
 
     return run
 
