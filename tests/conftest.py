@@ -39,14 +39,6 @@ SLOW_FILES = {
         "shared_qdrant transfer upkeep_vault vector_codes vectorstores written_down"
     ).split()
 }
-WAITING_FILES = {
-    f"test_{name}"
-    for name in (
-        "agents cli crash inspector langchain_imports load many_spaces mcp_transports migration notebooks processes "
-        "server shared_qdrant vectorstores"
-    ).split()
-}
-"""The tests that take longest, most of which wait for other processes."""
 REMOTE_MODULES = frozenset(
     "test_langchain_retriever test_langchain_tools test_langchain_history test_langchain_users "
     "test_langchain_documents test_langgraph_store llamaindex.test_retriever llamaindex.test_tools "
@@ -99,9 +91,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark slow tests, put the longest first, and leave out what an older Python cannot do."""
-    items[:] = _longest_first(items, getattr(config, "workerinput", {}).get("workercount", 1))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark slow tests, and leave out what an older Python cannot do."""
     for item in items:
         if item.path.stem in SLOW_FILES or _needs_server(item):
             item.add_marker(pytest.mark.slow)
@@ -109,19 +100,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("run_config"):
                 item.add_marker(pytest.mark.skip(reason="async runs show their config from Python 3.11 on"))
-
-
-def _longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """The tests in an order in which each worker begins with some of the longest: it is given an equal part of the
-    list, and at the end there are only short ones left to share."""
-    longest = [item for item in items if item.path.stem in WAITING_FILES]
-    others = [item for item in items if item.path.stem not in WAITING_FILES]
-    return [
-        item
-        for worker in range(workers)
-        for tests in (longest, others)
-        for item in tests[len(tests) * worker // workers : len(tests) * (worker + 1) // workers]
-    ]
 
 
 def _needs_server(item: pytest.Item) -> bool:

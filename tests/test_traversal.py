@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, Memory, NotFound, Relation, Space, Window
-from remanence.api.facets.facet import retry_if_erased
-from remanence.core.projection import RowErased
+from remanence.core.erased_rows import RowErased, retry_if_erased
 from remanence.events import Related
 from remanence.graph import traversal
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode

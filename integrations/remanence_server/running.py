@@ -18,8 +18,6 @@ from remanence_server.app import create_app
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
-MAX_PORT = 65_535
-
 
 class _Server(uvicorn.Server):
     """Notifies the application as soon as the server is asked to stop, so that event streams end."""
@@ -61,7 +59,7 @@ def serve(
             raise InvalidInput(
                 f"{where}, and there are no tokens. Make one: remanence tokens create NAME default --access write."
             )
-        with contextlib.closing(bind_port(chosen.host, chosen.port)) as bound:
+        with contextlib.closing(_bind(chosen.host, chosen.port)) as bound:
             app = create_app(space, settings=chosen, tokens=tokens, close=True)
             if on_start is not None:
                 on_start()
@@ -71,8 +69,8 @@ def serve(
         space.close()
 
 
-def bind_port(host: str, port: int) -> socket.socket:
-    """A socket at this address."""
+def _bind(host: str, port: int) -> socket.socket:
+    """A socket bound to this address."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
@@ -85,7 +83,7 @@ def bind_port(host: str, port: int) -> socket.socket:
         bound.close()
         raise InvalidInput(
             f"Port {port} of {host} cannot be used: {error.strerror or error}. "
-            f"Stop the program that has it, or choose another: --port {port + 1 if port < MAX_PORT else port - 1}."
+            "Stop the program that has it, or choose another port with --port."
         ) from error
     return bound
 

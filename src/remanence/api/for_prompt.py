@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.fact_extraction.sentences import also_asks
+from remanence.language.fact_extraction.turn_statements import also_asks
 from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.recall_need import need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated

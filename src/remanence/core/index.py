@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.projection import Projection, RowErased
+from remanence.core.erased_rows import RowErased
+from remanence.core.projection import Projection
 from remanence.errors import LedgerTampered, NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date

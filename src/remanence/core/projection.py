@@ -9,7 +9,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
-from functools import wraps
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.core.erased_rows import RowErased
 from remanence.core.index_file import Arrays, IndexFile, IndexPart
 from remanence.core.memory_cache import MemoryCache
 from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
@@ -62,8 +62,6 @@ _UNSAVED = 32
 a space with fewer entries has none."""
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
-_MAX_RETRIES = 20
-"""How often a read is run again while other processes erase what it finds."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 
 # What `refresh` replaces: all that `_reset` makes, except the vectors.
@@ -71,25 +69,6 @@ _BUILT = (
     *("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph"),
     *("times", "signals", "_state", "parts", "missing_descriptions"),
 )
-
-
-class RowErased(LookupError):
-    """The text of a row was erased between ranking it and reading it."""
-
-
-def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
-    """Run a read again if another process erased a memory between finding it and reading it."""
-
-    @wraps(read)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        for _ in range(_MAX_RETRIES):
-            try:
-                return read(*args, **kwargs)
-            except RowErased:
-                continue  # opening the index applies the erasure; there may be another one by then
-        return read(*args, **kwargs)
-
-    return run
 
 
 class Projection:

@@ -22,8 +22,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
+from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
-from remanence.core.projection import retry_if_erased
 from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.context import RecallContext

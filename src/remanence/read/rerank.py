@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
-from remanence.language.fact_extraction.sentences import stated_text
+from remanence.language.fact_extraction.turn_statements import stated_text
 from remanence.language.text import truncate
 from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
 from remanence.ports import Reader

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from remanence.api.facets.facet import Facet
 from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
+from remanence.core.erased_rows import retry_if_erased
 from remanence.core.inputs import Moment
-from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
 from remanence.graph.diff import Diff, DiffReader, exposures

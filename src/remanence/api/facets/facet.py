@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from remanence.admin.overview import MemorySequence, Overview
 from remanence.core.engine import Engine
+from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
-from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall

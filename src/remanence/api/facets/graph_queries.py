@@ -11,9 +11,9 @@ from remanence.admin.overview import MAX_PAGE_SIZE, PAGE_STATUSES, MemoryPage, P
 from remanence.api.facets.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
+from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.core.projection import retry_if_erased
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, build_entity_map

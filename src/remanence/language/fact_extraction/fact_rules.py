@@ -21,7 +21,6 @@ from remanence.language.fact_extraction.fact_filter import FactClassification, c
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
 from remanence.language.fact_extraction.sentences import (
     Sentence,
-    has_statement,
     informative_sentences,
     is_boilerplate,
     is_hypothetical,
@@ -29,6 +28,7 @@ from remanence.language.fact_extraction.sentences import (
 from remanence.language.fact_extraction.short_answers import MAX_ANSWER_WORDS, answer_statements, answers_itself
 from remanence.language.fact_extraction.statements import find_statements, main_clauses
 from remanence.language.fact_extraction.third_person import speaker_label, to_third_person
+from remanence.language.fact_extraction.turn_statements import has_statement
 from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
 from remanence.language.named_entities.name_spans import NameSpan

@@ -30,7 +30,6 @@ from remanence.language.text import split_sentences, split_words
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
 MAX_SENTENCE_CHARS = 600  # a longer sentence is a table or a text without full stops
-_MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
 
 STATUS_PATTERN = load_pattern("status")
 """A property of a person, in one word."""
@@ -72,20 +71,20 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
             continue
         if _SARCASM.search(unbulleted) or _FICTION.match(unbulleted) or is_non_english(unbulleted):
             continue
-        for part in _parts(_spell_contractions(unbulleted), to_assistant):
+        for part in split_parts(spell_contractions(unbulleted), to_assistant):
             sentence = _without_openers(part, to_assistant, remember_requested)
             if sentence.text and (
-                sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
+                sentence.remember_requested or sentence.is_correction or not is_small_talk(sentence.text)
             ):
                 yield sentence
         presupposed += find_presuppositions(unbulleted)
     yield from (Sentence(one.statement, presupposed_of=one.name) for one in presupposed)
 
 
-def _spell_contractions(sentence: str) -> str:
+def spell_contractions(sentence: str) -> str:
     """The sentence with a capital "I" and with the apostrophes that chats leave out.
 
-    >>> _spell_contractions("im vegan and i dont drink")
+    >>> spell_contractions("im vegan and i dont drink")
     "I'm vegan and I don't drink"
     """
     # Most sentences have none of these words, and a set tells so in a fraction of the time.
@@ -106,18 +105,18 @@ def _is_pasted(line: str) -> bool:
     )
 
 
-def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
+def split_parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     """A sentence without the question or the request that it ends with, and the wish that such a request may be.
 
-    >>> list(_parts("I keep kosher, so swap the prawns please", True))
+    >>> list(split_parts("I keep kosher, so swap the prawns please", True))
     ['I keep kosher']
-    >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
+    >>> list(split_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
     ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
     """
     sentence = _IF_IT_MATTERS.sub("", sentence)
     fronted = _FRONTED_REASON.match(sentence)
     for comma in _COMMA.finditer(sentence, fronted.end()) if fronted else ():
-        if fronted and _is_small_talk(sentence[comma.end() :]):  # since I'm vegan, what can I eat?
+        if fronted and is_small_talk(sentence[comma.end() :]):  # since I'm vegan, what can I eat?
             yield sentence[fronted.end() : comma.start()]
             sentence = sentence[comma.end() :]
             break
@@ -132,7 +131,7 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
-        elif reason and _asks(_without_opener(sentence)):  # keep it eggless, I've been vegan for years
+        elif reason and _asks(without_opener(sentence)):  # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
             if not _ASKED_WORD.search(sentence, reason.end()):  # When I was in Rome, I met whom?
@@ -159,82 +158,6 @@ def is_question(sentence: str) -> bool:
     (True, True, False)
     """
     return "?" in sentence[-4:] or _QUESTION.match(sentence) is not None
-
-
-def has_statement(text: str) -> bool:
-    """Whether a chat turn states something; one that only asks, requests, greets, thanks or agrees does not.
-
-    >>> has_statement("Hi! What am I allergic to?"), has_statement("I keep kosher, so what can I eat?")
-    (False, True)
-    """
-    return len(text) > _MAX_SMALL_TALK_CHARS or next(_statements(text), None) is not None
-
-
-def stated_text(text: str) -> str:
-    """What a chat turn states, without its questions, requests, greetings and thanks.
-
-    >>> stated_text("Hi! I'm at the airport, what am I allergic to? They ask everybody.")
-    "I'm at the airport They ask everybody."
-    """
-    return text if len(text) > _MAX_SMALL_TALK_CHARS else " ".join(_statements(text))
-
-
-def also_asks(text: str) -> bool:
-    """Whether a chat turn that states something also asks or requests something, or says that the speaker lacks it:
-    "I need the number", "I forgot the code".
-
-    >>> also_asks("I'm at the airport, what am I allergic to?"), also_asks("I'm allergic to nuts. Thanks!")
-    (True, False)
-    """
-    if len(text) > _MAX_SMALL_TALK_CHARS:
-        return False
-    for line in split_sentences(text):
-        sentence = _without_opener(_spell_contractions(line))
-        if is_question(sentence) or is_request(sentence) or _without_unmarked_question(sentence)[1]:
-            return True
-        if _LACK.search(sentence):
-            return True
-    return False
-
-
-def _statements(text: str) -> Iterator[str]:
-    """The sentences of a chat turn that state something, or the parts of them that do."""
-    for line in split_sentences(text):
-        sentence = _without_opener(_spell_contractions(line))
-        asks = sentence.rstrip().endswith(("?", "?!"))
-        may_ask = _may_ask(sentence)
-        if not asks and may_ask:
-            sentence, asks = _without_unmarked_question(sentence)
-        if not asks and (_ASKS_WITHOUT_MARK.match(sentence) or _ASKS_TO_DO.match(sentence)):
-            continue
-        for part in _parts(sentence, True) if asks else (sentence,):
-            indirect = may_ask and _ASKS_INDIRECTLY.match(part)
-            if not _is_small_talk(part) and not indirect and not (asks and _has_no_clause(part)):
-                yield part
-
-
-def _without_unmarked_question(sentence: str) -> tuple[str, bool]:
-    """A sentence without the question at its end that has no question mark, and whether there was one.
-
-    >>> _without_unmarked_question("I had something at 10:40 what was it")
-    ('I had something at 10:40', True)
-    """
-    if _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
-        return "", True  # the date of my flight, please
-    question = _UNMARKED_QUESTION.search(sentence) if _may_ask(sentence) else None
-    return (sentence, False) if question is None else (sentence[: question.start()], True)
-
-
-def _may_ask(sentence: str) -> bool:
-    """Whether it has a word of a question without a mark: most sentences have none, and a set tells so quickly."""
-    return not _ASKING_WORDS.isdisjoint(split_words(sentence))
-
-
-def _has_no_clause(part: str) -> bool:
-    """Whether what stands before a question is only what, when or for what it is asked: "My plane", "For the form",
-    "Before you go"."""
-    part = _LAST_QUESTION_WORD.sub("", part)
-    return _ONLY_WHEN.match(part) is not None or (_ONLY_TOPIC.match(part) is not None and not _CLAUSE_WORD.search(part))
 
 
 def is_request(sentence: str) -> bool:
@@ -343,7 +266,7 @@ def _wish(sentence: str) -> str | None:
     return None
 
 
-def _is_small_talk(sentence: str) -> bool:
+def is_small_talk(sentence: str) -> bool:
     """Whether it states nothing: it asks, requests, greets, thanks, praises or agrees."""
     return (
         is_question(sentence)
@@ -353,7 +276,7 @@ def _is_small_talk(sentence: str) -> bool:
     )
 
 
-def _without_opener(sentence: str) -> str:
+def without_opener(sentence: str) -> str:
     """The sentence without its first opener. Only the beginning is read: looking for openers everywhere took a third of
     the time of adding a memory."""
     opener = _OPENERS.match(sentence)
@@ -378,46 +301,6 @@ def _without_openers(sentence: str, to_assistant: bool, remember_requested: bool
     return Sentence(complete_sentence(text, to_assistant=to_assistant), is_correction, remember_requested)
 
 
-# "what was my allergy again", but not "What I love is jazz", "What a day" or "When I was young I lived in Rome".
-_ASKS_WITHOUT_MARK = re.compile(
-    r"(?:what|which|who|whose)(?:['’]s)? (?!(?:a|an|i|we|he|she|they|you|it)\b)|"
-    r"(?:where|when|why|how)(?:['’]s| (?:do|does|did|is|are|was|were|am|can|could|should|would|will|has|have|had|many|"
-    r"much|old|long|often|far|big|tall)) (?!(?:i|we|he|she|they|you|it)\b [^,]*,)|"
-    r"(?:do|does|did|is|are|am|was|were|can|could|should|would|will|have|has) "
-    r"(?:i|we|you|he|she|they|it|my|our|the|there|any)\b",
-    re.IGNORECASE,
-)
-# "on which day", "by when", and a question after a statement: its verb stands before its subject.
-_UNMARKED_QUESTION = compile_pattern("unmarked_question", re.IGNORECASE)
-# "The vet asks what ...", "I forgot where ...": the clause is a question. "I don't know how to swim" is a statement.
-_ASKS_INDIRECTLY = compile_pattern("indirect_question", re.IGNORECASE)
-_LACK = re.compile(
-    r"\b(?:i|we) (?:(?:really|just|also|still) )?(?:need(?: to \w+)?|forg[eo]t|(?:can(?:no|['’])t|don['’]t) "
-    r"(?:find|remember|recall|know)) (?:(?:me|him|her|them|my \w+) )?(?:the|my|our|that|this)\b|"
-    r"\bhelp(?: me)?(?: out)?\W*$",
-    re.IGNORECASE,
-)
-_ASKING_WORDS = word_set(
-    "what which who whom whose where when why how what's who's where's when's how's can could should shall do did am "
-    "may will would any or is remind tell wonder ask asks asking wonders wondered wondering know hear check curious "
-    "unsure sure forget forgot remember recall idea please pls plz"
-)
-_NOUN_PLEASE = re.compile(r"(?!no\b|not\b)(?:[\w'’-]+ ){0,8}[\w'’-]+,? (?:please|pls|plz)\W*", re.IGNORECASE)
-# "Name the thing", "Book me a flight": verbs whose past has another form, as "Read a book" may mean "I read a book".
-_ASKS_TO_DO = re.compile(
-    r"(?:name|book|plan|order|repeat|compose|search|recall|spell|guess|count|choose|prepare|schedule|summon|solve|answer|"
-    r"bring|do) (?:me|us|it|this|that|the|a|an|my|our|some|all|one|any|every|for)\b",
-    re.IGNORECASE,
-)
-_LAST_QUESTION_WORD = re.compile(r",? (?:what|which|who|where|when|why|how)$", re.IGNORECASE)
-_ONLY_WHEN = re.compile(r"(?:before|after|while|until|once|as soon as) (?:you|we|i)\b[^,]*$", re.IGNORECASE)
-# A word without which there is hardly a clause: a pronoun as subject, an auxiliary, a past tense.
-_CLAUSE_WORD = compile_pattern("clause_word", re.IGNORECASE)
-_ONLY_TOPIC = re.compile(
-    r"(?:for|about|regarding|concerning|on|in|at|with|to|as|the|this|that|these|those|my|our|his|her|their"
-    r"|quick one)\b",
-    re.IGNORECASE,
-)
 _FOREIGN_WORDS = load_words("foreign_words")
 _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

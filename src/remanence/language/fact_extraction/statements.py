@@ -144,10 +144,8 @@ def _begin_statement(subject: str, left: str, right: str, conjunction: str, is_n
         return _Beginning(subject, f"{subject} ", is_shared=True)
     if _PAST_VERB.match(right) and _is_person(subject):
         return _Beginning(subject, f"{subject} ", is_shared=True, needs_claim=True)
-    base = _WORD.match(right)
-    if (
-        is_now and base and base.group() in BASE_FORMS and _is_person(subject)
-    ):  # "used to live in Rome, now live in Paris"
+    base = _WORD.match(right) if is_now else None  # "used to live in Rome, now live in Paris"
+    if base and base.group() in BASE_FORMS and _is_person(subject):
         opening = f"{subject} {conjugate(base.group())}"
         return _Beginning(subject, opening, base.end(), is_shared=True, needs_claim=True)
     verb = _shared_verb(left.removeprefix(subject), right, conjunction)

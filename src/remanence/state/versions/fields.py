@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.fact_extraction.sentences import has_statement
+from remanence.language.fact_extraction.turn_statements import has_statement
 from remanence.schema import DOCUMENT_FIELD, Turn
 from remanence.state.arrays.columns import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.state.versions.catalog import Catalog

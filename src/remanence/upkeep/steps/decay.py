@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from remanence.core.engine import Engine
+from remanence.core.erased_rows import RowErased
 from remanence.core.index import Index
-from remanence.core.projection import RowErased
 from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
