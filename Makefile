@@ -9,7 +9,11 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist workstea
 # The tests start hundreds of processes. Without files of bytecode each of them compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test tests quick coverage lint docs setup lock clean
+# These tests mostly wait for processes that they start: `make test` runs them beside the others.
+WAITING_TESTS := tests/test_inspector.py tests/test_notebooks.py tests/test_shared_qdrant.py tests/test_cli.py \
+	tests/mcp_server/test_mcp_transports.py
+
+.PHONY: help demo test checks waiting-tests other-tests tests quick coverage lint docs setup lock clean
 
 help:
 	@echo "make demo    a short story: memories asked, explained, looked back on, forgotten"
@@ -25,9 +29,19 @@ help:
 demo: $(READY)
 	@$(BIN)/remanence demo
 
-# Types and documentation take a minute on one core: the tests begin meanwhile.
 test: $(READY)
-	@$(MAKE) --no-print-directory -j2 lint docs tests
+	@$(MAKE) --no-print-directory -j2 checks other-tests
+
+checks:
+	@$(MAKE) --no-print-directory -j1 lint docs waiting-tests
+
+waiting-tests: $(READY)
+	@echo "== tests that wait for processes"
+	@$(PYTEST) -n 0 $(WAITING_TESTS)
+
+other-tests: $(READY)
+	@echo "== all other tests"
+	@$(PYTEST) $(addprefix --ignore=,$(WAITING_TESTS)) tests src integrations
 
 tests: $(READY)
 	@echo "== tests"

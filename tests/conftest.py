@@ -65,10 +65,9 @@ def as_asked(space: remanence.Space, request: pytest.FixtureRequest) -> Iterator
         yield remote
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """How many processes `-n auto` starts: one more than there are cores, as the slow tests often wait for others."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if _is_quick(config) else cores + 1
+def pytest_xdist_auto_num_workers() -> int:
+    """How many processes `-n auto` starts: one for each core. One more would only import all modules once more."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -412,5 +412,5 @@ def test_processes_with_kills_agree_with_the_ledger(location: str, server: Runni
             process.wait()
     with opened(location, server, qdrant_settings=remanence.QdrantSettings(timeout=20)) as space:
         assert space.admin.check() == {}
-        assert space.verify().entries > 40
+        assert space.verify().entries >= 40  # of each process before each kill, what it had printed
         assert points(server) == space.count()
