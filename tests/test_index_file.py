@@ -155,3 +155,31 @@ def test_vectors_that_an_index_file_lacks_are_read_from_the_ledger(
     with opened(tmp_path) as space:
         [hit] = space.recall("Person 7 lives in town 7.", signals=["vectors"], limit=1)
         assert hit.memory == memories[7]
+
+
+def test_the_index_file_of_another_release_is_rebuilt_without_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After an upgrade every space has one, and nothing is wrong with it."""
+    with opened(tmp_path) as space:
+        space.add_many([f"Note {n} is about boats." for n in range(60)])
+    (file,) = index_files(tmp_path)
+    file.write_bytes(b"RMNX1\0\0\0" + file.read_bytes()[8:])
+
+    with opened(tmp_path) as space:
+        assert space.recall("Which note is about boats?")
+        space.admin.check()
+
+    assert "cannot be read" not in caplog.text
+    assert not file.read_bytes().startswith(b"RMNX1")
+
+
+def test_a_text_told_again_after_reopening_is_no_new_memory(tmp_path: Path) -> None:
+    """The digests of a loaded index are read when a writer first needs them."""
+    texts = [f"Note {n} is about boats." for n in range(60)]
+    with opened(tmp_path) as space:
+        first = [memory.id for memory in space.add_many(texts)]
+    with opened(tmp_path) as space:
+        space.add("Something else.")
+        assert [memory.id for memory in space.add_many(texts)] == first
+        assert space.count() == 61

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -225,6 +226,21 @@ def test_the_ties_of_a_hub_are_complete_as_it_grows() -> None:
         ties.extend([(0, other) for other in range(count + 1, count + 2_501)])
         assert ties.edges_of(0) == list(range(count + 2_500))
     assert ties.edges_of(7) == [6]
+
+
+def test_a_loaded_graph_finds_edges_before_igraph_has_them() -> None:
+    """The first few vertices are searched for one by one, also among edges that were added since."""
+    rng = np.random.default_rng(3)
+    ends = rng.integers(0, 9, (60, 2)).astype(np.int32)
+    loaded, grown = Adjacency(ends.copy()), Adjacency()
+    grown.extend([(int(a), int(b)) for a, b in ends])
+    for new in [(3, 4), (5, 5), (1, 12)]:
+        for vertex in (3, 5, 12, 99):
+            assert loaded.edges_of(vertex) == grown.edges_of(vertex)
+        loaded.extend([new])
+        grown.extend([new])
+
+    assert [loaded.edges_of(vertex) for vertex in range(14)] == grown.edges_of_each(range(14))
 
 
 def test_igraph_holds_the_edges_of_a_small_graph_too() -> None:

@@ -193,7 +193,7 @@ class View(MemoryListing):
             settings = UpkeepSettings.from_env()
         except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
             return replace(result, missing={**result.missing, "usage": str(error)}, hits=result.hits[:max_hits])
-        with self._engine.open_index(self.name) as index:
+        with self._engine.open_index(self.name, catch_up=False) as index:  # as it was for the hits
             hits = with_usage(index, result.hits, at, settings)
         if "review" not in include_names:
             return replace(result, hits=hits)

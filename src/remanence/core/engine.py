@@ -125,11 +125,11 @@ class Engine:
             yield
 
     @contextmanager
-    def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
-        """The index of a space, kept open while in use. It is brought up to date with the ledger, except `to_write`: a
-        writer does that in its transaction."""
+    def open_index(self, space: str, *, catch_up: bool = True) -> Iterator[Index]:
+        """The index of a space, kept open while in use. It is brought up to date with the ledger, unless `catch_up` is
+        false: a writer does that in its transaction."""
         with self.indexes.use(space) as (index, is_new):
-            if not to_write and not is_new:
+            if catch_up and not is_new:
                 index.catch_up()
             yield index
 
@@ -146,7 +146,7 @@ class Engine:
 
     def write(self, space: str, decide: Callable[[Index], Sequence[Event]]) -> list[Entry]:
         """Append the events that `decide` returns, in one transaction with the index up to date."""
-        with self.open_index(space, to_write=True) as index:
+        with self.open_index(space, catch_up=False) as index:
             entries: list[Entry] = []
             with self.write_lock, self.ledger.transaction() as transaction:
                 index.catch_up(transaction.head)

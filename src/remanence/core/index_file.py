@@ -1,8 +1,8 @@
 """The file that the index of a space is loaded from. It contains plain arrays only: no pickle is ever read.
 
-A file is a signature, a checksum of all that follows, the length of a table, the table as JSON (for each array its
-name, type, shape and place) and the arrays one after another. An index has about a hundred arrays, most of them small:
-read from one buffer, they cost a tenth of what numpy's own archives do.
+A file is a signature, a checksum of all that follows, the length of a table, the table as JSON (the names, types,
+places and shapes of the arrays) and the arrays one after another. An index has about a hundred arrays, most of them
+small: read from one buffer, they cost a tenth of what numpy's own archives do.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
@@ -28,7 +30,7 @@ log = logging.getLogger(__name__)
 
 Arrays = dict[str, NDArray[Any]]
 
-_SIGNATURE = b"RMNX1\0\0\0"
+_SIGNATURE = b"RMNX2\0\0\0"
 _PREFIX = struct.Struct("<8sIIxxxxxxxxxxxxxxxx")  # signature, checksum, length of the table
 _ALIGN = 16
 _SMALL_FILE = 1 << 20
@@ -37,6 +39,10 @@ _UNREADABLE = (
     *(OSError, EOFError, struct.error),  # truncated or overwritten
     *(ValueError, TypeError, AttributeError, LookupError),  # an index file, but not of this release
 )
+
+
+class _OtherRelease(Exception):
+    """An index file has the form of another release."""
 
 
 class IndexPart(Protocol):
@@ -115,6 +121,9 @@ class IndexFile:
             return unpack(arrays["header"]), arrays
         except FileNotFoundError:
             return None
+        except _OtherRelease:
+            log.info("the index file %s is of another release; it is rebuilt", self._path)
+            return None
         except _UNREADABLE as error:
             self.report_unreadable(error)
             return None
@@ -189,11 +198,11 @@ def _collect(header: Mapping[str, Any], parts: Mapping[str, IndexPart], *, copy:
 
 def _encode(arrays: Arrays, file: BinaryIO) -> None:
     """Write the arrays to a file, one after another: a large index is not copied into one piece."""
-    table: list[tuple[str, str, tuple[int, ...], int]] = []
-    offset = 0
-    for name, array in arrays.items():
-        table.append((name, array.dtype.str, array.shape, offset))
-        offset += array.nbytes + -array.nbytes % _ALIGN
+    # Name by name and type by type in one text each: that is read in a third of the time of a list for each array.
+    places = [0, *accumulate(array.nbytes + -array.nbytes % _ALIGN for array in arrays.values())]
+    shapes = [array.size if array.ndim == 1 else array.shape for array in arrays.values()]
+    types = " ".join(array.dtype.str for array in arrays.values())
+    table = "\n".join(arrays), types, places[:-1], shapes
     directory = json.dumps(table, separators=(",", ":")).encode()
     directory += b" " * (-len(directory) % _ALIGN)
     checksum = zlib.crc32(directory)
@@ -209,15 +218,23 @@ def _encode(arrays: Arrays, file: BinaryIO) -> None:
     file.write(_PREFIX.pack(_SIGNATURE, checksum, len(directory)))
 
 
+@lru_cache(64)
+def _dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(name)
+
+
 def _decode(content: bytearray) -> Arrays:
     signature, checksum, length = _PREFIX.unpack_from(content)
     if signature != _SIGNATURE:
-        raise ValueError("it is not an index file of this release")
+        raise _OtherRelease if signature[:4] == _SIGNATURE[:4] else ValueError("it is not an index file")
     if zlib.crc32(memoryview(content)[_PREFIX.size :]) != checksum:
         raise ValueError("its checksum does not match")
     first = _PREFIX.size + length
-    table = json.loads(content[_PREFIX.size : first])
-    arrays = {name: np.ndarray(shape, dtype, content, first + place) for name, dtype, shape, place in table}
+    names, types, places, shapes = json.loads(content[_PREFIX.size : first])
+    arrays: Arrays = {
+        name: np.ndarray(shape, _dtype(kind), content, first + place)
+        for name, kind, place, shape in zip(names.split("\n"), types.split(), places, shapes, strict=True)
+    }
     if len(content) <= _SMALL_FILE:
         return arrays
     # Copy small arrays, which are used without a copy: a view of the buffer would keep the whole file in memory.

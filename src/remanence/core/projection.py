@@ -12,7 +12,7 @@ from copy import copy, deepcopy
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.event_validation import WRONG_TYPES, find_damage
-from remanence.schema import Entry
+from remanence.schema import OPEN_END, Entry
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
 from remanence.signals.mention_index import subject_names
@@ -71,6 +71,15 @@ _BUILT = (
 )
 
 
+class _SavedIndex(NamedTuple):
+    """The content of an index file, the entries that it lacks, and the last position of the ledger before they were
+    read."""
+
+    arrays: Arrays
+    later_entries: Iterator[Entry]
+    head: int
+
+
 class Projection:
     """The state and the signals of one space: built, kept up to date, saved and rebuilt. Use it under its `lock`."""
 
@@ -109,14 +118,18 @@ class Projection:
         self._snapshot_masks: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
         saved = self._read_file()
         # An upper bound is enough: it decides where the vectors are kept.
-        self._store = open_store(ledger.count(space) if saved is None else len(saved["vectors.points"]))
+        self._store = open_store(ledger.count(space) if saved is None else len(saved.arrays["vectors.points"]))
         # What the index file has besides the parts: the vectors of a store that has them in memory only.
         self._saved_store = {"store": self._store} if isinstance(self._store, FolderStore) else {}
         try:
             self._reset()
-            loaded = saved is not None and self._load(saved)
+            loaded = saved is not None and self._load(saved.arrays)
             self._prepare_vectors(lambda: self.vectors.sync.start(loaded=loaded))
-            self.catch_up()
+            if saved is None or not loaded:
+                self.catch_up()
+            else:
+                self.apply_entries(saved.later_entries)
+                self._head = saved.head
         except BaseException:
             self._store.close()
             raise
@@ -445,8 +458,9 @@ class Projection:
             position=position,
         )
 
-    def _header(self, position: int) -> dict[str, Any]:
-        entry = self._ledger.entries_at([position]).get(position)
+    def _header(self, position: int, entry: Entry | None = None) -> dict[str, Any]:
+        """What the index file says about its content; `entry` is the one at this position, if known."""
+        entry = entry or self._ledger.entries_at([position]).get(position)
         return {
             "format": FORMAT,
             "tokenizer": TOKENIZER_VERSION,
@@ -457,15 +471,19 @@ class Projection:
             "signals": sorted([*SIGNALS, *(signal.name for signal in self._extra_signals)]),
         }
 
-    def _read_file(self) -> Arrays | None:
+    def _read_file(self) -> _SavedIndex | None:
         """What the index file contains, if it matches the ledger."""
         found = None if self._index_file is None else self._index_file.read()
         if found is None:
             return None
         header, arrays = found
         position = header.get("position")
-        if isinstance(position, int) and header == self._header(position):
-            return arrays
+        if isinstance(position, int) and 0 < position <= OPEN_END:
+            # One query for the last entry in the file, by which it is checked, and for those after it.
+            head, entries = self._ledger.head(), self._ledger.read(self.space, after=position - 1)
+            last = next(iter(entries), None)
+            if last is not None and last.position == position and header == self._header(position, last):
+                return _SavedIndex(arrays, entries, head)
         log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
         return None
 

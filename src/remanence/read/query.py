@@ -99,7 +99,7 @@ def build_context(
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
         names_of_same_entity=lambda name: index.registry.names_of_same_entity(name, request.position),
         related_names=lambda name: index.relations.related_names(name, snapshot, relation_times, _FOLLOWED_CLAIMS),
-        next_turns=index.graph.next_turns,
+        next_turns=index.graph.next_turns if index.graph.has_turns else None,
     )
     return RecallContext(index, request, parsed, snapshot, query, include_superseded)
 

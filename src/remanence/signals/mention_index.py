@@ -181,6 +181,11 @@ class MentionIndex:
     def names_in_row(self, row: int) -> list[int]:
         return [*(self._edges.endpoints[self._edges.edges_of(row_vertex(row)), 0] // 2).tolist()]
 
+    @property
+    def has_turns(self) -> bool:
+        """Whether any row is a chat turn."""
+        return bool(self._turn.values.any())
+
     def next_turns(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
         """The turn right after each of these, if both are short; -1 if there is none."""
         found: NDArray[np.integer[Any]] = self._next_short.values[rows]

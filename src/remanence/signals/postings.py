@@ -38,7 +38,7 @@ class Postings:
     """Words to the documents that contain them; documents are numbered in the order they are added."""
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
-        self._terms = _Numbers({term: number for number, term in enumerate(terms)})
+        self._terms = _Numbers(zip(terms, range(len(terms)), strict=True))
         self._packed_terms = PackedTexts()
         self._base = _Packed(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
         self._tail_terms = Column(np.int32)

@@ -196,6 +196,8 @@ class Words:
     ) -> float:
         """A score that at least `limit` rows reach which may be returned; the others need not be looked at. It is the
         lowest of the best among the documents with the rarest words, which are few and score high."""
+        if limit >= self._rows:
+            return 0.0
         rarest: list[NDArray[np.int32]] = []
         for docs, _ in sorted(matches.values(), key=lambda match: len(match[0])):
             rarest.append(docs)

@@ -76,7 +76,7 @@ def _append_chunk(
     extra_events: ExtraEvents | None,
     extra_at: datetime,
 ) -> list[Memory]:
-    with engine.open_index(space, to_write=True) as index:
+    with engine.open_index(space, catch_up=False) as index:
         # Before the write lock is taken: this may call an embedding model.
         vectors, new_vectors = embed(engine, space, index.texts_to_embed([p.version for p in prepared]))
         entries: list[Entry] = []

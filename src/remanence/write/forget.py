@@ -61,7 +61,7 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
     """Delete the text of these memories and of what was derived from them alone, in every version, permanently; with
     `with_related`, also of the texts that they were found in."""
     _copy_shared_vectors(engine)
-    with engine.open_index(space, to_write=True) as index:
+    with engine.open_index(space, catch_up=False) as index:
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence.errors import Closed, InvalidInput
 from remanence.state.arrays.columns import Column
@@ -96,6 +97,13 @@ class ExactStore:
             self._slots: dict[int, int] = {}
             self._matrix = Column(np.float32, width=self._dimension)
             self._ids = Column(np.uint64)
+
+    def load(self, ids: NDArray[np.int64], vectors: Vector) -> None:
+        """Replace everything by these points, of which each is there once. The float32 rows belong to the store now."""
+        with self._usable():
+            self._slots = dict(zip(ids.tolist(), range(len(ids)), strict=True))
+            self._matrix = Column(np.float32, as_rows(vectors, len(ids), self._dimension))
+            self._ids = Column(np.uint64, ids.astype(np.uint64))
 
     def flush(self) -> None:
         """Nothing to write."""

@@ -153,7 +153,7 @@ class FolderStore:
         """Take the points that were saved."""
         with self._usable():
             if arrays and self._shard is None:
-                self._recent.upsert(arrays["ids"].tolist(), arrays["vectors"].astype(np.float32))
+                self._recent.load(arrays["ids"], arrays["vectors"].astype(np.float32))
 
     def _move_rest(self) -> None:
         """Move all points to the engine, unless they are so few that reading them from the ledger takes less."""

@@ -22,6 +22,9 @@ _MIN_OVERLAY = 32
 _OVERLAY_SHARE = 16
 """The overlay has no more than this part of the edges, or a quarter of those in igraph."""
 _MIN_CACHED = 64
+_MAX_SCANS = 12
+"""For how many vertices the edges of a small graph are searched one by one before it is given to igraph: a first recall
+in a space asks for a few only."""
 
 
 class Adjacency:
@@ -34,6 +37,7 @@ class Adjacency:
         self._overlay: dict[int, list[int]] = {}
         self._overlay_end = 0
         self._build: BackgroundBuild[_SortedEdges] = BackgroundBuild()
+        self._scans = 0 if endpoints is not None and _MIN_OVERLAY < len(endpoints) <= _MAX_IGRAPH else _MAX_SCANS
 
     def __len__(self) -> int:
         return len(self._endpoints)
@@ -50,10 +54,15 @@ class Adjacency:
 
     def edges_of(self, vertex: int) -> list[int]:
         """The edges at a vertex, oldest first. The list is shared: do not change it."""
+        if self._scans < _MAX_SCANS:
+            self._scans += 1
+            found: list[int] = (self.endpoints == vertex).any(axis=1).nonzero()[0].tolist()
+            return found
         return self.edges_of_each((vertex,))[0]
 
     def edges_of_each(self, vertices: Iterable[int]) -> list[list[int]]:
         """The edges at each of these vertices."""
+        self._scans = _MAX_SCANS
         self._update()
         edges: list[list[int]] = []
         for vertex in vertices:

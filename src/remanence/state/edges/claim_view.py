@@ -93,6 +93,7 @@ class ClaimView:
     def __init__(self, claims: Claims, predicates: Predicates, registry: EntityRegistry, snapshot: Snapshot) -> None:
         self.snapshot, self._position = snapshot, snapshot.position
         self._claims, self._predicates, self._registry = claims, predicates, registry
+        self._has_entries_about_names = registry.has_entries
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
@@ -114,6 +115,8 @@ class ClaimView:
 
     def entity_number(self, name: int) -> int:
         """One number for all the names of an entity: that of the name which was requested first."""
+        if not self._has_entries_about_names:
+            return name
         number = self._entities.get(name)
         if number is None:
             number = name
@@ -135,7 +138,7 @@ class ClaimView:
             return known
         rule = self._rule(claim.predicate)
         ends = claim.subject, claim.object
-        subject, object_ = map(self.entity_number, ends)
+        subject, object_ = self.entity_number(claim.subject), self.entity_number(claim.object)
         if self._reused_names and not self._reused_names.isdisjoint(ends):
             moment = claim.recorded_at if claim.start == OPEN_START else claim.start
             ends = self._name_at(claim.subject, moment), self._name_at(claim.object, moment)
@@ -265,7 +268,7 @@ class ClaimView:
 
     def _claims_naming(self, name: int) -> Sequence[int]:
         """The numbers of all claims with a name of this entity at either end, oldest first."""
-        names = self._registry.names_of_same_entity(name, self._position)
+        names = self._registry.names_of_same_entity(name, self._position) if self._has_entries_about_names else (name,)
         if len(names) == 1:
             return self._claims.with_name(name)
         return sorted({claim for name_number in names for claim in self._claims.with_name(name_number)})
@@ -332,7 +335,9 @@ class ClaimView:
             yield from _resolved(same, merge_same_value([edge.claim for edge in same]))
 
     def _status_at(self, edge: EntityEdge, now: int) -> ClaimStatus:
-        intervals = [claim.interval for claim in self.group_of(edge).resolved_claims] if edge.rule.single_valued else []
+        if not edge.rule.single_valued:
+            return ClaimStatus((), edge.claim.ended_at <= now, ())
+        intervals = [claim.interval for claim in self.group_of(edge).resolved_claims]
         started = [interval for interval in intervals if interval.start <= now]
         latest = [interval for interval in started if now in interval] or started[-1:]
         holds = any(interval.end > now and edge.claim in interval.claims for interval in intervals)
@@ -346,6 +351,8 @@ class ClaimView:
 
 
 def _resolved(edges: Sequence[EntityEdge], intervals: Sequence[Interval]) -> list[ResolvedClaim]:
+    if len(edges) == 1:  # nearly always
+        return [ResolvedClaim(edges[0], interval) for interval in intervals]
     by_number = {edge.claim.number: edge for edge in edges}
     starting = {interval.start: interval.first_claim.number for interval in reversed(intervals)}
     return [

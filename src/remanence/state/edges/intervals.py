@@ -116,6 +116,8 @@ def resolve_single_valued(claims: Iterable[TimedClaim]) -> list[Interval]:
 def merge_same_value(claims: Iterable[TimedClaim]) -> list[Interval]:
     """When a value holds that several claims state, if many values may hold at a time."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
+    if len(nonempty) < 2:  # the most frequent case
+        return [_interval(claim.effective_start, claim.effective_end, [claim]) for claim in nonempty]
     merged: list[tuple[int, int, list[TimedClaim]]] = []
     for claim in sorted(nonempty, key=lambda claim: (claim.effective_start, claim.number)):
         if not merged or claim.effective_start > merged[-1][1]:
@@ -128,6 +130,8 @@ def merge_same_value(claims: Iterable[TimedClaim]) -> list[Interval]:
 
 def _interval(start: int, end: int, claims: Iterable[TimedClaim]) -> Interval:
     first, *others = claims
+    if not others:
+        return Interval(first.value, start, end, first, (first,))
     return Interval(first.value, start, end, first, tuple(sorted((first, *others))))
 
 

@@ -125,6 +125,8 @@ class Links(SavedPart):
 
     def all_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
         """The memories at the other end of all links of a kind, visible or not."""
+        if self.is_empty:
+            return []
         edges = np.array(self._graph.edges_of(memory), np.int64)
         edges = edges[self._columns.values[edges, _KIND] == LINK_KINDS.index(kind)]
         ends = self._graph.endpoints[edges] if direction == "out" else self._graph.endpoints[edges, ::-1]

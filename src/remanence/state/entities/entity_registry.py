@@ -140,9 +140,14 @@ class EntityRegistry:
         entity = self._records.entities.number(default)
         return default if entity is None else self._records.merge_target_id(entity, position)
 
+    @property
+    def has_entries(self) -> bool:
+        """Whether any entry was about entities. Otherwise each name is an entity of its own."""
+        return len(self._records.spans) > 0
+
     def names_of_same_entity(self, number: int, position: int) -> tuple[int, ...]:
         """The names of the entities that have or had this name, itself first."""
-        if not len(self._records.spans):
+        if not self.has_entries:
             return (number,)
         entities = [span.value for span in self._records.owners(number, position)]
         if not entities:

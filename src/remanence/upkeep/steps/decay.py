@@ -133,9 +133,10 @@ def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: Upkee
 def usage_of(index: Index, memory: Memory, now: datetime, settings: UpkeepSettings) -> HitUsage:
     """How a memory was used, and its scores at `now`."""
     usage = index.usage.get(memory.id)
-    decay, strength = decay_score(memory, usage, now, settings), strength_of(memory, usage)
-    review = review_priority(decay)
-    return HitUsage(decay, usage.use_count, last_used(memory, usage), age_in_days(memory, now), strength, review)
+    used, strength = last_used(memory, usage), strength_of(memory, usage)
+    days = (now - used).total_seconds() / _DAY
+    decay = strength * _unboosted_score(memory.kind, memory.importance, usage.use_count, days, settings)
+    return HitUsage(decay, usage.use_count, used, age_in_days(memory, now), strength, review_priority(decay))
 
 
 def age_in_days(memory: Memory, now: datetime) -> float:
