@@ -121,9 +121,12 @@ class _IgraphEdges:
         self.size, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
         # As tuples: igraph takes more than twice as long for an array.
         self.graph = igraph.Graph(n=self.vertex_count, edges=list(zip(*endpoints.T.tolist(), strict=True)))
+        self._has_loops = bool((endpoints[:, 0] == endpoints[:, 1]).any())
 
     def edges_of(self, vertex: int) -> list[int]:
-        return sorted(self.graph.incident(vertex, mode="all"))
+        edges = self.graph.incident(vertex, mode="all")
+        # igraph lists an edge from a vertex to itself twice.
+        return sorted(set(edges) if self._has_loops else edges)
 
 
 class _SortedEdges:
