@@ -325,3 +325,20 @@ def test_need_of_memory_ignores_what_is_quoted() -> None:
     """ "My" in a text to translate is not the speaker's."""
     asked = 'Translate into French: "Where did I leave my keys and what did my sister say about our trip?"'
     assert need_of_memory(asked) < 0.5 < need_of_memory("Where did I leave my keys?")
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("I had something at 10:40 what was it", "I had something at 10:40"),
+        ("I land at nine can I still get a taxi", "I land at nine"),
+        ("We moved the sofa is that ok with you", "We moved the sofa"),
+        ("I lost my card tell me about the number", "I lost my card"),
+        ("I took the early train any idea about the platform", "I took the early train"),
+        ("I left the keys what's the code", "I left the keys"),
+        ("I can do whatever I like in the garden", "I can do whatever I like in the garden"),
+    ],
+)
+def test_a_question_without_a_mark_is_no_statement(text: str, stated: str) -> None:
+    """In each of the forms that such a question has."""
+    assert stated_text(text) == stated
