@@ -240,3 +240,25 @@ def test_values_of_a_wrong_type_are_named(home: Path, kind: str, field: str, val
                 ask()
         with pytest.raises(remanence.RemanenceError, match=f"entry {position}[ :]"):
             space.verify()
+
+
+@pytest.mark.parametrize(("field", "value"), [("memory", []), ("text", ["a"]), ("text", 7), ("tags", 1)])
+def test_values_of_a_wrong_type_are_named_if_the_index_was_loaded(home: Path, field: str, value: Any) -> None:
+    """Such an index has not read the entries: the value is met when a memory is read."""
+    with remanence.open(home, embedder=HashingEmbedder(), reader=None) as space:
+        space.add_many([f"Alice lives in town {n}." for n in range(60)])
+    with closing(sqlite3.connect(home / "ledger.db")) as connection, connection:
+        connection.execute("DROP TRIGGER entry_is_written_once")
+        for position, body in connection.execute("SELECT position, body FROM entry").fetchall()[:-1]:
+            changed = json.dumps(json.loads(body) | {field: value})
+            connection.execute("UPDATE entry SET body = ? WHERE position = ?", (changed, position))
+    with remanence.open(home, embedder=HashingEmbedder(), reader=None) as space:
+        for ask in (
+            lambda: space.recall("Where does Alice live?"),
+            lambda: space.profile(),
+            lambda: list(space.audit.changes()),
+        ):
+            with suppress(remanence.RemanenceError):
+                ask()
+        with pytest.raises(remanence.RemanenceError, match="entry 1"):
+            space.verify()

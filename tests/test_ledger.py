@@ -589,6 +589,27 @@ def test_a_line_that_no_longer_reads_is_named(tmp_path: Path) -> None:
     ledger.close()
 
 
+def test_a_subject_that_is_no_text_is_damage(tmp_path: Path) -> None:
+    """SQLite stores bytes in a column of texts."""
+    ledger = SqliteLedger(tmp_path)
+    first_history(ledger)
+    tamper(tmp_path, "UPDATE entry SET subject = x'00ff' WHERE position = 3")
+    with pytest.raises(errors.LedgerCorrupt, match="entry 3"):
+        list(ledger.read("home"))
+    ledger.close()
+
+
+def test_a_damaged_table_whose_text_cannot_be_decoded_is_named(tmp_path: Path) -> None:
+    """SQLite quotes it in its error, and Python cannot decode that."""
+    ledger = SqliteLedger(tmp_path)
+    first_history(ledger)
+    ledger.close()
+    file = tmp_path / "ledger.db"
+    file.write_bytes(file.read_bytes().replace(b"entry_by_space ON entry", b"entry_by_space \xa9N entry", 1))
+    with pytest.raises(errors.LedgerCorrupt, match=r"ledger\.db .*backup"):
+        list(SqliteLedger(tmp_path).read("home"))
+
+
 @pytest.mark.parametrize("journal", ["delete", "wal"])
 def test_another_programs_database_is_not_touched(tmp_path: Path, journal: str) -> None:
     """Not even opened by SQLite, which might tidy its log away."""

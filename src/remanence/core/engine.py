@@ -21,10 +21,11 @@ from remanence.core.open_indexes import OpenIndexes
 from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import LedgerSignatures
 from remanence.core.trust import TrustRules
-from remanence.errors import LedgerUnavailable
+from remanence.errors import LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
+from remanence.ledger.event_validation import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory, format_moment
 from remanence.schema.version import __version__
@@ -131,7 +132,13 @@ class Engine:
         with self.indexes.use(space) as (index, is_new):
             if catch_up and not is_new:
                 index.catch_up()
-            yield index
+            try:
+                yield index
+            except WRONG_TYPES as error:
+                damage = None if isinstance(error, RemanenceError) else index.find_damage_in_read_entries()
+                if damage is None:
+                    raise
+                raise damage from error
 
     def check_process(self) -> None:
         """Raise in a process that was forked while this engine was open. Locks that other threads held at the fork are

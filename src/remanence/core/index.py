@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from remanence.core.erased_rows import RowErased
 from remanence.core.projection import Projection
-from remanence.errors import LedgerTampered, NotFound
+from remanence.errors import LedgerCorrupt, LedgerTampered, NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
+from remanence.ledger.event_validation import find_damage
 from remanence.schema import Change, Entry, Memory, Snapshot
 
 if TYPE_CHECKING:
@@ -162,6 +163,12 @@ class Index(Projection):
         )
         return None if day_first_evidence == 0 else day_first_evidence > 0
 
+    def find_damage_in_read_entries(self) -> LedgerCorrupt | None:
+        """The error that names an entry with a value of a wrong type, among those of the memories that were read. An
+        index that was loaded from its file has not read the entries."""
+        with self.lock:
+            return find_damage(self._ledger.entries_at(self.cache.positions()).values())
+
     def _with_catalog(self, catalog: Catalog) -> Index:
         index = copy(self)
         index.catalog, index._snapshot_masks = catalog, None
@@ -176,7 +183,10 @@ class Index(Projection):
         return memories
 
     def _memory(self, entry: Entry, event: Remembered) -> Memory:
-        number = self.catalog.number(event.memory)
+        try:
+            number = self.catalog.number(event.memory)
+        except TypeError as error:  # it is a list or a dict
+            raise find_damage([entry]) or error from error
         return memory_from_entry(entry, event, entry.at if number is None else self.catalog.first_recorded(number))
 
 

@@ -32,6 +32,10 @@ class MemoryCache:
             cached.popitem(last=False)
         return memories
 
+    def positions(self) -> list[int]:
+        """The ledger positions of the memories that are kept."""
+        return list(self._memories)
+
     def record_recalled(self, memories: Iterable[Memory]) -> None:
         """Note that these were just recalled. Their texts, added again, are not new memories."""
         for memory in memories:

@@ -154,6 +154,8 @@ def checked_micros(at: datetime) -> int:
 def decode_entry(position: int, at: int, space: str, kind: str, subject: str, body: str | None, digest: bytes) -> Entry:
     """A stored entry as the rest of the library reads it."""
     try:
+        if type(subject) is not str:
+            raise TypeError(f"its subject is {subject!r}")
         event = None if body is None else decode(kind, body)
         return Entry(position, from_micros(at), space, kind, subject, event, digest)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:

@@ -120,7 +120,7 @@ class SqliteErrors:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, sqlite3.Error | UnicodeEncodeError | OverflowError):
+        if isinstance(error, sqlite3.Error | UnicodeError | OverflowError):
             raise _translate(error, self._path) from error
 
 
@@ -136,6 +136,9 @@ def _translate(error: Exception, path: Path) -> Exception:
         return InvalidInput(f"a value cannot be stored or searched for: {text}.")
     if mentions("closed database"):
         return Closed("this ledger was closed; open it again to use it.")
+    # sqlite3 cannot decode the text of an error that quotes a damaged table.
+    if isinstance(error, UnicodeDecodeError) or mentions("Could not decode"):
+        return LedgerCorrupt(f"{path} is damaged: it has text that is not UTF-8. {_RESTORE}")
     if mentions("not a database", "malformed", "no such table", "no such column"):
         return LedgerCorrupt(f"{path} is damaged: {text}. {_RESTORE}")
     if mentions("full"):
