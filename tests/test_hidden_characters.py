@@ -133,3 +133,12 @@ def test_a_table_at_a_terminal_has_no_terminal_escape_of_a_memory() -> None:
     Console(file=out, color_system=None).print(Recall("bridge\x1b[2J?", (hit,)))
     assert "closed" in out.getvalue()
     assert not any(char in out.getvalue() for char in "\x1b\x07")
+
+
+def test_an_explanation_sends_no_command_to_a_terminal(space: Space) -> None:
+    """It is printed by people."""
+    space.add("Alice drinks tea.\x1b[2J\x9b31m")
+    shown = space.recall("What does Alice drink?\x1b]0;title\x07").explain()
+
+    assert r"tea.\u001b[2J\u009b31m" in shown
+    assert not {"\x1b", "\x9b", "\x07"} & set(shown)

@@ -128,7 +128,8 @@ class Recall(Sequence[Hit]):
         return replace(self, hits=tuple(fitting))
 
     def explain(self) -> str:
-        """The hits with their reasons, and the signals that abstained or are missing, as text.
+        """The hits with their reasons, and the signals that abstained or are missing, as text. Controls that a terminal
+        may obey are shown as escapes.
 
         Returns:
             Several lines for people.
@@ -139,7 +140,7 @@ class Recall(Sequence[Hit]):
             lines += [f"      {reason}" for reason in _reasons(hit)]
         if not self.hits:
             lines.append("    nothing found")
-        return "\n".join([*lines, *(f"    {note}" for note in self._notes("MISSING"))])
+        return escape_terminal("\n".join([*lines, *(f"    {note}" for note in self._notes("MISSING"))]))
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The hits as dicts of JSON types.
