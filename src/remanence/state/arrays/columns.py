@@ -148,7 +148,7 @@ class Interner(Generic[T]):
         """A list of values belongs to this interner from now on."""
         self.values: list[T] = values if isinstance(values, list) else list(values)
         self.packed = PackedTexts(packed, 0 if packed is None else len(self.values))
-        self._known_numbers: dict[T, int] | None = None  # made when it is first needed
+        self._numbers = dict(zip(self.values, range(len(self.values)), strict=True))
 
     @classmethod
     def from_array(cls, array: NDArray[np.uint8]) -> Interner[str]:
@@ -157,19 +157,11 @@ class Interner(Generic[T]):
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def _numbers(self) -> dict[T, int]:
-        numbers = self._known_numbers
-        if numbers is None:
-            numbers = self._known_numbers = dict(zip(self.values, range(len(self.values)), strict=True))
-        return numbers
-
     def number(self, value: T) -> int | None:
         return self._numbers.get(value)
 
     def intern(self, value: T) -> int:
-        numbers = self._known_numbers
-        number = (self._numbers if numbers is None else numbers).setdefault(value, len(self.values))
+        number = self._numbers.setdefault(value, len(self.values))
         if number == len(self.values):
             self.values.append(value)
         return number
