@@ -312,8 +312,8 @@ class GraphQueries(Facet):
         others write.
 
         Args:
-            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all"; or "promoted": the
-                current ones that `upkeep.promote` promoted.
+            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all"; or "promoted" and
+                "unpromoted": the current ones that `upkeep.promote` promoted, and the others.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
 

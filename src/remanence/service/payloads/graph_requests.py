@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from remanence.admin.overview import PageStatus
 from remanence.schema import DisagreementKind
 from remanence.service.payloads.requests import Name, Names, NodeRequest, PageSize, ReadRequest, Request, Weight
 
@@ -173,9 +174,7 @@ class DisagreementsRequest(ReadRequest):
 class ReadGraphRequest(ReadRequest):
     """Which memories to list with their relations, links and use."""
 
-    status: Literal["current", "superseded", "expired", "archived", "forgotten", "erased", "promoted", "all"] = (
-        "current"
-    )
+    status: PageStatus = "current"
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: PageSize = 100
 
