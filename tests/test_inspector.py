@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -164,6 +165,7 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) 
     assert 50 < len(boxes) < 1_000
     assert boxes[0][0] == 0, "the most important node has its label"
     assert not [box for box in boxes if box[1] - box[3] / 2 < 400 and 640 < box[2] < 690]
+    assert all(width / 2 <= x <= 1_000 - width / 2 for _, x, _, width in boxes), "a label at an edge is not cut off"
     for place, (_, x, y, width) in enumerate(boxes):
         for _, other_x, other_y, other_width in boxes[place + 1 :]:
             assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
@@ -235,6 +237,39 @@ def test_a_memory_is_forgotten_restored_and_undone(page: Page, address: str, sto
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.locator("#forgotten")).to_contain_text("Nothing is forgotten.")
     assert story.count() == len(ROWS)
+
+
+def test_a_memory_about_to_fade_is_kept_and_that_is_undone(page: Page, address: str, story: remanence.Space) -> None:
+    """To keep it is previewed, and a run of upkeep, so that it can be undone."""
+    page.goto(f"{address}/#/review")
+    fading = page.locator("#risk li").filter(has_text="Ana works at Brightwater.")
+    expect(fading).to_contain_text("never used")
+    fading.get_by_role("button", name="Keep").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("upkeep no longer hides it")
+    assert not list(story.memories("promoted"))
+    dialog.get_by_role("button", name="Keep").click()
+    undo = page.locator(".toast").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    expect(fading).to_have_count(0)
+    assert [memory.text for memory in story.memories("promoted")] == ["Ana works at Brightwater."]
+    undo.click()
+    expect(page.locator(".toast")).to_contain_text("Undone.")
+    assert not list(story.memories("promoted"))
+
+
+def test_each_date_of_the_timeline_is_named_once(page: Page) -> None:
+    """Over three months the axis has days and months, not the same year at every line."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        days = [datetime.now(timezone.utc) - timedelta(days=number) for number in (80, 40, 2)]
+        space.add_many({"text": f"Ana knows P{place}.", "now": day} for place, day in enumerate(days))
+        space.graph.relate("Ana", "knows", "Bob", valid_from=days[0])
+        with served(space) as address:
+            page.goto(f"{address}/#/timeline")
+            expect(page.locator(".chart .axis").first).to_be_visible()
+            dates = page.locator(".chart .axis").all_text_contents()
+    assert len(dates) > 3
+    assert len(set(dates)) == len(dates)
 
 
 def test_a_merge_is_proposed_made_and_split_again(page: Page, address: str, story: remanence.Space) -> None:

@@ -19,8 +19,10 @@ export function placeLabels(order, { width, height, screen, context, text, font,
     const half = context.measureText(label).width / 2 + 5;
     const size = Number(/([\d.]+)px/.exec(style)[1]);
     const gap = below(place);
-    const spots = [[x, y + gap], [x, y - gap - size - 3], [x + half + gap, y - size / 2], [x - half - gap, y - size / 2]];
-    const free = spots.slice(0, everywhere ? 4 : 1).find(([left, top]) => !overlaps(taken, boxAt(left, top, half, size)));
+    const inside = Math.min(Math.max(x, half), Math.max(half, width - half)); // a label at an edge is not cut off
+    const beside = [[x + half + gap, y - size / 2], [x - half - gap, y - size / 2]].filter(([middle]) => middle >= half && middle <= width - half);
+    const spots = [[inside, y + gap], [inside, y - gap - size - 3], ...beside].slice(0, everywhere ? 4 : 1);
+    const free = spots.find(([middle, top]) => !overlaps(taken, boxAt(middle, top, half, size)));
     const spot = free ?? (always(place) ? spots[0] : null);
     if (!spot) continue;
     keep(taken, boxAt(...spot, half, size));
