@@ -13,6 +13,7 @@ from remanence import Hit, InvalidInput, Link, Memory, Space
 from remanence import analyze_for_recall as recall_analysis
 from remanence import analyze_message as message_analysis
 from remanence.adapters import current_moment
+from remanence.service.endpoints.admin_operations import count_unembedded
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, Page, cut, fitting, left_out, page_of
 from remanence_mcp.tool_sets import ToolSet
@@ -75,7 +76,7 @@ def save_memory(
         "success": True,
         "memory_id": memory.id,
         "message": f"Memory saved with ID: {memory.id}",
-        "has_embedding": space.admin.stats().unembedded == 0,
+        "has_embedding": count_unembedded(space) == 0,
         "enrichment_applied": enable_preprocessing and (entities is None or strength is None),
     }
 

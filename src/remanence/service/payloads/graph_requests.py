@@ -166,9 +166,10 @@ class RelationsRequest(ReadRequest):
 
 
 class DisagreementsRequest(ReadRequest):
-    """Which kinds of disagreement to list."""
+    """Which kinds of disagreement to list, of all memories or of one."""
 
     kinds: list[DisagreementKind] = Field(default=["conflict"])
+    memory: Name | None = Field(default=None, description="Only what disagrees with this memory.")
 
 
 class ReadGraphRequest(ReadRequest):
