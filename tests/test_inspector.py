@@ -171,6 +171,26 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(page: Page, address: str) 
             assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
 
 
+def test_nodes_of_a_dense_group_are_apart(page: Page, address: str) -> None:
+    """Where many nodes are connected with each other, none lies on another."""
+    page.goto(address)
+    nearest = page.evaluate(
+        """async () => {
+          const { layoutMap } = await import("/inspector/js/graph_layout.js");
+          const nodes = Array.from({ length: 120 }, (_, place) => ({ id: `e${place}`, place }));
+          const edges = nodes.flatMap(({ place }) => nodes.slice(place + 1, 24 * (Math.floor(place / 24) + 1))
+            .map((other) => ({ source: place, target: other.place, weight: 1 })));
+          await new Promise((resolve) => layoutMap(nodes, edges, [], (done) => done && resolve()));
+          const extent = (values) => Math.max(...values) - Math.min(...values);
+          const even = Math.sqrt(extent(nodes.map(({ x }) => x)) * extent(nodes.map(({ y }) => y)) / nodes.length);
+          const distances = nodes.flatMap((one, place) => nodes.slice(place + 1)
+            .map((other) => Math.hypot(one.x - other.x, one.y - other.y)));
+          return Math.min(...distances) / even;
+        }"""
+    )
+    assert nearest > 0.4
+
+
 def test_a_large_map_is_drawn_where_the_server_says(page: Page, address: str) -> None:
     """At once: no forces move it."""
     page.goto(address)
