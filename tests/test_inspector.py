@@ -471,6 +471,27 @@ def test_a_server_with_tokens_asks_for_one(page: Page, story: remanence.Space) -
         assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 1]
 
 
+def test_a_long_memory_of_one_of_many_spaces_is_opened(browser: Browser) -> None:
+    """Its details begin at the top, with the button that closes them, and no part of the masthead is cut off."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add("Ana lives in Porto. " + "She writes long letters about her street. " * 80)
+        space.child("users", f"{'long-' * 20}name").add("Bob drinks tea.")
+        with served(space) as address:
+            for width in (900, 390):
+                page = browser.new_page(viewport={"width": width, "height": 620}, reduced_motion="reduce")
+                page.goto(f"{address}/#/search?q=Ana")
+                page.locator(".hit a.item").first.click()
+                expect(page.locator("#panel h2")).to_be_focused()
+                expect(page.get_by_role("button", name="Close the details")).to_be_in_viewport(ratio=1)
+                expect(page.get_by_label("Space")).to_be_visible()
+                help_button = page.get_by_role("button", name="Help and keyboard shortcuts")
+                expect(help_button).to_be_in_viewport(ratio=1)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                page.locator("#panel").evaluate("panel => panel.scrollTo(0, 900)")
+                expect(page.get_by_role("button", name="Close the details")).to_be_in_viewport(ratio=1)
+                page.close()
+
+
 def test_the_page_fits_a_phone(browser: Browser, address: str) -> None:
     """No view is wider than the screen of a phone, and neither is the chart of the timeline, which can be scrolled."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce", has_touch=True)

@@ -12,6 +12,7 @@ const LINKS = {
   derived_from: ["was found in", "is the source of"], extends: ["adds to", "is added to by"],
   supports: ["supports", "is supported by"], causes: ["causes", "is caused by"], related_to: ["is related to", "is related to"],
 };
+const LONG = 300; // characters: a longer text is not set as a title
 const DISAGREEMENTS = {
   conflict: "only one of the two can hold", succession: "one after the other", correction: "settled", coexistence: "each holds in its own time",
 };
@@ -25,7 +26,7 @@ export async function memoryDetails(id, signal) {
   const pairs = status === "current" ? await disagreements(id, signal) : [];
   const texts = details ? await linkedTexts(details, signal) : new Map();
   return [
-    h("h2", { tabindex: -1 }, data(memory.text)),
+    h("h2", { tabindex: -1, class: memory.text.length > LONG ? "long" : null }, data(memory.text)),
     h("p", { class: "meta" }, h("span", { class: status === "current" ? null : "badge" }, status), h("span", {}, memory.kind), details && details.versions > 1 && h("span", {}, count(details.versions, "version"))),
     actions(memory, status),
     facts(memory, details),
