@@ -21,8 +21,10 @@ PREVIEW_LENGTH = 100
 
 
 def tokens_of(value: Any) -> int:
-    """The approximate number of tokens of a value as JSON."""
-    return estimate_tokens(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    """The approximate number of tokens of a value in a list of an answer: as indented JSON, which a model reads."""
+    if isinstance(value, str):
+        return estimate_tokens(value)
+    return estimate_tokens(json.dumps(value, ensure_ascii=False, indent=2, default=str).replace("\n", "\n    "))
 
 
 def fitting(items: Iterable[T], max_tokens: int) -> list[T]:

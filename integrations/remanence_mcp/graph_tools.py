@@ -160,14 +160,20 @@ def _part(entities: list[EntityFields], relations: list[RelationFields], page: i
     notes = []
     if len(kept) < len(on_page):
         unread = ", ".join(entity["name"] for entity in on_page[len(kept) :][:20])
-        notes.append(f"{len(on_page) - len(kept)} entities of this page did not fit; open_nodes reads them: {unread}")
+        count = _count(len(on_page) - len(kept), "entity", "entities")
+        notes.append(f"{count} of this page did not fit; open_nodes reads them: {unread}")
     if len(shown) < len(tied):
-        notes.append(f"{len(tied) - len(shown)} relations did not fit; open_nodes reads those of an entity")
+        count = _count(len(tied) - len(shown), "relation", "relations")
+        notes.append(f"{count} did not fit; open_nodes reads those of an entity")
     if len(entities) > page * _PAGE_SIZE:
         notes.append(f"{len(entities)} entities in all; read page={page + 1} next")
     if notes:
         graph["note"] = ". ".join(notes) + "."
     return _result(graph, graph)
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _shortened(entity: EntityFields, max_tokens: int) -> EntityFields:
