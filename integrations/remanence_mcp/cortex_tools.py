@@ -34,8 +34,8 @@ _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
 _SPEAKER = "me"
 """The entity that "I" and "my" mean: no name to filter by."""
 _MEMORY_KINDS = ("episode", "semantic", "viewpoint")
-_MOST_AVERAGED = 10_000
-"""The most memories of which `read_graph` averages scores and uses, as many as it may list."""
+_MOST_AVERAGED = 1_000
+"""Of as many memories that are not active `read_graph` averages scores and uses."""
 _MARK = "cortex:"
 """What the reason of a link begins with if it holds a type and metadata as JSON."""
 Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
@@ -224,7 +224,7 @@ def read_graph(
     links = {
         link.id: link for each in listed[: len(memories)] for link in _holding(space, *each.links_out, *each.links_in)
     }
-    score, uses = _averages(space, status, total)
+    score, uses = _averages(space, status)
     pages = -(-total // page_size)
     return {
         "success": True,
@@ -349,15 +349,19 @@ def _confidence(advised: bool, confidence: float) -> float:
     return round(confidence if advised else 1 - confidence, 2)
 
 
-def _averages(space: Space, status: str, total: int) -> tuple[float, float]:
+def _averages(space: Space, status: str) -> tuple[float, float]:
     """The average decay score and number of uses of the memories of a status."""
-    found: list[Any] = []
-    for page in range(1, -(-min(total, _MOST_AVERAGED) // 1_000) + 1):
-        found += space.graph.read_graph(_STATUSES[status], page=page, page_size=1_000)  # type: ignore[arg-type]
+    listed = "promoted" if status == "active" else _STATUSES[status]
+    found = space.graph.read_graph(listed, page_size=_MOST_AVERAGED)  # type: ignore[arg-type]
     usages = [details.usage for details in found if details.usage is not None]
-    if not usages:
-        return 0.0, 0.0
-    return sum(usage.decay_score for usage in usages) / len(usages), sum(usage.uses for usage in usages) / len(usages)
+    count = len(usages)
+    score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))
+    if status == "active":  # all current memories but the promoted ones
+        report = space.upkeep.decay()
+        count = report.examined_count - count
+        score = report.average_score * report.examined_count - score
+        uses = report.average_uses * report.examined_count - uses
+    return (score / count, uses / count) if count > 0 else (0.0, 0.0)
 
 
 def _result(hit: Hit, similarity: bool) -> dict[str, Any]:
