@@ -446,7 +446,7 @@ def _state(text: str, subject: NameSpan, predicate: str) -> str:
 
 def _plural(predicate: str) -> str:
     verb, _, rest = predicate.partition(" ")
-    return f"{_PLURAL_VERBS.get(verb, verb[:-1])} {rest}"
+    return f"{_PLURAL_VERBS.get(verb, verb[:-1])} {rest.replace(' and prefers it ', ' and prefer it ')}"
 
 
 _PLURAL_VERBS = {"is": "are", "has": "have"}
