@@ -30,6 +30,25 @@ def spoken(claims: tuple[Triple, ...]) -> list[str]:
     return [str(claim) for claim in claims]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Had a call with Alex, now a PM at Stripe; he likes mornings.",
+            ["Alice had a call with Alex.", "Alex is now a PM at Stripe.", "Alex likes mornings."],
+        ),
+        (
+            "Had lunch with Dana; she moved to Graz.",
+            ["Alice had lunch with Dana.", "Dana moved to Graz.", "Dana lives in Graz."],
+        ),
+        ("Had lunch with Tom and Eva; she moved.", ["Alice had lunch with Tom and Eva; she moved."]),
+    ],
+)
+def test_what_is_added_about_somebody_is_a_fact_of_its_own(text: str, expected: list[str]) -> None:
+    """If it is clear whom it is about."""
+    assert texts(text) == expected
+
+
 # -- what is a fact ------------------------------------------------------------------------------------
 
 
