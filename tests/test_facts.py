@@ -444,7 +444,7 @@ def test_a_switch_is_an_event_and_a_view() -> None:
         ("I started a new job at Bosch.", "Alice works at Bosch.", None),
         (
             "I switched from my old accounting firm in Chicago to a startup in Austin.",
-            "Alice works at a startup.",
+            "Alice works at a startup in Austin.",
             None,
         ),
         ("My brother Bob joined CERN.", "Bob works at CERN.", None),
