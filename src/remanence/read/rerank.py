@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.language.fact_extraction.turn_statements import stated_text
-from remanence.language.temporal import find_times
+from remanence.language.temporal import find_stated_times
 from remanence.language.text import truncate
 from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
 from remanence.ports import Reader
@@ -144,7 +144,7 @@ def _time_of(memory: Memory) -> datetime:
     facts that are learned late, or in another order than they became true, are put where they belong."""
     start = memory.valid.start
     is_state = memory.turn is None and start is not None and memory.valid.end is None
-    return start if is_state and start and not find_times(memory.text, memory.told_at) else memory.told_at
+    return start if is_state and start and not find_stated_times(memory.text, memory.told_at) else memory.told_at
 
 
 def _limit_signals(hit: Hit, probability: float) -> Hit:
