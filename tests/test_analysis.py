@@ -139,6 +139,10 @@ def test_a_question_about_remembering_is_not_such_a_wish(text: str) -> None:
         ("What did I tell you about my API preferences?", "my API preferences?"),
         ("Do you remember what I told you about JWT authentication?", "JWT authentication?"),
         ("Where do I live?", "Where do I live?"),
+        ("Recall what we decided on authentication", "what we decided on authentication"),
+        ("Check your memory: which airline do I prefer", "which airline do I prefer"),
+        ("Look up what I said about the landlord", "the landlord"),
+        ("Search your memory for the deadline.", "the deadline."),
     ],
 )
 def test_the_query_is_what_is_asked_about(text: str, query: str) -> None:

@@ -30,6 +30,25 @@ def spoken(claims: tuple[Triple, ...]) -> list[str]:
     return [str(claim) for claim in claims]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Had a call with Alex, now a PM at Stripe; he likes mornings.",
+            ["Alice had a call with Alex.", "Alex is now a PM at Stripe.", "Alex likes mornings."],
+        ),
+        (
+            "Had lunch with Dana; she moved to Graz.",
+            ["Alice had lunch with Dana.", "Dana moved to Graz.", "Dana lives in Graz."],
+        ),
+        ("Had lunch with Tom and Eva; she moved.", ["Alice had lunch with Tom and Eva; she moved."]),
+    ],
+)
+def test_what_is_added_about_somebody_is_a_fact_of_its_own(text: str, expected: list[str]) -> None:
+    """If it is clear whom it is about."""
+    assert texts(text) == expected
+
+
 # -- what is a fact ------------------------------------------------------------------------------------
 
 
@@ -425,7 +444,7 @@ def test_a_switch_is_an_event_and_a_view() -> None:
         ("I started a new job at Bosch.", "Alice works at Bosch.", None),
         (
             "I switched from my old accounting firm in Chicago to a startup in Austin.",
-            "Alice works at a startup.",
+            "Alice works at a startup in Austin.",
             None,
         ),
         ("My brother Bob joined CERN.", "Bob works at CERN.", None),

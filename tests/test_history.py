@@ -54,6 +54,34 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
     assert [type(h.value) for h in story[:3]] == [Memory, Relation, Relation]
 
 
+def test_a_promotion_is_part_of_the_history(space: Space) -> None:
+    """And so is that it was undone."""
+    memory = space.add("Postgres for billing.")
+    space.upkeep.promote(memory, dry_run=False)
+    space.upkeep.undo(space.upkeep.runs()[-1])
+
+    assert [h.kind for h in space.history(memory)] == ["memory added", "promoted", "demoted"]
+    assert [h.kind for h in space.graph.timeline(memory)] == ["memory added", "promoted", "demoted"]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_was_replaced_has_it_in_its_own_timeline(linked: bool, space: Space, clock: FakeClock) -> None:
+    """Whether a link says so, or a later value of a relation does."""
+    old = space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    new = space.add("Lisbon is nice." if linked else "Alice lives in Lisbon.")
+    if linked:
+        space.graph.link(new, "supersedes", old)
+
+    [event] = space.graph.timeline(old, relations="supersedes")
+    value = event.value
+    assert isinstance(value, Link | Memory)
+    assert (event.kind, value.source if isinstance(value, Link) else value.id) == (
+        "edge added" if linked else "superseded",
+        new.id,
+    )
+
+
 def test_a_happening_reads_as_a_sentence(space: Space) -> None:
     """When, what, by whom and why."""
     memory = space.add("The bridge is closed.", observed_by="Ann")

@@ -105,7 +105,7 @@ def test_the_same_link_by_others_is_corroboration(space: Space, says: Space, mem
     assert space.admin.stats().links == 1
     assert [(e.kind, e.actor) for e in says.graph.timeline(red, relations="supports")] == [
         ("edge added", "Ann"),
-        ("edge added", "Bob"),
+        ("edge corroborated", "Bob"),
     ]
     assert says.graph.link(red, "supports", green, confidence=0.6, observed_by="Bob", why="seen twice") == second
     other_time = says.graph.link(red, "supports", green, valid_from="2020", observed_by="Bob")
@@ -114,6 +114,8 @@ def test_the_same_link_by_others_is_corroboration(space: Space, says: Space, mem
     assert [link.id for link in space.audit.diff("2020").linked] == [first.id, other_time.id]
     says.graph.invalidate(first, why="both were wrong")
     assert [link.id for link in space.audit.diff("2020").invalidated] == [first.id]  # type: ignore[union-attr]
+    ended = [e for e in says.graph.timeline(red, relations="supports") if e.kind == "edge invalidated"]
+    assert [(e.value.id, e.why) for e in ended] == [(first.id, "both were wrong")]  # type: ignore[union-attr]
     assert [link.id for link in ask(space, "links_of", 0) if link.valid.end is None] == [other_time.id]
     rebuilt = space.admin.check()
     assert rebuilt == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
 
 import pytest
 
@@ -262,6 +263,24 @@ def test_a_reader_has_its_say_where_now_is_asked_for(clock: FakeClock) -> None:
         answer = space.recall("Where has Alice lived this year?", now=NOW)
 
     assert answer[0].memory.text == "Alice owned a boat in Sines."
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
+def test_states_added_with_a_date_count_from_it(order: tuple[int, ...], clock: FakeClock) -> None:
+    """A reader sees that all three answer. Which was added last does not matter."""
+
+    def likes_rents(question: str, texts: Sequence[str]) -> list[float]:
+        return [0.9 if "rent" in text else 0.0 for text in texts]
+
+    rents = [("900", "2019-01-01"), ("1100", "2021-01-01"), ("1200", "2024-01-01")]
+    with remanence.open(None, clock=clock, reader=likes_rents) as space:
+        for number in order:
+            rent, day = rents[number]
+            space.add(f"Dana's rent is {rent} euros.", valid_from=day)
+        now = space.recall("What is Dana's rent?")[0].memory.text
+        then = space.recall("What was Dana's rent in 2022?")[0].memory.text
+
+    assert (now, then) == ("Dana's rent is 1200 euros.", "Dana's rent is 1100 euros.")
 
 
 VERSIONS = {

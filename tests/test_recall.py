@@ -253,6 +253,24 @@ def test_a_name_is_found_in_part_and_in_small_letters(space: Space, question: st
     assert ("about Robert Jones" in space.recall(question).explain()) == ("robert" in question)
 
 
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("billing-api", "what does billing-api do?"),
+        ("acme.io", "who owns acme.io"),
+        ("Jean-Luc Picard", "what does jean-luc picard drink"),
+        ("alpha-one", "What about alpha one?"),
+    ],
+)
+def test_a_name_with_other_signs_than_letters_is_found(space: Space, name: str, question: str) -> None:
+    """Whether it was there before the first question or came later."""
+    space.recall("Who is there?")
+    space.add("The bridge is closed.", entities=[name])
+    [hit] = space.recall(question, signals=["graph"])
+
+    assert hit.reason == f"graph #1: about {name}, named in the question"
+
+
 def test_a_common_word_is_no_part_of_a_name(space: Space) -> None:
     """A question about bread is none about Mark Bread."""
     space.add("Mark Bread lives here.")
@@ -290,6 +308,20 @@ def test_the_walk_follows_relations_of_the_time_asked_for(space: Space) -> None:
     assert space.recall("What does Ana's company use?", signals=["graph"])[0].memory.text.startswith("Quillstone")
     then = space.recall("What did Ana's company use?", during="2024", signals=["graph"])
     assert [hit.reason for hit in then] == ["graph #1: about Ana works at Fernwood"]
+
+
+def test_relations_are_followed_one_after_the_other(space: Space) -> None:
+    """Up to three, of those that hold. The reason names each."""
+    space.add("pgvector finds neighbours.", entities=["pgvector"])
+    space.add("Oracle is red.", entities=["Oracle"])
+    space.graph.relate("Ana", "works_at", "Stripe")
+    space.graph.relate("Stripe", "uses", "Oracle", valid_until="2020")
+    space.graph.relate("Stripe", "uses", "PostgreSQL")
+    space.graph.relate("PostgreSQL", "has_extension", "pgvector")
+    [hit] = space.recall("Which extension does the database of Ana's company have?", signals=["graph"])
+
+    way = "Ana works at Stripe → Stripe uses PostgreSQL → PostgreSQL has extension pgvector"
+    assert hit.reason == f"graph #1: about {way}"
 
 
 def test_a_name_that_only_relations_know_leads_on(space: Space) -> None:

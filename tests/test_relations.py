@@ -542,6 +542,23 @@ def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clo
     assert line(space, "Alice", "works_at", as_of=before)[-1] == "Globex, since 2026-01-01"
 
 
+def test_what_has_ended_cannot_end_again(space: Space, says: Space, clock: FakeClock) -> None:
+    """Nor is it written again; who states it again corroborates it, and one end is one event."""
+    says.graph.relate("Alice", "works_at", "Acme", observed_by="Ann")
+    says.graph.relate("Alice", "works_at", "Acme", observed_by="Bob")
+    clock.advance(days=1)
+    says.graph.invalidate("Alice", "works_at", "Acme")
+    clock.advance(days=1)
+
+    with pytest.raises(NotFound, match="does not hold"):
+        says.graph.invalidate("Alice", "works_at", "Acme")
+    assert [(e.kind, e.actor) for e in says.graph.timeline("Alice")] == [
+        ("edge added", "Ann"),
+        ("edge corroborated", "Bob"),
+        ("edge invalidated", None),
+    ]
+
+
 def test_ending_what_two_memories_say_ends_both(space: Space, says: Space, clock: FakeClock) -> None:
     """Or the second would go on saying it; said again later, it is news."""
     first = space.add("Alice works at Acme.")

@@ -958,3 +958,12 @@ def test_a_home_that_had_been_left_when_it_was_told_has_an_end() -> None:
 
         homes = [(str(each.object), str(each.valid)) for each in space.graph.when("me", "lives_in")]
         assert homes == [("Ghent", "until 2026-04-01"), ("Bruges", "since 2026-04-01")]
+
+
+def test_the_reason_of_a_replacement_names_the_user() -> None:
+    with remanence.open(None, reader=None) as space:
+        [old] = space.remember("I work at Google.", now="2026-01-10")
+        space.remember("I work at Stripe now.", now="2026-02-10")
+        [event] = space.graph.timeline(old, relations="supersedes")
+
+    assert event.why == "the user works at Stripe now, not Google"

@@ -644,6 +644,8 @@ def test_the_setting_and_the_texts_of_a_space_tell_which_number_is_the_day() -> 
     ("text", "window"),
     [
         ("The call is on 3 May 2026 at 10:00 EST.", "2026-05-03 15:00 to 2026-05-03 15:01"),
+        ("The call is on 3 May 2026 at 15:00+02:00.", "2026-05-03 13:00 to 2026-05-03 13:01"),
+        ("The call is at 15:00 +0530 on 3 May 2026.", "2026-05-03 09:30 to 2026-05-03 09:31"),
         ("Call at 9am UTC+2 on Friday.", "2026-03-13 07:00 to 2026-03-13 08:00"),
         ("The talk was on 2026-01-03 10:00 CET.", "2026-01-03 09:00 to 2026-01-03 09:01"),
         ("The call is on 3 May 2026 at 10:00 GMT.", "2026-05-03 10:00 to 2026-05-03 10:01"),

@@ -9,7 +9,9 @@ import pytest
 
 import remanence
 from remanence import Space
+from remanence.language.fact_extraction.third_person import to_third_person
 from remanence.models.extractors import RuleExtractor
+from remanence.schema import Utterance
 from remanence.testing import FakeClock
 
 NOW = datetime(2026, 4, 15, tzinfo=timezone.utc)
@@ -84,6 +86,50 @@ def claims(text: str) -> list[str]:
 def test_a_statement_about_a_thing_makes_claims(text: str, expected: list[str]) -> None:
     """Named things, identifiers and definite descriptions; active, passive, inserted, labelled."""
     assert claims(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Stripe uses PostgreSQL.",
+        "billing-api runs in eu-west-1.",
+        "payments-worker runs in us-east-2.",
+        "The launch moved to May.",
+        "etl-job writes to the warehouse table.",
+        "The VPN endpoint changed to vpn2.acme.io.",
+        "Our CI is hosted on Buildkite.",
+        "Our main supplier is Bosch.",
+        "Our wedding is on 12 June.",
+        "Terraform manages our DNS.",
+        "We're hosting the docs on Netlify.",
+        "Moved mirror.internal over to pve-05.",
+        "Snowflake costs us 3,000 dollars a month.",
+        "My phone number is 555-1234.",
+    ],
+)
+def test_a_fact_claims_of_a_thing_what_its_text_claims(text: str) -> None:
+    """Under the same names, so that `add` and `remember` tell of one thing."""
+    facts = RuleExtractor().facts([Utterance(text)], now=NOW).facts
+
+    assert [str(claim) for fact in facts for claim in fact.triples] == claims(text) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We deployed my-service to us-west-1.", "The user and others deployed my-service to us-west-1."),
+        ("I took the I-95 to Boston.", "The user took the I-95 to Boston."),
+        ("The me-too button is off.", "The me-too button is off."),
+    ],
+)
+def test_a_pronoun_inside_an_identifier_stays(text: str, expected: str) -> None:
+    assert to_third_person(text, "The user") == expected
+
+
+def test_a_tool_for_another_is_not_used_by_it() -> None:
+    """And neither is whoever pays for something what it costs."""
+    assert "Python —uses→ VS Code" not in claims("I use VS Code for Python.")
+    assert claims("Snowflake costs us 3,000 dollars a month.") == ["Snowflake —costs→ 3,000 dollars a month"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -397,13 +398,20 @@ def _details(details: Any, include_scores: bool) -> dict[str, Any]:
         "content": memory.text,
         "entities": [mention.name for mention in memory.mentions],
         "tags": list(memory.tags),
-        "created_at": int(memory.recorded_at.timestamp()),
+        "created_at": int(_created_at(memory).timestamp()),
         "last_used": usage["last_used"] or int(memory.revised_at.timestamp()),
         "use_count": usage["use_count"],
         "strength": round(details.usage.strength if details.usage else memory.strength, 4),
         "status": status,
         **({"score": usage["score"], "age_days": usage["age_days"]} if include_scores else {}),
     }
+
+
+def _created_at(memory: Memory) -> datetime:
+    """When a memory was recorded; for a merged one, when the first of its sources was told."""
+    merged = memory.meta.get("merged")
+    first = merged.get("first_told") if isinstance(merged, dict) else None
+    return memory.recorded_at if first is None else datetime.fromisoformat(first)
 
 
 def _holding(space: Space, *links: Link) -> list[Link]:

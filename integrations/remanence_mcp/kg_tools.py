@@ -136,9 +136,10 @@ def _edge_event(space: Space, own: set[str], event: HistoryEvent) -> dict[str, A
     """An event as ai-memory has it: which edge, and whether it was added or invalidated. None for other events."""
     if event.kind not in (*_ADDED, *_ENDED):
         return None
+    is_added = event.kind in _ADDED or (event.kind, event.edge_name) == ("superseded", "supersedes")
     return {
         "at": event.recorded_at.isoformat(),
-        "type": "edge_invalidated" if event.kind in _ENDED else "edge_added",
+        "type": "edge_added" if is_added else "edge_invalidated",
         "relation": event.edge_name,
         "target_id": _other_end(space, own, event.value),
     }

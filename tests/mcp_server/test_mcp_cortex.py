@@ -415,7 +415,8 @@ async def test_what_has_faded_is_removed_and_what_is_used_is_promoted(space: rem
 
 async def test_similar_memories_are_clustered_and_consolidated(space: remanence.Space) -> None:
     texts = ["The printer is on floor two.", "The printer is on floor two!", "Ana has a dog."]
-    first, second, _ = space.add_many(texts)
+    [first] = space.add_many([{"text": texts[0], "now": "2025-03-01"}])
+    second, _ = space.add_many(texts[1:])
     async with connected(space, tools="cortex") as mcp:
         found = await mcp.call("cluster_memories")
         assert set(found) == set("success mode clusters_found strategy threshold clusters message".split())
@@ -432,6 +433,8 @@ async def test_similar_memories_are_clustered_and_consolidated(space: remanence.
         assert set(done["source_ids"]) == {first.id, second.id}
         assert done["archived_count"] == 2
         assert space.get(done["new_memory_id"]) is not None
+        [opened] = (await mcp.call("open_memories", memory_ids=done["new_memory_id"]))["memories"]
+        assert opened["created_at"] == int(first.told_at.timestamp())
         assert done["relation_ids"]
         assert (await mcp.fail("consolidate_memories", cluster_id="nope")).structured_content["success"] is False
         assert "auto_detect=true" in (await mcp.fail("consolidate_memories")).structured_content["message"]

@@ -172,7 +172,8 @@ def _relations_at(
     ids = [id_ for id_, start, until in windows if start < moment <= until]
     ids = ids or [id_ for id_, start, until in windows if start <= moment < until]
     # What was learned later, without a date, may have held before.
-    ids = ids or [relation.id for relation in relations if relation.claimed_window.start is None][:1]
+    undated = {relation.id for relation in relations if relation.claimed_window.start is None}
+    ids = ids or [id_ for id_, start, _ in windows if moment < start and id_ in undated][:1]
     if not ids:
         claim = f"{subject} {predicate} {'anything' if object is None else object}"
         known = "; ".join(map(str, relations[:3])) or "nothing of that kind"

@@ -15,7 +15,20 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 import numpy as np
 
 from remanence.core.index import Index
-from remanence.events import Extracted, Invalidated, Linked, Merged, Registered, Related, Renamed, Served, Split, Undone
+from remanence.events import (
+    Demoted,
+    Extracted,
+    Invalidated,
+    Linked,
+    Merged,
+    Promoted,
+    Registered,
+    Related,
+    Renamed,
+    Served,
+    Split,
+    Undone,
+)
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
@@ -31,13 +44,14 @@ if TYPE_CHECKING:
 
 EventKind: TypeAlias = (
     Literal["memory added", "memory revised", "superseded", "forgotten", "restored", "erased", "expired"]
-    | Literal["edge added", "edge invalidated", "registered", "renamed", "merged", "split", "undone"]
-    | Literal["extracted", "served"]
+    | Literal["promoted", "demoted", "edge added", "edge corroborated", "edge invalidated"]
+    | Literal["registered", "renamed", "merged", "split", "undone", "extracted", "served"]
 )
 _VERBS: dict[EventKind, str] = {
     "memory added": "learned",
     "memory revised": "revised",
     "edge added": "added",
+    "edge corroborated": "also stated",
     "edge invalidated": "ended",
     "extracted": "read",
     "served": "returned by a recall",
@@ -58,7 +72,8 @@ class HistoryEvent:
         actor: Who did it, if known.
         why: The reason, if one was given.
         value: What it is about; for "superseded" the replacement. None if its text was erased.
-        edge_name: The predicate or kind of an edge; "mentions" for events of a memory.
+        edge_name: The predicate or kind of an edge; "mentions" for events of a memory, and "supersedes" where a memory
+            was superseded without a link.
     """
 
     recorded_at: datetime
@@ -206,12 +221,17 @@ class HistoryReader:
             observer = None if memory is None else memory.observed_by
             return make("memory added" if first else "memory revised", actor=observer, value=memory)
         if isinstance(event, Linked) and self._supersedes(event, number):
-            return _supersession_event(memory, self._latest_version(event.source), event.observed_by, event.why, entry)
+            new = self._latest_version(event.source)
+            return _supersession_event(memory, new, event.observed_by, event.why, entry, MENTIONS)
         if isinstance(event, Extracted):
             return make("extracted", actor=event.by, why=event.problem, value=event)
         if isinstance(event, Served):
             receipt = Receipt.from_dict(event.asked)
             return make("served", why=f"asked {receipt.question!r}", value=receipt)
+        if isinstance(event, Promoted):
+            return make("promoted", why=event.note and f"as the note {event.note}", value=memory)
+        if isinstance(event, Demoted):
+            return make("demoted", value=memory)
         if entry.kind in ("forgotten", "restored", "erased", "expired"):
             return make(cast(EventKind, entry.kind), why=getattr(event, "why", None), value=memory)
         return None
@@ -228,7 +248,10 @@ class HistoryReader:
             if replacement is not None:
                 old, new = self._index.memories([latest, replacement])
                 entries = self._entries([max(catalog.positions_of_rows([latest, replacement]))])
-                yield from (_supersession_event(old, new, new.observed_by, None, entry) for entry in entries.values())
+                yield from (
+                    _supersession_event(old, new, new.observed_by, None, entry, "supersedes")
+                    for entry in entries.values()
+                )
 
     def _supersedes(self, event: Linked, number: int) -> bool:
         return event.kind == "supersedes" and self._index.catalog.number(event.target) == number
@@ -243,16 +266,23 @@ class HistoryReader:
     # Relations and links
 
     def _edge_events(self, edge_ids: Iterable[str]) -> Iterator[HistoryEvent]:
-        """The events of the entries that add or end these edges."""
+        """The events of the entries that add or end these edges. What several observers stated is one edge: the first
+        statement adds it, the others corroborate it, and it ends once."""
+        known: set[tuple[type, str]] = set()
         for entry in self._entries(self._edge_positions(edge_ids)).values():
             event, edge = entry.event, self._edge(entry.subject)
-            if edge is None:
+            if edge is None or not isinstance(event, Linked | Related | Invalidated):
                 continue
-            if isinstance(event, Invalidated):
+            # The statements of a link have one id here. Those of a relation are the same as text.
+            key = type(event), edge.id if isinstance(edge, Link) else str(edge)
+            repeats = key in known or (isinstance(edge, Link) and edge.id != entry.subject)
+            known.add(key)
+            if not isinstance(event, Invalidated):
+                kind: EventKind = "edge corroborated" if repeats else "edge added"
+                yield self._edge_event(kind, edge, event.observed_by, getattr(event, "why", None), entry)
+            elif not repeats:
                 why = event.why or f"it held until {format_moment(event.until)}"
                 yield self._edge_event("edge invalidated", edge, event.by, why, entry)
-            elif isinstance(event, Linked | Related):
-                yield self._edge_event("edge added", edge, event.observed_by, getattr(event, "why", None), entry)
 
     def _edge_event(
         self, kind: EventKind, edge: Relation | Link, actor: str | None, why: str | None, entry: Entry
@@ -346,7 +376,7 @@ def _to_timeline(events: Iterable[HistoryEvent | None]) -> Timeline:
 
 
 def _supersession_event(
-    old: Memory | None, new: Memory | None, actor: str | None, why: str | None, entry: Entry
+    old: Memory | None, new: Memory | None, actor: str | None, why: str | None, entry: Entry, edge_name: str
 ) -> HistoryEvent:
     reason = why or f"replaced by {_quote(new)}"
-    return HistoryEvent(entry.at, entry.position, "superseded", _quote(old), actor, reason, new, MENTIONS)
+    return HistoryEvent(entry.at, entry.position, "superseded", _quote(old), actor, reason, new, edge_name)

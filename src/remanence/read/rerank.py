@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.language.fact_extraction.turn_statements import stated_text
+from remanence.language.temporal import find_stated_times
 from remanence.language.text import truncate
 from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
 from remanence.ports import Reader
@@ -130,12 +131,20 @@ def _score(candidates: RerankInput, question: str, reader: Reader) -> list[Score
     ):
         hit = scored_hit if text == scored_hit.memory.text else _limit_signals(scored_hit, p)
         score = _READER_SHARE * p + _SIGNAL_SHARE * hit.score
-        scored_hits.append(ScoredHit(hit, text, passage, p, score, hit.memory.told_at, turn))
+        scored_hits.append(ScoredHit(hit, text, passage, p, score, _time_of(hit.memory), turn))
     for chain in score_chains(question, scored_hits, candidates.pairs, reader):
         scored_hits[chain.last] = _with_chain_score(
             scored_hits[chain.first], scored_hits[chain.last], chain.probability
         )
     return scored_hits
+
+
+def _time_of(memory: Memory) -> datetime:
+    """When a memory was stated; or, if it was added as valid from a date on that its text does not name, that date. So
+    facts that are learned late, or in another order than they became true, are put where they belong."""
+    start = memory.valid.start
+    is_state = memory.turn is None and start is not None and memory.valid.end is None
+    return start if is_state and start and not find_stated_times(memory.text, memory.told_at) else memory.told_at
 
 
 def _limit_signals(hit: Hit, probability: float) -> Hit:

@@ -22,7 +22,8 @@ class ScoredHit:
     score: float
     """The probability and the score of the signals together."""
     time: datetime
-    """When the hit was stated. A date in the text may belong to something else."""
+    """When the hit was stated, or from when on it is valid, if whoever added it said so. A date in the text may belong
+    to something else."""
     previous_turn: str = ""
     """The turn before it, if the hit is not understood without that turn."""
     chain_text: str = ""

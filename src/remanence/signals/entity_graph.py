@@ -236,6 +236,9 @@ class _LocalGraph:
     def specificity(self, name: int) -> float:
         return self._graph._specificity(name, self._walk.visible_end)
 
+    def is_mentioned(self, name: int) -> bool:
+        return self._graph._is_known(name, self._query.visible)
+
     def rows_about(self, names: Iterable[int]) -> Iterator[tuple[int, int, float]]:
         graph, end, names_of_same_entity = self._graph, self._walk.visible_end, self._query.names_of_same_entity
         pairs = [(name, same) for name in names for same in names_of_same_entity(name) if not graph._is_hub(same, end)]

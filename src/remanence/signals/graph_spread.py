@@ -8,13 +8,16 @@ local however large the graph is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
+from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from remanence.schema import Query, RelatedName
 
 MAX_HOPS = 2
+MAX_RELATIONS = 3
+"""How many relations are followed one after the other from a name in the question."""
 HOP_DECAY = 0.4
 """The factor of each hop after the first."""
 HOP_WEIGHT = 0.9
@@ -26,6 +29,10 @@ _LATER_ROWS = 3
 """From how many memories the first hop starts, and each later one."""
 _FIRST_NAMES, _LATER_NAMES = 64, 16
 """To how many names the first hop leads, and each later one."""
+_LATER_FOLLOWED = 2
+"""Of how many names after the first the relations are read: each costs about a third of a millisecond."""
+_EXAMINED_NAMES = 4
+"""Of how many names after each relation it is asked whether a memory mentions them."""
 _FAN_OUT = 32
 
 
@@ -64,6 +71,9 @@ class LocalGraph(Protocol):
     def specificity(self, name: int) -> float:
         """1 for a name that is mentioned once, 0 for one that every memory has."""
 
+    def is_mentioned(self, name: int) -> bool:
+        """Whether any memory mentions this name."""
+
     def rows_about(self, names: Iterable[int]) -> Iterable[tuple[int, int, float]]:
         """The rows about each of these names: the name, the row, and how far the row is about it."""
 
@@ -73,7 +83,7 @@ def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[
     Each name counts for its share. A row that is reached in both ways is listed twice."""
     near = query.candidate_scores
     by_memory, by_relation = dict[int, ReachedRow](), dict[int, ReachedRow]()
-    along = _best_hops(_hops_along_relations(names, query, graph), _FIRST_NAMES)
+    along = _names_by_relations(names, query, graph)
     rows = [ReachedRow(row, near[row]) for row in list(near)[:START_ROWS]]
     passed = {seen_row.row for seen_row in rows}
     for number in range(MAX_HOPS):
@@ -102,7 +112,8 @@ def describe(hop: Hop, spelling: Callable[[int], str]) -> str:
     if hop.relation is not None and hop.source is not None:
         ends = spelling(hop.source), name
         subject, object_ = ends if hop.relation.from_subject else ends[::-1]
-        return f"{subject} {hop.relation.predicate.replace('_', ' ')} {object_}"
+        way = f"{subject} {hop.relation.predicate.replace('_', ' ')} {object_}"
+        return way if hop.before is None else f"{describe(hop.before, spelling)} → {way}"
     if hop.before is None:
         return f"{name}, which a memory near the question names"
     return f"{describe(hop.before, spelling)} → {name}, which a memory about {spelling(hop.before.name)} names"
@@ -115,12 +126,33 @@ def _hops_from_rows(rows: Sequence[ReachedRow], graph: LocalGraph, decay: float)
                 yield Hop(name, HOP_WEIGHT * decay * score * graph.specificity(name), score, before, row)
 
 
-def _hops_along_relations(names: Mapping[int, float], query: Query, graph: LocalGraph) -> Iterator[Hop]:
-    for source, share in names.items():
-        for relation in query.related_names(source)[-_FAN_OUT:]:
-            if relation.name not in names:
-                score = RELATION_WEIGHT * share * relation.confidence * graph.specificity(relation.name)
-                yield Hop(relation.name, score, 1.0, source=source, relation=relation)
+def _names_by_relations(names: Mapping[int, float], query: Query, graph: LocalGraph) -> dict[int, Hop]:
+    """The best hop to each name that relations lead to from the names in the question. Where it names only one entity,
+    the relations of a name that no memory mentions lead on: from Ana to Stripe, where she works, and to PostgreSQL,
+    which Stripe uses. From other names memories do, which costs less."""
+    starts = [Hop(name, RELATION_WEIGHT * share, 1.0) for name, share in names.items()]
+    along: dict[int, Hop] = {}
+    left = _LATER_FOLLOWED if len({min(query.names_of_same_entity(name)) for name in names}) == 1 else 0
+    for _ in range(MAX_RELATIONS):
+        found = _best_hops(_hops_along_relations(starts, query, graph, {*names, *along}), _FIRST_NAMES)
+        along |= found
+        if not left or not found:
+            break
+        best = (hop for hop in _best(found.values(), _EXAMINED_NAMES) if not graph.is_mentioned(hop.name))
+        starts = [hop._replace(score=HOP_DECAY * hop.score) for hop in islice(best, left)]
+        left -= len(starts)
+    return along
+
+
+def _hops_along_relations(
+    starts: Sequence[Hop], query: Query, graph: LocalGraph, passed: Collection[int]
+) -> Iterator[Hop]:
+    for start in starts:
+        before = None if start.relation is None else start
+        for relation in query.related_names(start.name)[-_FAN_OUT:]:
+            if relation.name not in passed:
+                score = start.score * relation.confidence * graph.specificity(relation.name)
+                yield Hop(relation.name, score, 1.0, before, source=start.name, relation=relation)
 
 
 def _best_hops(hops: Iterable[Hop], count: int) -> dict[int, Hop]:

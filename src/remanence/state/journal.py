@@ -121,7 +121,7 @@ class RunState(NamedTuple):
 
 
 class Journal(SavedPart):
-    """Extractions, jobs, recalls served and expiries of one space."""
+    """Extractions, jobs, recalls served, expiries and promotions of one space."""
 
     _saved: ClassVar = {
         "extractions": Codec(
@@ -134,6 +134,7 @@ class Journal(SavedPart):
         "quarantines": named_tuple_codec(QuarantineState),
         "recall_positions": JSON,
         "expiry_positions": JSON,
+        "_promotion_positions": JSON,
         "_extraction_positions": JSON,
     }
 
@@ -146,6 +147,7 @@ class Journal(SavedPart):
         """The positions of recorded recalls, by the memories they returned."""
         self.expiry_positions: dict[str, list[int]] = {}
         """The positions of the entries that record an expiry, by memory."""
+        self._promotion_positions: dict[str, list[int]] = {}  # also of promotions that were undone
         self._extraction_positions: dict[str, list[int]] = {}  # by source memory, and by resulting memory
 
     def apply_entry(self, entry: Entry) -> None:
@@ -169,6 +171,8 @@ class Journal(SavedPart):
                 self.recall_positions.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Expired):
             self.expiry_positions.setdefault(event.memory, []).append(entry.position)
+        elif isinstance(event, Promoted | Demoted):
+            self._promotion_positions.setdefault(event.memory, []).append(entry.position)
         elif isinstance(event, Quarantined):
             new = QuarantineState(event.quarantine, event.source, entry.position, micros(entry.at), (), event.why)
             known = self.quarantines.get(event.quarantine, new)
@@ -199,8 +203,11 @@ class Journal(SavedPart):
         return next((record for record in self.extractions.get(memory, ()) if record.author == author), None)
 
     def positions_of_memory(self, memory: str) -> list[int]:
-        """The positions of the extractions, recorded recalls and expiries that concern a memory."""
-        sources = (self._extraction_positions, self.recall_positions, self.expiry_positions)
+        """The positions of the extractions, recorded recalls, expiries and promotions that concern a memory."""
+        sources = (
+            *(self._extraction_positions, self.recall_positions),
+            *(self.expiry_positions, self._promotion_positions),
+        )
         return [position for positions in sources for position in positions.get(memory, ())]
 
     def unfinished_jobs(self) -> list[JobState]:

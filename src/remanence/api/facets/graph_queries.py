@@ -254,14 +254,15 @@ class GraphQueries(Facet):
         until: Moment | None = None,
         relations: EdgeNames | None = None,
     ) -> Timeline:
-        """The events about a node, in ledger order: edges added and invalidated, memories added, revised, superseded,
-        forgotten and restored, entities registered, renamed, merged and split.
+        """The events about a node, in ledger order: edges added, corroborated and invalidated, memories added, revised,
+        superseded, promoted, forgotten and restored, entities registered, renamed, merged and split.
 
         Args:
             node: The memory or entity.
             since: Only what was learned at this moment or later.
             until: Only what was learned before this moment.
-            relations: Only edges of these names; "mentions" are the events of memories.
+            relations: Only edges of these names; "mentions" are the events of memories, and "supersedes" is also what
+                superseded a memory without a link.
 
         Returns:
             The events, in the order in which they were learned.

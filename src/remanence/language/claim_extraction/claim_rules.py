@@ -23,9 +23,11 @@ from remanence.language.claim_extraction.claim_phrases import (
     name_at,
     opens_clause,
 )
+from remanence.language.claim_extraction.nonperson_attributes import snake_case
 from remanence.language.claim_extraction.nonperson_claims import find_nonperson_claims
 from remanence.language.claim_extraction.single_sentence_claims import MAX_STATEMENT_CHARS, find_single_sentence_claim
 from remanence.language.claim_extraction.verb_phrases import following_claims, may_open_claim, object_at, verb_at
+from remanence.language.lexicon.verb_forms import PAST_FORMS
 from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.language.text import SENTENCE_END
@@ -40,6 +42,10 @@ LEFT_FOR_THE_DAY = compile_pattern("left_for_the_day")
 """The words after a place that a person left only until the next day."""
 _STILL = compile_pattern("still_true")
 _POSSESSIVE_PRONOUNS = frozenset(("my", "My", "our", "Our"))
+_USER = re.compile(  # not "the user's girlfriend", who is a person
+    rf"\b[Tt]he user(?:(?P<ending>['’]s(?! (?:[a-z]+ )?(?:{load_pattern('any_relationship')})\b)| and others)(?!\w)"
+    r"|(?= (?P<next>[a-z]+)))"
+)
 _MAX_CLAIMS = 3  # of one subject in one clause, joined by "and"
 
 
@@ -68,8 +74,33 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
     if subjects:
         _add_claims_of_names(claim_set, text, names, subjects, speaker)
     pairs = {(claim.subject, claim.object) for claim in claim_set}
-    things = (claim for claim in find_nonperson_claims(text, names) if (claim.subject, claim.object) not in pairs)
+    attributes = {(claim.predicate, claim.object) for claim in claim_set}
+    things = (
+        claim
+        for claim in find_nonperson_claims(*_with_user_as_we(text, names))
+        if (claim.subject, claim.object) not in pairs
+        and (snake_case(claim.subject), claim.object) not in attributes  # my phone number is …
+    )
     return (*claim_set, *things)
+
+
+def _with_user_as_we(text: str, names: Sequence[NameSpan]) -> tuple[str, Sequence[NameSpan]]:
+    """A text in which facts say "the user's" and "the user and others" with the words of the user, "our" and "we", and
+    its names at their new places. So a thing has the same name in a text and in a fact found in it."""
+    if "he user" not in text:
+        return text, names
+    replaced = [(match.start(), len(match.group()) - len(_first_person(match))) for match in _USER.finditer(text)]
+    moved = []
+    for name in names:
+        shift = sum(length for start, length in replaced if start < name.start)
+        moved.append(name._replace(start=name.start - shift, end=name.end - shift))
+    return _USER.sub(_first_person, text), moved
+
+
+def _first_person(user: re.Match[str]) -> str:
+    if user["ending"]:
+        return "we" if user["ending"] == " and others" else "our"
+    return "I" if user["next"] in PAST_FORMS else user.group()  # the user moved, but the user table
 
 
 def _add_claims_of_names(

@@ -4,8 +4,7 @@ A sentence is read clause by clause as subject, verb phrase and object. The subj
 definite description (nonperson_phrases.py). The verb is any of a general list (verb_forms.py), and the predicate is the
 verb with its preposition (nonperson_verbs.py), or an attribute (nonperson_attributes.py).
 
-Precision comes first. A sentence that asks, doubts or depends on a condition makes no claim, and a clause that denies
-or plans makes none either.
+Precision comes first: a sentence that asks, doubts or supposes, and a clause that denies or plans, make no claim.
 """
 
 from __future__ import annotations
@@ -62,6 +61,7 @@ from remanence.language.lexicon.word_lists import (
     FIRST_NAMES,
     HONORIFICS,
     KINSHIP_TITLES,
+    PRODUCTS,
     load_pattern,
     load_words,
     word_set,
@@ -364,7 +364,7 @@ class _SentenceReader:
         return i
 
     def _purpose_claims(self, at: int) -> tuple[list[Triple], int] | None:
-        """The claims of "we use X for Y" and "we went with X for Y": Y uses X."""
+        """The claims of "we use X for Y" and "we went with X for Y": Y uses X. Not of "I use VS Code for Python"."""
         i = self._after_agent(at)
         verb = " ".join(word.lower for word in self.words[i : i + 2])
         size = 2 if verb in _CHOOSING_PHRASES else 1
@@ -378,7 +378,7 @@ class _SentenceReader:
         if self.words[tool.next].lower == "as" and self.words[tool.next + 1].lower not in ("the", "our"):
             return None
         user = phrase_at(self.words, tool.next + 1, self.text)
-        if user is None or user.text.lower().split()[0] in GERUNDS or _UNNAMED_USE.search(user.text):
+        if user is None or user.text.lower().split()[0] in _NO_USERS or _UNNAMED_USE.search(user.text):
             return None
         if self.words[tool.next].lower == "as":  # as our CDN
             return [Triple(user.text, "is", tool.text)], user.next
@@ -496,4 +496,5 @@ class _SentenceReader:
         return at if time is None or time.next >= len(self.words) else time.next
 
 
+_NO_USERS = PRODUCTS.union(GERUNDS)
 _PARTICIPLE_OF = {base: form for form, base in PAST_FORMS.items()}

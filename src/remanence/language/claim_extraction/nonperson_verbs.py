@@ -44,6 +44,8 @@ CHANGING = load_words("changing_verbs")
 RESCHEDULING = load_words("rescheduling_verbs")
 PRESENT_OF = {base: form for form, base in PRESENT_FORMS.items()}
 _PARTICLES = word_set("back up over down out off forward away live")
+_WITH_RECIPIENT = word_set("cost charge save")
+_RECIPIENTS = [phrase.split() for phrase in ("the user", "we", "us", "me", "them", "you", "everyone")]
 _NAMING = word_set("called named renamed dubbed nicknamed")
 _RELATING_ADJECTIVES = load_words("relating_adjectives")
 _INTRANSITIVE = load_words("intransitive_verbs")
@@ -249,6 +251,8 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
             return ([("scheduled_for", time.text)] if verb.predicate == "is" else []), time.next
         is_date = _REPEATED.match(time.text) or verb.verb in ("renew", "reopen")
         return ([(verb.predicate, time.text)], time.next) if is_date else ([], verb.next)
+    if verb.verb in _WITH_RECIPIENT:
+        i = _after_recipient(words, i)
     if _is_part_of(words, i):
         verb, i = verb._replace(verb="be", predicate="part_of"), i + 2
     phrases = phrases_at(statement, i)
@@ -267,6 +271,13 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
         if verb.verb == "have":  # an orbital period of 12 days
             return [(noun, role["value"])], phrases[0].next
     return [(predicate, phrase.text) for phrase in phrases], phrases[-1].next
+
+
+def _after_recipient(words: Sequence[Word], at: int) -> int:
+    """The index after "us" in "costs us 40 euros"; facts have "the user" and "we" there."""
+    lowers = [word.lower for word in words[at : at + 2]]
+    size = next((len(some) for some in _RECIPIENTS if lowers[: len(some)] == some), 0)
+    return at + size if at + size < len(words) else at
 
 
 def _is_part_of(words: Sequence[Word], at: int) -> bool:

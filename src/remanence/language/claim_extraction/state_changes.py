@@ -323,7 +323,9 @@ def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
         event = Triple(subject.text, "switched_to", new)
         return StateChange((event,), claims_ended_by([event]), _state(text, subject, f"uses {new}"), (uses,))
     if new.rsplit(" ", 1)[-1].lower() in _WORKPLACES and _WORKPLACES.intersection(old.lower().split()):
-        return _job_change(text, subject, new, len(text))
+        change, end = _job_change(text, subject, new, len(text)), match.start("new") + len(match["new"].rstrip())
+        place = names.get(end + len(" in ")) if text.startswith(" in ", end) else None
+        return change if place is None else replace(change, state_text=f"{change.state_text} in {place.text}")
     change = _preference(text, subject, old, new)
     if "food" in tags_of(f"{old}, {new}"):  # "uses tea" is no English
         state = _state(text, subject, f"prefers {new} to {old}")
@@ -446,7 +448,7 @@ def _state(text: str, subject: NameSpan, predicate: str) -> str:
 
 def _plural(predicate: str) -> str:
     verb, _, rest = predicate.partition(" ")
-    return f"{_PLURAL_VERBS.get(verb, verb[:-1])} {rest}"
+    return f"{_PLURAL_VERBS.get(verb, verb[:-1])} {rest.replace(' and prefers it ', ' and prefer it ')}"
 
 
 _PLURAL_VERBS = {"is": "are", "has": "have"}

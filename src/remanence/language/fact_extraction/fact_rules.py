@@ -124,7 +124,7 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
     asked_name = _HOW_IS.search(asked)
     if asked_name and not relative:
         turn.people[normalize_name(asked_name[1])] = asked_name[1]
-    for sentence in _sentences_of_turn(turn, _spell_out_note(text), asked):
+    for sentence in _sentences_of_turn(turn, _split_off_others(_spell_out_note(text), turn.speaker), asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
         if sentence.presupposed_of:  # these come last
@@ -177,6 +177,22 @@ def _spell_out_note(text: str) -> str:
     notes = _NOTE_FIELD.sub(lambda match: f"{topic}'s {match[1].lower()} is ", text[heading.end() :])
     notes = _NOTE_DUE.sub(f"{topic} is due ", notes)
     return heading.group() + _NOTE_NOUN.sub(lambda match: f"{topic}'s {match[1].lower()}", notes)
+
+
+def _split_off_others(text: str, speaker: str) -> str:
+    """A text in which what is added about somebody else is a sentence of its own.
+
+    >>> _split_off_others("Had a call with Alex, now a PM at Stripe; he likes mornings.", "me")
+    'Had a call with Alex. Alex is now a PM at Stripe. He likes mornings.'
+    """
+    text = _APPOSITION.sub(lambda match: f"{match['name']}. {match['name']} is {match['what']}", text)
+    parts = _BEFORE_PRONOUN.split(text) if ";" in text else [text]
+    for before in range(len(parts) - 1):
+        # Where several are named, the pronoun may mean any of them.
+        people = {normalize_name(person.text) for person in _other_people(parts[before], speaker)}
+        parts[before] += ". " if len(people) == 1 else "; "
+        parts[before + 1] = upper_first(parts[before + 1]) if len(people) == 1 else parts[before + 1]
+    return "".join(parts)
 
 
 def _asked_relative(asked: str) -> str | None:
@@ -440,6 +456,11 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 
 _MAX_STATEMENT_WORDS = 40
+_APPOSITION = re.compile(
+    r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?), (?:who(?:['’]s| is) )?"
+    r"(?P<what>(?:now|currently) an? [^,;.!?]{3,60})(?=[;.!?]|$)"
+)
+_BEFORE_PRONOUN = re.compile(r";\s+(?=(?:he|she)\b)")
 _HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")
 _NOTE_NOUNS = r"owner|lead|deadline|date|due date|budget|status|contact|client|launch|release|kick-?off|sponsor|scope"
 _NOTE_FIELD = re.compile(rf"(?<![\w'’] )(?<!\w)({_NOTE_NOUNS}): ", re.IGNORECASE)

@@ -303,7 +303,8 @@ def _without_openers(sentence: str, to_assistant: bool, remember_requested: bool
 
 _FOREIGN_WORDS = load_words("foreign_words")
 _ENGLISH_WORDS = load_words("english_words")
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+# A part of eu-west-1 or acme.io is no word.
+_LETTERS = re.compile(r"(?<![\w.@/-])[^\W\d_]+(?:['’][^\W\d_]+)?(?![\w@/-]|\.\w)")
 _STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = compile_pattern("code_line")

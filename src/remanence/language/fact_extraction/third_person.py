@@ -41,10 +41,11 @@ def to_third_person(sentence: str, speaker: str) -> str:
     for number in range(0, len(pieces), 2):  # quoted text stays as it is
         pieces[number] = replacer.replace(pieces[number])
     text = "".join(pieces)
-    starts_small = text[:1].islower() and text[1:2].islower()
+    starts_small = text[:1].islower() and text[1:2].islower() and not _STARTS_WITH_IDENTIFIER.match(text)
     return upper_first(text) if starts_small and speaker[:1].isupper() else text
 
 
+_STARTS_WITH_IDENTIFIER = re.compile(r"(?!\w+-in-law\b)\w+[-_./:@]\w|[a-z]+\d")  # billing-api, node7
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _CONTRACTED_IS = compile_pattern("contracted_is")
 _CONTRACTED_HAS = compile_pattern("contracted_has")

@@ -348,4 +348,5 @@ def _is_same_value(one: str, other: str) -> bool:
 
 
 def _as_text(claim: Triple) -> str:
-    return f"{claim.subject} {claim.predicate.replace('_', ' ')} {claim.object}"
+    subject, value = ("the user" if name == SELF else name for name in (claim.subject, claim.object))
+    return f"{subject} {claim.predicate.replace('_', ' ')} {value}"

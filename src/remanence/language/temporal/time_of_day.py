@@ -109,7 +109,7 @@ class TimeOfDayRules(TokenReader):
         """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a bare number up to 24."""
         token = self.token(i)
         if token.kind in ("clock", "hm"):
-            digits = tuple(map(int, re.findall("[0-9]+", token.normalized)[:3]))
+            digits = tuple(map(int, re.findall("[0-9]+", token.normalized.partition("+")[0])[:3]))
             if token.kind == "clock":
                 return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.normalized else "a"), i + 1
             return Hour(digits, "24" if token.normalized[0] == "0" or digits[0] > 12 else ""), i + 1

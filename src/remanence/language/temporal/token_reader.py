@@ -98,7 +98,12 @@ class TokenReader:
         return self._words[i]
 
     def time_zone(self, i: int) -> tuple[timedelta, int]:
-        """How far the time zone named at `i` is ahead of UTC, as in "CET", "UTC+2"; and where its name ends."""
+        """How far the time zone named at `i` is ahead of UTC, as in "CET", "UTC+2"; and where its name ends. In
+        "15:00+02:00" it belongs to the token before `i`."""
+        before = self.token(i - 1)
+        offset = before.normalized.partition("+")[2].replace(":", "") if before.kind == "hm" else ""
+        if offset and int(offset[:2]) <= 14:
+            return timedelta(hours=int(offset[:2]), minutes=int(offset[2:])), i
         word = self.word(i)
         if word not in vocab.TIME_ZONES or not self.token(i).capitalized:
             return timedelta(0), i

@@ -34,7 +34,9 @@ class Names(SavedPart):
         self.kinds: list[str] = []
         """The kind of each name: the first one other than "thing"."""
         self._normalized: Interner[str] = Interner()
-        self._by_word: dict[str, list[int]] | None = None  # names of several words; made when it is first needed
+        # Made when they are first needed: names of several words by each, and names with other signs by their words.
+        self._by_word: dict[str, list[int]] | None = None
+        self._by_words: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.spellings)
@@ -49,7 +51,7 @@ class Names(SavedPart):
             self.spellings.append(name)
             self.kinds.append(kind)
             if self._by_word is not None:
-                _add_words(self._by_word, normalized, number)
+                self._add_words(self._by_word, normalized, number)
         elif kind != "thing" and self.kinds[number] == "thing":
             self.kinds[number] = kind
         return number
@@ -62,43 +64,52 @@ class Names(SavedPart):
         >>> _ = names.intern("Robert Jones"), names.intern("Porto"), names.intern("New York")
         >>> names.find_in_text("does jones live in new york?")
         {2: 1.0, 0: 1.0}
+        >>> _ = names.intern("billing-api")
+        >>> names.find_in_text("what does billing-api cost?")
+        {3: 1.0}
         """
+        by_word = self._names_by_word()
         words = [normalize_name(word) for word in split_words(text)]
         weights: dict[int, float] = {}
         in_names: set[int] = set()
         for count in range(_LONGEST_NAME, 0, -1):
             for first in range(len(words) - count + 1):
                 word_range = range(first, first + count)
-                number = self._normalized.number(" ".join(words[first : first + count]))
+                joined = " ".join(words[first : first + count])
+                number = self._normalized.number(joined)
+                if number is None:
+                    number = self._by_words.get(joined)
                 is_name = number is not None and (count > 1 or not is_common_word(words[first]))
                 if number is not None and is_name and in_names.isdisjoint(word_range):
                     weights[number] = 1.0
                     in_names.update(word_range)
         for place, word in enumerate(words):
             if place not in in_names and len(word) >= _MIN_PART and not is_common_word(word):
-                having = self._with_word(word)
+                having = by_word.get(word, [])
                 if len(having) <= _MAX_SHARING:
                     weights |= {number: 1 / len(having) for number in having if number not in weights}
         return weights
 
-    def _with_word(self, word: str) -> list[int]:
-        """The names of several words that have this one, in its normal form."""
+    def _names_by_word(self) -> dict[str, list[int]]:
+        """The names of several words, by each of these in its normal form."""
         if self._by_word is None:
-            self._by_word = {}
+            by_word: dict[str, list[int]] = {}
             for number, name in enumerate(self._normalized.values):
-                _add_words(self._by_word, name, number)
-        return self._by_word.get(word, [])
+                self._add_words(by_word, name, number)
+            self._by_word = by_word
+        return self._by_word
+
+    def _add_words(self, by_word: dict[str, list[int]], normalized: str, number: int) -> None:
+        words = normalized.split()
+        for word in dict.fromkeys(words) if len(words) > 1 else ():
+            by_word.setdefault(word, []).append(number)
+        if not all(map(str.isalnum, words)):  # alpha-one, acme.io
+            self._by_words.setdefault(" ".join(split_words(normalized)), number)
 
     def apply(self, versions: Iterable[Remembered | None]) -> None:
         for version in versions:
             for name, kind in () if version is None else version_names(version):
                 self.intern(name, kind)
-
-
-def _add_words(by_word: dict[str, list[int]], normalized: str, number: int) -> None:
-    words = normalized.split()
-    for word in dict.fromkeys(words) if len(words) > 1 else ():
-        by_word.setdefault(word, []).append(number)
 
 
 def version_names(version: Remembered) -> Iterable[tuple[str, str]]:
