@@ -512,11 +512,12 @@ class Running:
         command = [sys.executable, "-m", "remanence.cli", "serve", str(folder), "--port", str(self.port), *options]
         self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none"})
         self.url = f"http://127.0.0.1:{self.port}"
-        wait_for(self.answers)
+        with httpx.Client(base_url=self.url) as client:  # one for all attempts: making it takes longer than they do
+            wait_for(lambda: self.answers(client))
 
-    def answers(self) -> bool:
+    def answers(self, client: httpx.Client) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz").status_code == 200
+            return client.get("/readyz").status_code == 200
         except httpx.TransportError:
             return False
 
