@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -222,9 +223,30 @@ def test_labels_of_five_thousand_nodes_do_not_overlap(read_page: Page, read_addr
     assert 50 < len(boxes) < 1_000
     assert boxes[0][0] == 0, "the most important node has its label"
     assert not [box for box in boxes if box[1] - box[3] / 2 < 400 and 640 < box[2] < 690]
+    assert all(width / 2 <= x <= 1_000 - width / 2 for _, x, _, width in boxes), "a label at an edge is not cut off"
     for place, (_, x, y, width) in enumerate(boxes):
         for _, other_x, other_y, other_width in boxes[place + 1 :]:
             assert abs(x - other_x) >= (width + other_width) / 2 or abs(y - other_y) >= 12
+
+
+def test_nodes_of_a_dense_group_are_apart(read_page: Page, read_address: str) -> None:
+    """Where many nodes are connected with each other, none lies on another."""
+    read_page.goto(f"{read_address}/#/search")
+    nearest = read_page.evaluate(
+        """async () => {
+          const { layoutMap } = await import("/inspector/js/graph_layout.js");
+          const nodes = Array.from({ length: 120 }, (_, place) => ({ id: `e${place}`, place }));
+          const edges = nodes.flatMap(({ place }) => nodes.slice(place + 1, 24 * (Math.floor(place / 24) + 1))
+            .map((other) => ({ source: place, target: other.place, weight: 1 })));
+          await new Promise((resolve) => layoutMap(nodes, edges, [], (done) => done && resolve()));
+          const extent = (values) => Math.max(...values) - Math.min(...values);
+          const even = Math.sqrt(extent(nodes.map(({ x }) => x)) * extent(nodes.map(({ y }) => y)) / nodes.length);
+          const distances = nodes.flatMap((one, place) => nodes.slice(place + 1)
+            .map((other) => Math.hypot(one.x - other.x, one.y - other.y)));
+          return Math.min(...distances) / even;
+        }"""
+    )
+    assert nearest > 0.4
 
 
 def test_a_large_map_is_drawn_where_the_server_says(read_page: Page, read_address: str) -> None:
@@ -293,6 +315,39 @@ def test_a_memory_is_forgotten_restored_and_undone(page: Page, address: str, sto
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.locator("#forgotten")).to_contain_text("Nothing is forgotten.")
     assert story.count() == len(ROWS)
+
+
+def test_a_memory_about_to_fade_is_kept_and_that_is_undone(page: Page, address: str, story: remanence.Space) -> None:
+    """To keep it is previewed, and a run of upkeep, so that it can be undone."""
+    page.goto(f"{address}/#/review")
+    fading = page.locator("#risk li").filter(has_text="Ana works at Brightwater.")
+    expect(fading).to_contain_text("never used")
+    fading.get_by_role("button", name="Keep").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("upkeep no longer hides it")
+    assert not list(story.memories("promoted"))
+    dialog.get_by_role("button", name="Keep").click()
+    undo = page.locator(".toast").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    expect(fading).to_have_count(0)
+    assert [memory.text for memory in story.memories("promoted")] == ["Ana works at Brightwater."]
+    undo.click()
+    expect(page.locator(".toast")).to_contain_text("Undone.")
+    assert not list(story.memories("promoted"))
+
+
+def test_each_date_of_the_timeline_is_named_once(page: Page) -> None:
+    """Over three months the axis has days and months, not the same year at every line."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        days = [datetime.now(timezone.utc) - timedelta(days=number) for number in (80, 40, 2)]
+        space.add_many({"text": f"Ana knows P{place}.", "now": day} for place, day in enumerate(days))
+        space.graph.relate("Ana", "knows", "Bob", valid_from=days[0])
+        with served(space) as address:
+            page.goto(f"{address}/#/timeline")
+            expect(page.locator(".chart .axis").first).to_be_visible()
+            dates = page.locator(".chart .axis").all_text_contents()
+    assert len(dates) > 3
+    assert len(set(dates)) == len(dates)
 
 
 def test_a_merge_is_proposed_made_and_split_again(page: Page, address: str, story: remanence.Space) -> None:
@@ -484,6 +539,27 @@ def test_a_server_with_tokens_asks_for_one(page: Page, story: remanence.Space) -
         dialog.get_by_role("button", name="Use this token").click()
         expect(page.locator("#recent li")).to_have_count(len(ROWS))
         assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 1]
+
+
+def test_a_long_memory_of_one_of_many_spaces_is_opened(browser: Browser) -> None:
+    """Its details begin at the top, with the button that closes them, and no part of the masthead is cut off."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None) as space:
+        space.add("Ana lives in Porto. " + "She writes long letters about her street. " * 80)
+        space.child("users", f"{'long-' * 20}name").add("Bob drinks tea.")
+        with served(space) as address:
+            for width in (900, 390):
+                page = browser.new_page(viewport={"width": width, "height": 620}, reduced_motion="reduce")
+                page.goto(f"{address}/#/search?q=Ana")
+                page.locator(".hit a.item").first.click()
+                expect(page.locator("#panel h2")).to_be_focused()
+                expect(page.get_by_role("button", name="Close the details")).to_be_in_viewport(ratio=1)
+                expect(page.get_by_label("Space")).to_be_visible()
+                help_button = page.get_by_role("button", name="Help and keyboard shortcuts")
+                expect(help_button).to_be_in_viewport(ratio=1)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                page.locator("#panel").evaluate("panel => panel.scrollTo(0, 900)")
+                expect(page.get_by_role("button", name="Close the details")).to_be_in_viewport(ratio=1)
+                page.close()
 
 
 def test_the_page_fits_a_phone(browser: Browser, read_address: str) -> None:

@@ -222,6 +222,19 @@ def test_in_a_circle_the_last_word_counts(space: Space, says: Space, memories: l
     assert superseded(space) == [1, 2]
 
 
+def test_disagreements_of_one_memory(space: Space) -> None:
+    """They are those of all memories in which it takes part."""
+    a, b, c, d = space.add_many(["The gate is open.", "The gate is shut.", "The lamp is on.", "The lamp is off."])
+    space.graph.link(b, "contradicts", a)
+    space.graph.link(d, "contradicts", c)
+    for memory, other in ((a, b), (b, a)):
+        [(found, disagreement)] = space.graph.disagreements(memory=memory)
+        assert {found.id, disagreement.memory.id} == {memory.id, other.id}
+    space.forget(c)
+    with pytest.raises(NotFound, match="unforget"):
+        space.graph.disagreements(memory=c)
+
+
 def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reopen) -> None:
     """They are arithmetic over the ledger, with a snapshot or without."""
     space = reopen()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -138,10 +139,12 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
 
 def test_a_route_that_does_not_exist_is_named_with_what_to_do(client: TestClient) -> None:
     answers = [client.get("/v1/nothing").json(), client.put(f"{BASE}/recall").json()]
+    answers.append(client.put(f"{BASE}/memories").json())
 
     assert [each["detail"] for each in answers] == [
         "there is no route '/v1/nothing'. GET /openapi.json lists them.",
         f"PUT is not possible for '{BASE}/recall'. Use POST.",
+        f"PUT is not possible for '{BASE}/memories'. Use GET, POST.",
     ]
 
 
@@ -237,6 +240,29 @@ def test_a_route_answers_the_same_below_the_path_of_another_application(space: S
 
     first, second = ((each.status_code, each.headers["content-type"], each.json()) for each in answers)
     assert first == second
+
+
+def test_a_compressed_body_is_refused_with_the_reason(client: TestClient) -> None:
+    body = gzip.compress(b'{"text": "Ana lives in Porto."}')
+    answer = client.post(f"{BASE}/memories", content=body, headers={"content-encoding": "gzip"})
+    assert (answer.status_code, answer.headers["content-type"]) == (415, "application/problem+json")
+    assert "Send the body as it is" in answer.json()["detail"]
+
+
+def test_the_relations_learned_last_are_listed(client: TestClient, space: Space, clock: FakeClock) -> None:
+    """The same as at the end of the list of all, also on an earlier day."""
+    names = [f"N{number}" for number in range(30)]
+    for name in names:
+        space.graph.relate("Ana", "knows", name)
+    moment = clock.now().isoformat()
+    clock.advance(days=1)
+    space.graph.relate("Bo", "knows", "Cy")
+    last = client.get(f"{BASE}/graph/relations", params={"limit": 3}).json()
+    then = client.get(f"{BASE}/graph/relations", params={"limit": 3, "as_of": moment}).json()
+    everything = client.get(f"{BASE}/graph/relations").json()
+    assert last["items"] == everything["items"][-3:]
+    assert (last["total"], last["items"][-1]["object"]) == (len(everything["items"]), "Cy")
+    assert "Cy" not in [relation["object"] for relation in then["items"]]
 
 
 def test_limits_on_bodies_and_rates(space: Space) -> None:

@@ -282,7 +282,10 @@ class TestFiles:
             self.add(space, tmp_path, "chat.json", '{"something": "else"}')
         assert "chat.json" in str(error.value)
         assert str(tmp_path) not in str(error.value)
+        with pytest.raises(InvalidInput, match=r"By their names also text \(.txt\) and JSON lines"):
+            self.add(space, tmp_path, "table.csv", "a,b\n1,2\n")
         assert space.count() == 0
+        assert self.add(space, tmp_path, "note.txt", "Ana runs.").report == "note.txt (text): 1 memory added"
 
 
 # Decisions, and the space at a glance

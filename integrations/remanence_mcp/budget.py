@@ -21,8 +21,10 @@ PREVIEW_LENGTH = 100
 
 
 def tokens_of(value: Any) -> int:
-    """The approximate number of tokens of a value as JSON."""
-    return estimate_tokens(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    """The approximate number of tokens of a value in a list of an answer: as indented JSON, which a model reads."""
+    if isinstance(value, str):
+        return estimate_tokens(value)
+    return estimate_tokens(json.dumps(value, ensure_ascii=False, indent=2, default=str).replace("\n", "\n    "))
 
 
 def fitting(items: Iterable[T], max_tokens: int) -> list[T]:
@@ -39,6 +41,27 @@ def fitting(items: Iterable[T], max_tokens: int) -> list[T]:
             break
         kept.append(item)
     return kept
+
+
+def cut(text: str, max_tokens: int) -> str:
+    """The beginning of a text that alone would not fit, and the whole of any other.
+
+    >>> cut("tea", 50), len(cut("tea " * 500, 50)) < 200
+    ('tea', True)
+    """
+    length, limit = len(text), max_tokens * 3 // 4
+    while length > 1 and tokens_of(text[:length]) > limit:
+        length = length * 3 // 4
+    return text if length == len(text) else f"{text[:length]} [...]"
+
+
+def left_out(found: Sequence[Any], kept: Sequence[Any]) -> dict[str, int]:
+    """The field that says how many items did not fit; none if all did.
+
+    >>> left_out([1, 2, 3], [1]), left_out([1], [1])
+    ({'left_out': 2}, {})
+    """
+    return {"left_out": len(found) - len(kept)} if len(kept) < len(found) else {}
 
 
 def page_of(items: Sequence[T], page: int, page_size: int) -> Sequence[T]:

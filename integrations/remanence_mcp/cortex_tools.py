@@ -9,26 +9,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from remanence import Hit, InvalidInput, Link, Memory
+from remanence import Hit, InvalidInput, Link, Memory, Space
 from remanence import analyze_for_recall as recall_analysis
 from remanence import analyze_message as message_analysis
+from remanence.adapters import current_moment
+from remanence.service.endpoints.admin_operations import count_unembedded
 from remanence_mcp.access import current_space
-from remanence_mcp.budget import MaxTokens, Page, fitting, page_of
+from remanence_mcp.budget import MaxTokens, Page, cut, fitting, left_out, page_of
 from remanence_mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _IDS = "Call search_memory first: it returns the ids."
-_STATUSES = {"active": "current", "promoted": "promoted", "archived": "archived", "all": "all"}
+_STATUSES = {"active": "unpromoted", "promoted": "promoted", "archived": "archived", "all": "all"}
 _KINDS = {
     "related": "related_to",
     "causes": "causes",
     "supports": "supports",
     "contradicts": "contradicts",
-    "has_decision": "related_to",
+    "has_decision": "extends",  # a kind of its own: two memories may also be related
     "consolidated_from": "derived_from",
 }
 _TYPES = {"related_to": "related", "derived_from": "consolidated_from"}
 _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
+_SPEAKER = "me"
+"""The entity that "I" and "my" mean: no name to filter by."""
+_MEMORY_KINDS = ("episode", "semantic", "viewpoint")
+_MOST_AVERAGED = 1_000
+"""Of as many memories that are not active `read_graph` averages scores and uses."""
 _MARK = "cortex:"
 """What the reason of a link begins with if it holds a type and metadata as JSON."""
 Tags = Annotated[list[str] | None, Field(description="Only memories with all of these tags")]
@@ -69,7 +76,7 @@ def save_memory(
         "success": True,
         "memory_id": memory.id,
         "message": f"Memory saved with ID: {memory.id}",
-        "has_embedding": space.admin.stats().unembedded == 0,
+        "has_embedding": count_unembedded(space) == 0,
         "enrichment_applied": enable_preprocessing and (entities is None or strength is None),
     }
 
@@ -87,8 +94,8 @@ def search_memory(
     """Search memories by meaning, words, names and time. `score` is how well a memory is kept (it decays without use),
     `relevance` how well it answers. Up to a fifth of the results are memories that are about to fade."""
     hits = _search(query, tags, top_k, window_days, min_score, include=("review",))
-    results = fitting([_result(hit, use_embeddings) for hit in hits], max_tokens)
-    return {"success": True, "count": len(results), "results": results}
+    results = fitting([_cut(_result(hit, use_embeddings), max_tokens) for hit in hits], max_tokens)
+    return {"success": True, "count": len(results), "results": results} | left_out(hits, results)
 
 
 @TOOLS.tool("Search memories and notes")
@@ -101,6 +108,7 @@ def search_unified(
     window_days: WindowDays = None,
     min_score: MinScore = None,
     verbose: Annotated[bool, Field(description="Also show ids, tags and paths")] = False,
+    max_tokens: MaxTokens = 4_000,
 ) -> str:
     """Search memories and the notes of the vault together, best first, as text."""
     usual = current_space().upkeep.settings.vault_weight or 1.0
@@ -115,7 +123,9 @@ def search_unified(
     ]
     rows.sort(key=lambda row: -row[0])
     lines = [_unified_line(number, *row, verbose) for number, row in enumerate(rows[:limit], 1)]
-    return "\n".join([f"Found {len(lines)} results for {query or 'all memories'!r}:", *lines])
+    kept = [cut(line, max_tokens) for line in fitting(lines, max_tokens)]
+    more = [f"{len(lines) - len(kept)} more did not fit: give more max_tokens."] if len(kept) < len(lines) else []
+    return "\n".join([f"Found {len(lines)} results for {query or 'all memories'!r}:", *kept, *more])
 
 
 @TOOLS.tool("Reinforce a memory", writes=True, next_step=_IDS)
@@ -173,7 +183,7 @@ def analyze_message(message: Annotated[str, Field(description="What the user sai
     found = message_analysis(message)
     return {
         "should_save": found.save,
-        "confidence": round(found.confidence, 2),
+        "confidence": _confidence(found.save, found.confidence),
         "suggested_entities": list(found.entities),
         "suggested_tags": list(found.tags),
         "suggested_strength": strength_of_importance(found.strength),
@@ -187,10 +197,10 @@ def analyze_for_recall(message: Annotated[str, Field(description="What the user 
     found = recall_analysis(message)
     return {
         "should_search": found.recall,
-        "confidence": round(found.confidence, 2),
-        "suggested_query": found.query,
+        "confidence": _confidence(found.recall, found.confidence),
+        "suggested_query": found.query.rstrip(" ?!."),
         "suggested_tags": list(found.tags),
-        "suggested_entities": list(found.entities),
+        "suggested_entities": [name for name in found.entities if name != _SPEAKER],
         "reasoning": found.reason,
     }
 
@@ -210,9 +220,11 @@ def read_graph(
     total = found.total if limit is None else min(limit, found.total)
     first = (page - 1) * page_size
     listed = [details for number, details in enumerate(found, first) if number < total and details.memory is not None]
-    memories = fitting([_details(details, include_scores) for details in listed], max_tokens)
-    links = {link.id: link for details in listed[: len(memories)] for link in (*details.links_out, *details.links_in)}
-    report = space.upkeep.decay()
+    memories = fitting([_cut(_details(details, include_scores), max_tokens) for details in listed], max_tokens)
+    links = {
+        link.id: link for each in listed[: len(memories)] for link in _holding(space, *each.links_out, *each.links_in)
+    }
+    score, uses = _averages(space, status)
     pages = -(-total // page_size)
     return {
         "success": True,
@@ -221,8 +233,8 @@ def read_graph(
         "stats": {
             "total_memories": total,
             "total_relations": space.admin.stats().links,
-            "avg_score": round(report.average_score, 4),
-            "avg_use_count": round(report.average_uses, 2),
+            "avg_score": round(score, 4),
+            "avg_use_count": round(uses, 2),
             "status_filter": status,
         },
         "pagination": {
@@ -243,10 +255,11 @@ def open_memories(
     include_scores: Annotated[bool, Field(description="Also decay scores and ages")] = True,
     page: Page = 1,
     page_size: PageSize = 10,
+    max_tokens: MaxTokens = 8_000,
 ) -> dict[str, Any]:
     """Read memories by their ids, with their relations."""
-    ids = list(dict.fromkeys(_several(memory_ids)))
-    batch = current_space().get_many(ids)
+    space, ids = current_space(), list(dict.fromkeys(_several(memory_ids)))
+    batch = space.get_many(ids)
     memories = []
     for details in page_of(list(batch), page, page_size):
         memory = details.memory
@@ -258,19 +271,20 @@ def open_memories(
             "promoted_to": details.note,
         }
         if include_relations:
-            out = [{"to": link.target, **_typed(link)} for link in details.links_out]
-            incoming = [{"from": link.source, **_typed(link)} for link in details.links_in]
+            out = [{"to": link.target, **_typed(link)} for link in _holding(space, *details.links_out)]
+            incoming = [{"from": link.source, **_typed(link)} for link in _holding(space, *details.links_in)]
             extra["relations"] = {"outgoing": out, "incoming": incoming}
-        memories.append(_details(details, include_scores) | extra)
+        memories.append(_cut(_details(details, include_scores), max_tokens) | extra)
+    kept = fitting(memories, max_tokens)
     pages = -(-len(batch) // page_size)
     pagination = {"page": page, "page_size": page_size, "total_count": len(batch), "total_pages": pages}
     return {
         "success": True,
-        "count": len(memories),
-        "memories": memories,
+        "count": len(kept),
+        "memories": kept,
         "not_found": list(batch.missing),
         "pagination": pagination | {"has_more": page < pages},
-    }
+    } | left_out(memories, kept)
 
 
 @TOOLS.tool("Relate two memories", writes=True, next_step=_IDS)
@@ -286,11 +300,16 @@ def create_relation(
         dict[str, Any] | None, Field(description="Other metadata", json_schema_extra={"default": {}})
     ] = None,
 ) -> dict[str, Any]:
-    """Relate one memory to another."""
+    """Relate one memory to another. Relating them again in the same way replaces the strength and the metadata."""
+    space, kind = current_space(), _KINDS[relation_type]
     kept: dict[str, Any] = {"type": relation_type} | ({"metadata": metadata} if metadata else {})
-    native = relation_type == _TYPES.get(_KINDS[relation_type], _KINDS[relation_type])
+    native = relation_type == _TYPES.get(kind, kind)
     why = None if native and not metadata else _MARK + json.dumps(kept, ensure_ascii=False)
-    link = current_space().graph.link(from_memory_id, _KINDS[relation_type], to_memory_id, confidence=strength, why=why)
+    for old in (link for details in space.get_many(from_memory_id) for link in _holding(space, *details.links_out)):
+        own = old.why is None or old.why.startswith(_MARK)  # not one that upkeep or a person stated with a reason
+        if own and (old.kind, old.target) == (kind, to_memory_id) and (old.confidence, old.why) != (strength, why):
+            space.graph.invalidate(old)
+    link = space.graph.link(from_memory_id, kind, to_memory_id, confidence=strength, why=why)
     return {
         "success": True,
         "relation_id": link.id,
@@ -313,9 +332,36 @@ def _search(
 ) -> list[Hit]:
     since = None if window_days is None else f"{window_days} days ago"
     asked = limit * (4 if min_score is not None else more)
-    found = current_space().recall(query or "", limit=asked, tags=tags or None, since=since, include=include)
+    kinds = None if query else _MEMORY_KINDS  # a filter that all pass: without any, nothing is listed
+    found = current_space().recall(
+        query or "", limit=asked, tags=tags or None, since=since, kinds=kinds, include=include
+    )
     kept = [hit for hit in found if min_score is None or (hit.usage is not None and hit.usage.decay_score >= min_score)]
     return kept if more > 1 else kept[:limit]
+
+
+def _cut(row: dict[str, Any], max_tokens: int) -> dict[str, Any]:
+    return row | {"content": cut(row["content"], max_tokens)}
+
+
+def _confidence(advised: bool, confidence: float) -> float:
+    """How sure it is that a message should be saved or searched for: low if it is sure that it should not."""
+    return round(confidence if advised else 1 - confidence, 2)
+
+
+def _averages(space: Space, status: str) -> tuple[float, float]:
+    """The average decay score and number of uses of the memories of a status."""
+    listed = "promoted" if status == "active" else _STATUSES[status]
+    found = space.graph.read_graph(listed, page_size=_MOST_AVERAGED)  # type: ignore[arg-type]
+    usages = [details.usage for details in found if details.usage is not None]
+    count = len(usages)
+    score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))
+    if status == "active":  # all current memories but the promoted ones
+        report = space.upkeep.decay()
+        count = report.examined_count - count
+        score = report.average_score * report.examined_count - score
+        uses = report.average_uses * report.examined_count - uses
+    return (score / count, uses / count) if count > 0 else (0.0, 0.0)
 
 
 def _result(hit: Hit, similarity: bool) -> dict[str, Any]:
@@ -358,6 +404,12 @@ def _details(details: Any, include_scores: bool) -> dict[str, Any]:
         "status": status,
         **({"score": usage["score"], "age_days": usage["age_days"]} if include_scores else {}),
     }
+
+
+def _holding(space: Space, *links: Link) -> list[Link]:
+    """The links that have not ended."""
+    now = current_moment(space)
+    return [link for link in links if link.valid.end is None or link.valid.end > now]
 
 
 def _typed(link: Link) -> dict[str, Any]:

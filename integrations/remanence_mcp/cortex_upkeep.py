@@ -10,13 +10,14 @@ from pydantic import Field
 from remanence import InvalidInput, NotFound, Space
 from remanence.adapters import storage_key
 from remanence_mcp.access import current_space, require_admin
-from remanence_mcp.budget import MaxTokens, fitting, preview
+from remanence_mcp.budget import MaxTokens, fitting, left_out, preview
 from remanence_mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _ACTIONS = {"merge": "auto-merge", "review": "llm-review", "keep": "keep-separate"}
 _CLUSTERS = "Call cluster_memories first: it returns the ids."
 _MAX_KEPT = 1_000
+_MAX_SIZE = 12
 _found: WeakKeyDictionary[Any, dict[tuple[str, str], Any]] = WeakKeyDictionary()
 """The clusters that `cluster_memories` returned last, by engine, and by space and id, for `consolidate_memories`."""
 
@@ -28,6 +29,7 @@ def gc(
     dry_run: Annotated[bool, Field(description="Only show what would be removed")] = True,
     archive_instead: Annotated[bool, Field(description="Move them to the archive, which can be searched")] = False,
     limit: Annotated[int | None, Field(ge=1, description="The most memories to process")] = None,
+    max_tokens: MaxTokens = 4_000,
 ) -> dict[str, Any]:
     """Remove memories that have faded: their decay score is below the threshold. They can be restored."""
     if not dry_run:
@@ -35,16 +37,18 @@ def gc(
     plan = current_space().upkeep.gc(dry_run=dry_run, mode="archive" if archive_instead else "forget", limit=limit)
     count, verb = len(plan), "archive" if archive_instead else "remove"
     did = f"Would {verb}" if dry_run else f"{verb.capitalize()}d"
+    ids = [candidate.memory for candidate in plan]
+    shown = fitting(ids, max_tokens)
     return {
         "success": True,
         "dry_run": dry_run,
         "removed_count": 0 if archive_instead else count,
         "archived_count": count if archive_instead else 0,
         "freed_score_sum": round(plan.total_score, 4),
-        "memory_ids": [candidate.memory for candidate in plan],
+        "memory_ids": shown,
         "total_affected": count,
         "message": f"{did} {count} low-scoring memories (threshold: {plan.threshold:g})",
-    }
+    } | left_out(ids, shown)
 
 
 @TOOLS.tool(
@@ -61,6 +65,7 @@ def promote_memory(
         Literal["obsidian"], Field(description="Where to: the vault, if the server has one")
     ] = "obsidian",
     force: Annotated[bool, Field(description="Promote the memory although it does not meet the criteria")] = False,
+    max_tokens: MaxTokens = 4_000,
 ) -> dict[str, Any]:
     """Promote memories that were used often or score high to long-term memory: they are not removed when they fade."""
     upkeep = current_space().upkeep
@@ -91,23 +96,26 @@ def promote_memory(
         for promotion in plan
     ]
     promoted = [] if dry_run else [promotion.memory for promotion in plan]
+    shown = fitting(candidates, max_tokens)
     where = target if plan.vault is not None else "long-term memory (no vault is set)"
     return {
         "success": True,
         "dry_run": dry_run,
         "candidates_found": len(candidates),
         "promoted_count": len(promoted),
-        "promoted_ids": promoted,
-        "candidates": candidates,
+        "promoted_ids": promoted[: len(shown)],
+        "candidates": shown,
         "message": f"{'Would promote' if dry_run else 'Promoted'} {len(candidates)} memories to {where}",
-    }
+    } | left_out(candidates, shown)
 
 
 @TOOLS.tool("Find similar memories")
 def cluster_memories(
     strategy: Annotated[Literal["similarity"], Field(description="How to cluster")] = "similarity",
     threshold: Annotated[float, Field(ge=0, le=1, description="The least similarity within a cluster")] = 0.83,
-    max_cluster_size: Annotated[int, Field(ge=2, le=12, description="The most memories of a cluster")] = 12,
+    max_cluster_size: Annotated[
+        int, Field(ge=2, le=100, description="The most memories of a cluster; there are never more than 12")
+    ] = 12,
     find_duplicates: Annotated[bool, Field(description="Find pairs of duplicates instead")] = False,
     duplicate_threshold: Annotated[float, Field(ge=0, le=1, description="The least similarity of duplicates")] = 0.88,
     min_cluster_size: Annotated[int, Field(ge=2, le=12, description="The least memories of a cluster")] = 2,
@@ -128,7 +136,8 @@ def cluster_memories(
         ]
         found = {"success": True, "mode": "duplicate_detection", "duplicates_found": len(pairs)}
         message = f"Found {len(pairs)} potential duplicate pairs"
-        return found | {"duplicates": fitting(pairs, max_tokens), "message": message}
+        shown = fitting(pairs, max_tokens)
+        return found | {"duplicates": shown, "message": message} | left_out(pairs, shown)
     clusters = _clusters(space, threshold, max_cluster_size, min_cluster_size)
     rows = [
         {
@@ -141,15 +150,16 @@ def cluster_memories(
         }
         for cluster in clusters
     ]
+    kept = fitting(rows, max_tokens)
     return {
         "success": True,
         "mode": "clustering",
         "clusters_found": len(rows),
         "strategy": strategy,
         "threshold": threshold,
-        "clusters": fitting(rows, max_tokens),
+        "clusters": kept,
         "message": f"Found {len(rows)} clusters using {strategy} strategy",
-    }
+    } | left_out(rows, kept)
 
 
 @TOOLS.tool(
@@ -164,6 +174,7 @@ def consolidate_memories(
     mode: Annotated[Literal["preview", "apply", "link"], Field(description="Show, merge, or only relate")] = "preview",
     auto_detect: Annotated[bool, Field(description="All clusters that are similar enough")] = False,
     cohesion_threshold: Annotated[float, Field(ge=0, le=1, description="The least cohesion for auto_detect")] = 0.75,
+    max_tokens: MaxTokens = 4_000,
 ) -> dict[str, Any]:
     """Merge memories that say nearly the same into one (apply), relate them (link), or show what would happen
     (preview). The originals are replaced and stay in the history."""
@@ -194,7 +205,8 @@ def consolidate_memories(
             for merge in plan
         ]
         found = {"success": True, "mode": "preview", "auto_detect": auto_detect, "candidates_found": len(previews)}
-        return found | {"previews": previews}
+        shown = fitting(previews, max_tokens)
+        return found | {"previews": shown} | left_out(previews, shown)
     new = [merge.version.memory for merge in plan]
     links = [link.id for details in space.get_many(new) for link in details.links_out] if new else []
     merged = f"Merged {len(plan.superseded_ids)} memories into {', '.join(new)}" if new else "Nothing to merge"
@@ -211,7 +223,7 @@ def consolidate_memories(
 
 
 def _clusters(space: Space, threshold: float, most: int, least: int) -> list[Any]:
-    found = space.upkeep.clusters(similarity=threshold, max_size=most)
+    found = space.upkeep.clusters(similarity=threshold, max_size=min(most, _MAX_SIZE))
     clusters = [cluster for cluster in found if len(cluster.items) >= least]
     kept = _found.setdefault(storage_key(space), {})
     for cluster in clusters:

@@ -13,7 +13,7 @@ from remanence.service.endpoints import graph_operations, memory_operations
 from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
-from remanence_mcp.budget import MaxTokens, fitting
+from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
 from remanence_mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
@@ -60,7 +60,13 @@ def recall(
     answer = memory_operations.recall(current_space(), request)
     hits = [
         {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
-        | {"score": hit.score, "current": hit.current, "superseded_by": hit.superseded_by, "reason": hit.reason}
+        | {
+            "text": cut(hit.memory.text, max_tokens),
+            "score": hit.score,
+            "current": hit.current,
+            "superseded_by": hit.superseded_by,
+            "reason": hit.reason,
+        }
         for hit in answer.hits
     ]
     kept = fitting(hits, max_tokens)
@@ -139,7 +145,8 @@ def explain(
     memory_id: Annotated[
         str | None, Field(description="A memory: where does it come from, what happened to it?")
     ] = None,
-    limit: Annotated[int, Field(ge=1, le=20)] = 5,
+    limit: Annotated[int, Field(ge=1, le=20, description="How many memories to explain at most")] = 5,
+    max_tokens: MaxTokens = 2_000,
 ) -> dict[str, Any]:
     """Why memory answers as it does. With a query: each memory with what every signal contributed and why. With a
     memory_id: its source, its history, and what replaced or contradicts it. Give one of the two."""
@@ -148,8 +155,14 @@ def explain(
         raise InvalidInput("explain takes a query or a memory_id, and one of them.")
     if query is not None:
         found = memory_operations.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
-        return {"explanation": found.explanation}
+        return {"explanation": cut(found.explanation or "", max_tokens)}
     events = memory_operations.history(space, ask.NodeRequest(node=str(memory_id))).items
     batch = memory_operations.get_many(space, ask.MemoryIdsReadRequest(ids=[str(memory_id)]))
-    details = batch.items[0].model_dump(mode="json") if batch.items else {"status": batch.missing.get(str(memory_id))}
-    return {"memory": details, "history": fitting((event.text for event in events), 2_000)}
+    details: dict[str, Any] = {"status": batch.missing.get(str(memory_id))}
+    if batch.items:
+        details = batch.items[0].model_dump(mode="json")
+        details["memory"]["text"] = cut(details["memory"]["text"], max_tokens // 2)
+        details |= {name: fitting(details[name], max_tokens // 8) for name in ("relations", "links_out", "links_in")}
+    texts = [cut(event.text, max_tokens // 4) for event in events]
+    kept = fitting(reversed(texts), max(1, max_tokens - tokens_of(details)))[::-1]  # the last ones, if not all fit
+    return {"memory": details, "history": kept, "left_out": len(texts) - len(kept)}

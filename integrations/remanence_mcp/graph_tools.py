@@ -57,7 +57,7 @@ def create_entities(entities: list[GraphEntity]) -> CallToolResult:
     return _result(new, {"entities": new})
 
 
-@TOOLS.tool("Create Relations", writes=True, next_step=_OPEN)
+@TOOLS.tool("Create Relations", writes=True)
 def create_relations(relations: list[GraphRelation]) -> CallToolResult:
     """Create multiple new relations between entities in the knowledge graph. Relations should be in active voice."""
     new = _graph().create_relations(relation.model_dump(by_alias=True) for relation in relations)
@@ -147,22 +147,33 @@ def _part(entities: list[EntityFields], relations: list[RelationFields], page: i
     """A page of entities and their relations that fits. What does not fit is named, never left out in silence."""
     on_page = list(page_of(entities, page, _PAGE_SIZE))
     kept = [_shortened(entity, max_tokens) for entity in fitting(on_page, max_tokens * 3 // 4)]
-    names = {entity["name"] for entity in kept}
-    tied = [relation for relation in relations if relation["from"] in names or relation["to"] in names]
+    names, known = {entity["name"] for entity in kept}, {entity["name"] for entity in entities}
+    is_last = len(entities) <= page * _PAGE_SIZE  # it also has the relations between names that are no entities
+    tied = [
+        relation
+        for relation in relations
+        if not names.isdisjoint(ends := (relation["from"], relation["to"])) or (is_last and known.isdisjoint(ends))
+    ]
     left = max_tokens - sum(map(tokens_of, kept))
     shown = fitting(tied, left) if left > 0 else []
     graph: dict[str, Any] = {"entities": kept, "relations": shown}
     notes = []
     if len(kept) < len(on_page):
         unread = ", ".join(entity["name"] for entity in on_page[len(kept) :][:20])
-        notes.append(f"{len(on_page) - len(kept)} entities of this page did not fit; open_nodes reads them: {unread}")
+        count = _count(len(on_page) - len(kept), "entity", "entities")
+        notes.append(f"{count} of this page did not fit; open_nodes reads them: {unread}")
     if len(shown) < len(tied):
-        notes.append(f"{len(tied) - len(shown)} relations did not fit; open_nodes reads those of an entity")
+        count = _count(len(tied) - len(shown), "relation", "relations")
+        notes.append(f"{count} did not fit; open_nodes reads those of an entity")
     if len(entities) > page * _PAGE_SIZE:
         notes.append(f"{len(entities)} entities in all; read page={page + 1} next")
     if notes:
         graph["note"] = ". ".join(notes) + "."
     return _result(graph, graph)
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _shortened(entity: EntityFields, max_tokens: int) -> EntityFields:

@@ -15,6 +15,7 @@ from remanence_mcp.budget import MaxTokens, fitting
 from remanence_mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
+_EDGES = "Call `memory_kg_query` to see the edges that hold."
 _IDS = "Give an id that `recall` or `memory_entity_get_by_alias` returned."
 _ENDED = ("forgotten", "superseded", "expired", "edge invalidated")
 _ADDED = ("memory added", "restored", "edge added")
@@ -108,7 +109,7 @@ def memory_kg_timeline(
     return {"events": kept, "left_out": len(events) - len(kept)}
 
 
-@TOOLS.tool("Invalidate an edge", writes=True, destructive=True, next_step=_IDS)
+@TOOLS.tool("Invalidate an edge", writes=True, destructive=True, next_step=_EDGES)
 def memory_kg_invalidate(
     source_id: Annotated[str, Field(description="The id of the memory or entity that the edge starts from, or a name")],
     target_id: Annotated[str, Field(description="The id of the memory or entity that it leads to, or a name")],

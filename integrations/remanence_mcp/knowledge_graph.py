@@ -86,16 +86,13 @@ class KnowledgeGraph:
         return new
 
     def create_relations(self, relations: Iterable[Mapping[str, str]]) -> list[RelationFields]:
-        """Create relations between entities that exist; those that exist are left out. Returns the new ones.
+        """Create relations; those that exist are left out. Returns the new ones.
 
-        Raises:
-            NotFound: There is no entity with one of the names. Nothing is written then.
+        As in that server, the entities need not exist.
         """
         graph, new = self._read(), dict[tuple[str, str, str], None]()
         for relation in relations:
-            key = relation["from"], relation["to"], relation["relationType"]
-            for name in key[:2]:
-                self._require(graph, name)
+            key = _name(relation["from"]), _name(relation["to"]), relation["relationType"]
             if not key[2].strip():
                 raise InvalidInput("relationType is blank. Name the relation in active voice, such as 'works_at'.")
             if key not in graph.relations:
@@ -123,11 +120,11 @@ class KnowledgeGraph:
 
     def delete_entities(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
         """Forget entities, with their observations and relations. Returns those that were there, and those not."""
-        graph = self._read()
+        graph, given = self._read(), set(names)
         found = [name for name in dict.fromkeys(names) if name in graph.entities]
         ids = [graph.entities[name][1] for name in found]
         ids += [memory for name in found for memory in graph.observations.get(name, {}).values()]
-        ids += [memory for (a, b, _), memory in graph.relations.items() if a in found or b in found]
+        ids += [memory for (a, b, _), memory in graph.relations.items() if a in given or b in given]
         self._space.forget_many(list(dict.fromkeys(filter(None, ids))), why="the entity was deleted")
         return found, [name for name in dict.fromkeys(names) if name not in graph.entities]
 
@@ -198,8 +195,7 @@ class KnowledgeGraph:
             fields = _line(line, f"{file}, line {number}")
             (entities if fields["type"] == "entity" else relations).append(fields)
         self.create_entities(entities)
-        known = set(self._read().entities)
-        self.create_relations(relation for relation in relations if {relation["from"], relation["to"]} <= known)
+        self.create_relations(relations)
         return len(lines)
 
     def import_once(self, path: str | Path) -> int:
@@ -270,11 +266,12 @@ def _observation_row(name: str, kind: str, text: str) -> dict[str, Any]:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput(f"an observation of {name!r} is blank. Leave it out, or say what was observed.")
     meta = {"entity": name, "observation": text}
-    return _row(["observation", name, text], text, [(name, kind.strip() or "thing")], meta)
+    sentence = text if name.casefold() in text.casefold() else f"{name}: {text}"  # recall shows it without its entity
+    return _row(["observation", name, text], sentence, [(name, kind.strip() or "thing")], meta)
 
 
 def _relation_row(source: str, target: str, kind: str, graph: _Graph) -> dict[str, Any]:
-    mentions = [(name, graph.entities[name][0].strip() or "thing") for name in (source, target)]
+    mentions = [(name, graph.entities.get(name, ("",))[0].strip() or "thing") for name in (source, target)]
     row = _row(
         ["relation", source, target, kind], f"{source} {kind} {target}", mentions, {"relation": [source, target, kind]}
     )

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, get_args
 
@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from remanence import RemanenceError, Space, __version__
 from remanence.service.hosting.server_database import location_of
@@ -139,7 +140,10 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, _detail(request, error), headers=error.headers)
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_methods(request)) or headers.get("Allow", "")
+        return problem(error.status_code, _detail(request, error, headers), headers=headers)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
@@ -147,13 +151,18 @@ def _handle_errors(app: FastAPI) -> None:
         return problem(500, "the server failed; its log says why.")
 
 
-def _detail(request: Request, error: HTTPException) -> str:
+def _methods(request: Request) -> list[str]:
+    """The methods with which the path of a request has a route."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or () if method != "HEAD"})
+
+
+def _detail(request: Request, error: HTTPException, headers: Mapping[str, str]) -> str:
     """Why there is no such route, or else what the exception says."""
     if error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase:
         return f"there is no route {request.url.path!r}. GET /openapi.json lists them."
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = (error.headers or {}).get("Allow", "another method")
-        return f"{request.method} is not possible for {request.url.path!r}. Use {allowed}."
+        return f"{request.method} is not possible for {request.url.path!r}. Use {headers['Allow'] or 'another method'}."
     return str(error.detail)
 
 

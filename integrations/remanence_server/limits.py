@@ -81,6 +81,11 @@ class Limits:
             detail = f"more than {self._settings.rate_limit} requests a minute. Try again in {seconds:.1f} s."
             await problem(429, detail, headers={"retry-after": str(int(seconds) + 1)})(scope, receive, send)
             return
+        if (coding := headers.get("content-encoding", "identity").lower()) != "identity":
+            await problem(415, f"content-encoding {coding!r} is not read. Send the body as it is.")(
+                scope, receive, send
+            )
+            return
         most = self._settings.max_file if path.endswith("/files") else self._settings.max_body
         detail = f"the body is larger than {most:,} bytes. Send it in parts."
         length = headers.get("content-length", "")

@@ -10,6 +10,7 @@ import pytest
 from mcp_calls import connected
 
 import remanence
+from remanence.adapters import estimate_tokens
 from remanence.testing import FakeClock
 
 # Parameters with their defaults, as the API reference of CortexGraph and ai-memory document them. None: no default.
@@ -281,6 +282,82 @@ async def test_messages_are_analyzed(space: remanence.Space) -> None:
     assert look["should_search"]
 
 
+async def test_confidence_is_that_of_saving_and_searching(space: remanence.Space) -> None:
+    """By the documented levels a greeting, of which it is sure, is not saved and not searched for."""
+    async with connected(space, tools="cortex") as mcp:
+        thanks = await mcp.call("analyze_message", message="Thanks!")
+        hello = await mcp.call("analyze_for_recall", message="hello")
+        look = await mcp.call("analyze_for_recall", message="What did I say about TypeScript?")
+    assert (thanks["should_save"], hello["should_search"]) == (False, False)
+    assert max(thanks["confidence"], hello["confidence"]) < 0.4
+    assert (look["suggested_query"], look["suggested_entities"]) == ("TypeScript", ["TypeScript"])
+
+
+async def test_without_a_query_every_memory_is_listed(space: remanence.Space) -> None:
+    space.add_many(["Ana drinks tea.", "Bob drinks coffee."])
+    async with connected(space, tools="cortex") as mcp:
+        assert (await mcp.call("search_memory"))["count"] == 2
+        assert (await mcp.call("search_unified"))["result"].startswith("Found 2 results for 'all memories':")
+
+
+async def test_a_relation_is_read_as_it_was_created_last(space: remanence.Space) -> None:
+    """Two memories may be related in several ways at once, and each way has its last strength and metadata."""
+    a, b = (memory.id for memory in space.add_many(["We use PostgreSQL.", "The data must be relational."]))
+    async with connected(space, tools="cortex") as mcp:
+        ends = {"from_memory_id": a, "to_memory_id": b}
+        await mcp.call("create_relation", **ends, relation_type="related", strength=0.9, metadata={"by": "Ana"})
+        await mcp.call("create_relation", **ends, relation_type="has_decision", strength=0.7)
+        await mcp.call("create_relation", **ends, relation_type="related", strength=0.4, metadata={"by": "Bob"})
+        [opened] = (await mcp.call("open_memories", memory_ids=a))["memories"]
+        assert opened["relations"]["outgoing"] == [
+            {"to": b, "type": "has_decision", "strength": 0.7},
+            {"to": b, "type": "related", "strength": 0.4, "metadata": {"by": "Bob"}},
+        ]
+
+
+async def test_numbers_of_the_graph_are_those_of_the_status(space: remanence.Space) -> None:
+    """A promoted memory is not active, and averages are of the memories that the status has."""
+    used, other = space.add_many(["The door code is 4711.", "Ana drinks tea."])
+    async with connected(space, tools="cortex") as mcp:
+        await mcp.call("promote_memory", memory_id=used.id, force=True)
+        active, promoted, archived = [
+            await mcp.call("read_graph", status=status) for status in ("active", "promoted", "archived")
+        ]
+    assert [[memory["id"] for memory in page["memories"]] for page in (active, promoted)] == [[other.id], [used.id]]
+    assert [memory["status"] for memory in active["memories"]] == ["active"]
+    assert [page["stats"]["avg_use_count"] for page in (active, promoted, archived)] == [0, 1, 0]
+    assert archived["stats"]["avg_score"] == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("recall", {"query": "tea"}),
+        ("explain", {"query": "tea"}),
+        ("search_memory", {"query": "tea", "top_k": 50}),
+        ("search_unified", {"query": "tea", "limit": 50}),
+        ("read_graph", {"page_size": 50}),
+    ],
+)
+async def test_answers_fit_also_where_one_memory_is_long(space: remanence.Space, tool: str, arguments: Any) -> None:
+    space.add_many([f"Tea number {number} is green. " + "It is good. " * 2_000 for number in range(4)])
+    async with connected(space, tools="cortex") as mcp:
+        for answer in ((await mcp.call(tool, **arguments, max_tokens=500)),):
+            assert estimate_tokens(json.dumps(answer)) < 1_000
+
+
+async def test_memories_and_candidates_that_do_not_fit_are_counted(space: remanence.Space, clock: FakeClock) -> None:
+    ids = [memory.id for memory in space.add_many(f"It rained on day {day}." for day in range(60))]
+    clock.advance(days=4_000)
+    async with connected(space, tools="cortex") as mcp:
+        plan = await mcp.call("gc", max_tokens=100)
+        assert (plan["total_affected"], plan["left_out"] + len(plan["memory_ids"])) == (60, 60)
+        opened = await mcp.call("open_memories", memory_ids=ids, page_size=50, max_tokens=500)
+        assert opened["left_out"] + opened["count"] == 50
+        explained = await mcp.call("explain", memory_id=ids[0], max_tokens=100)
+        assert explained["memory"]["id"] == ids[0]
+
+
 async def test_the_graph_is_read_in_pages_with_scores(space: remanence.Space) -> None:
     memories = space.add_many(f"Fact number {number} is about tea." for number in range(25))
     a, b = memories[0].id, memories[1].id
@@ -439,4 +516,4 @@ async def test_entities_and_edges_of_ai_memory(space: remanence.Space, clock: Fa
         ):
             await mcp.fail("memory_kg_query", **arguments)
         again_ended = {"source_id": draft.id, "target_id": review.id, "relation": "related_to"}
-        assert "recall" in (await mcp.fail("memory_kg_invalidate", **again_ended)).content[0].text
+        assert "memory_kg_query" in (await mcp.fail("memory_kg_invalidate", **again_ended)).content[0].text

@@ -35,10 +35,6 @@ class Reference:
         return {"entities": new}
 
     def create_relations(self, relations: list[dict[str, str]]) -> Any:
-        for each in relations:
-            for name in (each["from"], each["to"]):
-                if name not in [e["name"] for e in self.entities]:
-                    raise LookupError(name)
         new = [each for each in relations if each not in self.relations]
         self.relations += new
         return {"relations": new}
@@ -158,7 +154,7 @@ async def test_any_story_is_answered_as_by_the_rules_of_that_server(space: reman
             if tool == "search_nodes" and not expected["entities"]:
                 continue  # here a search by meaning follows
             assert in_any_order(answer) == in_any_order(expected), (step, tool, arguments)
-    assert failures > 10
+    assert failures > 5
 
 
 @pytest.mark.slow
@@ -188,10 +184,10 @@ async def test_what_the_tools_store_is_part_of_the_space(space: remanence.Space)
     graph.add_observations([{"entityName": "Ana", "contents": ["Drinks green tea"]}])
     graph.create_relations([{"from": "Ana", "to": "Bo", "relationType": "knows"}])
     assert space.graph.path("Ana", "Bo") is not None
-    assert any(hit.memory.text == "Drinks green tea" for hit in space.recall("What does Ana drink?"))
+    assert any(hit.memory.text == "Ana: Drinks green tea" for hit in space.recall("What does Ana drink?"))
     graph.delete_entities(["Ana"])
     assert graph.read() == ([{"name": "Bo", "entityType": "person", "observations": []}], [])
-    [forgotten] = [each for each in space.memories("forgotten") if each.text == "Drinks green tea"]
+    [forgotten] = [each for each in space.memories("forgotten") if each.text == "Ana: Drinks green tea"]
     assert space.history(forgotten)[-1].why == "the entity was deleted"
 
 
@@ -249,12 +245,16 @@ def test_the_file_of_that_server_is_imported_once(space: remanence.Space, tmp_pa
         {"type": "entity", "name": "Ana", "entityType": "person", "observations": ["Drinks tea"]},
         {"type": "entity", "name": "Porto", "entityType": "city", "observations": []},
         {"type": "relation", "from": "Ana", "to": "Porto", "relationType": "lives_in"},
+        {"type": "relation", "from": "Bo", "to": "Cy", "relationType": "knows"},
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     graph = KnowledgeGraph(space)
-    assert graph.import_once(file) == 3
-    assert graph.read()[1] == [{"from": "Ana", "to": "Porto", "relationType": "lives_in"}]
-    graph.delete_entities(["Ana", "Porto"])
+    assert graph.import_once(file) == 4
+    assert graph.read()[1] == [
+        {"from": "Ana", "to": "Porto", "relationType": "lives_in"},
+        {"from": "Bo", "to": "Cy", "relationType": "knows"},
+    ]
+    graph.delete_entities(["Ana", "Porto", "Bo"])
     assert graph.import_once(file) == 0
     assert graph.read() == ([], [])
     file.write_text('{"type": "entity"}\n')

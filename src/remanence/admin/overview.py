@@ -30,9 +30,9 @@ STATUSES: tuple[MemoryStatus, ...] = get_args(MemoryStatus)
 ListedStatus: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "promoted"]
 """Which memories `memories` lists: those of a status, or the current ones that were promoted."""
 LISTED_STATUSES: tuple[ListedStatus, ...] = get_args(ListedStatus)
-PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "all"]
+PageStatus: TypeAlias = MemoryStatus | Literal["promoted", "unpromoted", "all"]
 """Which memories `read_graph` lists."""
-PAGE_STATUSES: tuple[PageStatus, ...] = (*STATUSES, "promoted", "all")
+PAGE_STATUSES: tuple[PageStatus, ...] = (*STATUSES, "promoted", "unpromoted", "all")
 _DETAIL_COLUMNS = (
     *("text", "status", *USAGE_COLUMNS, "versions", "superseded_by", "promoted_at", "note"),
     *("relations", "links_out", "links_in"),
@@ -221,9 +221,11 @@ class Overview:
         """The last version of each memory of a status."""
         if status == "all":
             return self._rows
-        if status == "promoted":
+        if status in ("promoted", "unpromoted"):
             promoted, catalog, current = self._promotions(), self._catalog, self.rows("current")
-            return current[[catalog.ids[catalog.memory_of(row)] in promoted for row in current.tolist()]]
+            mask = [catalog.ids[catalog.memory_of(row)] in promoted for row in current.tolist()]
+            chosen: NDArray[np.int64] = current[np.array(mask, np.bool_) == (status == "promoted")]
+            return chosen
         rows: NDArray[np.int64] = self._rows[self._statuses(self._rows) == STATUSES.index(status)]
         return rows
 

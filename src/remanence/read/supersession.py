@@ -79,11 +79,14 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
 
 
 def pairs_that_disagree(
-    index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind]
+    index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind], rows: Sequence[int] | None = None
 ) -> list[tuple[Memory, Disagreement]]:
-    """Visible memories that disagree in one of these ways, each pair once, in the order in which they were learned."""
+    """Visible memories that disagree in one of these ways, each pair once, in the order in which they were learned.
+
+    With `rows`, only pairs of which one is among these.
+    """
     pair_of: dict[frozenset[int], tuple[int, int, DisagreementKind, str]] = {}
-    for row in np.flatnonzero(snapshot.row_mask).tolist():
+    for row in np.flatnonzero(snapshot.row_mask).tolist() if rows is None else rows:
         if is_isolated(index, row):
             continue
         for other, kind, topic in disagreeing_rows(index, row, snapshot):

@@ -8,6 +8,7 @@ import { state } from "./state.js";
 import { data, moment } from "./text.js";
 
 const BUTTONS = { forget: "Forget", restore: "Restore", supersede: "Replace", merge: "Merge", split: "Split" };
+const KEPT = ["It is promoted to long-term memory: upkeep no longer hides it.", "It counts as used once, so that it fades later.", "Upkeep lists it as a run, which can be undone."];
 let afterwards = () => {};
 
 /** What to do after something was decided or undone: the view shows itself again. */
@@ -47,6 +48,36 @@ export async function undo(position) {
   if (!made) return;
   notice(["Undone. ", data(`${made.text}.`)]);
   announce(`Undone. ${made.text}.`);
+  afterwards();
+}
+
+/** A button that keeps a memory: it is promoted, so that upkeep no longer hides it. That is a run, which can be undone. */
+export function keepButton(memory, text) {
+  const inPast = state.day !== null;
+  return h("button", { type: "button", disabled: inPast, title: inPast ? "Nothing can be changed in the past" : null, on: { click: () => keep(memory, text) } }, "Keep");
+}
+
+async function keep(memory, text) {
+  const confirm = closing("yes", "Keep", { class: "primary", disabled: true });
+  const body = h("div", {}, h("div", { class: "loading" }));
+  let plan = null;
+  change("/upkeep/preview", { step: "promote", ids: [memory] }).then((found) => {
+    plan = found;
+    replace(body, h("h2", {}, "Keep “", data(text), "”"), h("ul", { class: "effects" }, KEPT.map((effect) => h("li", {}, effect))));
+    confirm.disabled = false;
+    confirm.focus();
+  }, (error) => showError(body, error));
+  const answer = await openDialog("Preview of a change", body, h("div", { class: "buttons" }, closing("", "Cancel"), confirm));
+  if (answer !== "yes") return;
+  const done = await attempt(() => change("/upkeep/apply", { plan: plan.id }));
+  if (!done) return;
+  const back = async () => {
+    if (!(await attempt(() => change("/upkeep/undo", { run: done.run.id })))) return;
+    notice("Undone. It fades as before.");
+    afterwards();
+  };
+  notice(["Kept: ", data(text)], done.run ? { label: "Undo", action: back } : {});
+  announce("Kept. It can be undone.");
   afterwards();
 }
 

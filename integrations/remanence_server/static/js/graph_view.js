@@ -33,23 +33,36 @@ export async function renderGraph(main, route, signal) {
   graph.about = "";
   signal.addEventListener("abort", stopLayout);
   try {
+    // The neighbourhood of a known entity does not wait for the map, which takes longer.
+    const known = route.thing !== null && route.parameters.map !== "all";
+    if (known) {
+      switchButtons(switches, false, route.thing, graph);
+      await showNeighbourhood(graph, route.thing, signal);
+      tell(graph, canvas, caption);
+    }
     const map = await read("/graph/map", { limit: 5000 }, signal);
     const nodes = map.nodes.map((node, place) => ({ id: node.id, label: node.name, kind: "entity", sort: node.kind, mentions: node.mentions, place }));
     listEntities(list, filter, nodes);
     if (!nodes.length) return replace(main, h("div", { class: "column" }, h("h1", {}, "Graph"), h("p", { class: "empty" }, "No entity is known yet.")));
-    const wholeMap = route.parameters.map === "all" || (!route.thing && nodes.length <= NEIGHBOURHOOD_FIRST);
+    if (known) return undefined;
+    const wholeMap = route.parameters.map === "all" || nodes.length <= NEIGHBOURHOOD_FIRST;
     const middle = route.thing ?? nodes[0].id;
     switchButtons(switches, wholeMap, middle, graph);
     if (wholeMap) showMap(graph, nodes, map, signal);
     else await showNeighbourhood(graph, middle, signal);
-    caption.textContent = graph.about;
-    graph.draw();
-    canvas.setAttribute("aria-label", `${graph.about} The list beside it has the same entities.`);
-    announce(graph.about);
+    tell(graph, canvas, caption);
   } catch (error) {
     showError(caption, error);
   }
   return undefined;
+}
+
+/** Say what is drawn: in the caption, for screen readers, and as the name of the canvas. */
+function tell(graph, canvas, caption) {
+  caption.textContent = graph.about;
+  graph.draw();
+  canvas.setAttribute("aria-label", `${graph.about} The list beside it has the same entities.`);
+  announce(graph.about);
 }
 
 function showMap(graph, nodes, map, signal) {
@@ -77,7 +90,9 @@ async function showNeighbourhood(graph, id, signal) {
   layoutRings(nodes, edges);
   graph.show(nodes, edges, { rings: true });
   const entities = nodes.filter((node) => node.kind === "entity").length - 1;
-  graph.about = `${plain(nodes[0].label)}: ${count(entities, "entity", "entities")} and ${count(nodes.length - 1 - entities, "memory", "memories")} around it${found.truncated ? ", and more" : ""}.`;
+  const memories = nodes.length - 1 - entities;
+  const around = [entities && count(entities, "entity", "entities"), memories && count(memories, "memory", "memories")].filter(Boolean).join(" and ") || "nothing";
+  graph.about = `${plain(nodes[0].label)}: ${found.truncated ? "the first " : ""}${around} around it.`;
   graph.canvas.dataset.settled = "";
   graph.fit();
 }

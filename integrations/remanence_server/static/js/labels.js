@@ -3,10 +3,12 @@
 const CELL = 40;
 const MOST = 420;
 
-/** The labels that fit, below their node, or with `everywhere` above or beside it. `always` ones are drawn even over others.
+/** The labels that fit, below their node, or with `everywhere` above or beside it, best where they cover no node. `always` ones are drawn even over others.
  * `covered` are boxes in which none is drawn. */
 export function placeLabels(order, { width, height, screen, context, text, font, below, always, everywhere, covered = [] }) {
   const taken = new Map();
+  const nodes = new Map();
+  if (everywhere) screen.forEach(([x, y], place) => keep(nodes, { left: x - 2, right: x + 2, top: y - 2, bottom: y + 2, place }));
   for (const box of covered) keep(taken, box);
   const out = [];
   for (const place of order) {
@@ -19,9 +21,12 @@ export function placeLabels(order, { width, height, screen, context, text, font,
     const half = context.measureText(label).width / 2 + 5;
     const size = Number(/([\d.]+)px/.exec(style)[1]);
     const gap = below(place);
-    const spots = [[x, y + gap], [x, y - gap - size - 3], [x + half + gap, y - size / 2], [x - half - gap, y - size / 2]];
-    const free = spots.slice(0, everywhere ? 4 : 1).find(([left, top]) => !overlaps(taken, boxAt(left, top, half, size)));
-    const spot = free ?? (always(place) ? spots[0] : null);
+    const inside = Math.min(Math.max(x, half), Math.max(half, width - half)); // a label at an edge is not cut off
+    const beside = [[x + half + gap, y - size / 2], [x - half - gap, y - size / 2]].filter(([middle]) => middle >= half && middle <= width - half);
+    const spots = [[inside, y + gap], [inside, y - gap - size - 3], ...beside].slice(0, everywhere ? 4 : 1);
+    const free = spots.filter(([middle, top]) => !overlaps(taken, boxAt(middle, top, half, size)));
+    const open = free.find(([middle, top]) => !overlaps(nodes, boxAt(middle, top, half - 5, size), place));
+    const spot = open ?? free[0] ?? (always(place) ? spots[0] : null);
     if (!spot) continue;
     keep(taken, boxAt(...spot, half, size));
     out.push({ place, text: label, x: spot[0], y: spot[1], font: style });
@@ -37,9 +42,10 @@ function* cells({ left, right, top, bottom }) {
   }
 }
 
-function overlaps(taken, box) {
+function overlaps(taken, box, own) {
   for (const key of cells(box)) {
     for (const other of taken.get(key) ?? []) {
+      if (other.place !== undefined && other.place === own) continue;
       if (box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top) return true;
     }
   }

@@ -12,6 +12,9 @@ const TOLERANCE = 1;
 const LOOSENESS = 0.55;
 const MIN_SIZE = 1e-3;
 const SHOW_EVERY = 300;
+const SHARE = 0.72; // the least distance of two nodes, in that of nodes spread evenly over the map
+const FLATNESS = 0.6;
+const ROUNDS = 60;
 
 onmessage = ({ data }) => {
   const { id, xs, ys, weights, edges, steps, milliseconds } = data;
@@ -34,8 +37,33 @@ onmessage = ({ data }) => {
       shown = now;
     }
   }
+  spread(xs, ys);
   postMessage({ id, xs, ys, done: true });
 };
+
+/** Move nodes apart that are nearer than their share of the map, so that dense groups are readable. Labels are wide, so
+ * nodes side by side are kept further apart than nodes above each other. */
+function spread(xs, ys) {
+  const extent = (values) => values.reduce((high, value) => Math.max(high, value), -Infinity) - values.reduce((low, value) => Math.min(low, value), Infinity);
+  const distance = SHARE * Math.sqrt((FLATNESS * extent(xs) * extent(ys)) / xs.length);
+  for (let round = 0, near = true; near && round < ROUNDS; round += 1) {
+    near = false;
+    for (let i = 0; i < xs.length; i += 1) {
+      for (let j = i + 1; j < xs.length; j += 1) {
+        const ax = (xs[j] - xs[i]) * FLATNESS || Math.cos(i + j) * MIN_SIZE;
+        const ay = ys[j] - ys[i] || Math.sin(i + j) * MIN_SIZE;
+        const apart = Math.hypot(ax, ay);
+        if (apart >= distance) continue;
+        near = true;
+        const push = (distance - apart) / (4 * apart);
+        xs[i] -= (ax * push) / FLATNESS;
+        xs[j] += (ax * push) / FLATNESS;
+        ys[i] -= ay * push;
+        ys[j] += ay * push;
+      }
+    }
+  }
+}
 
 function repel(xs, ys, weights, dx, dy) {
   const tree = build(xs, ys, weights);

@@ -12,6 +12,10 @@ const LINKS = {
   derived_from: ["was found in", "is the source of"], extends: ["adds to", "is added to by"],
   supports: ["supports", "is supported by"], causes: ["causes", "is caused by"], related_to: ["is related to", "is related to"],
 };
+const LONG = 300; // characters: a longer text is not set as a title
+const DISAGREEMENTS = {
+  conflict: "only one of the two can hold", succession: "one after the other", correction: "settled", coexistence: "each holds in its own time",
+};
 
 export async function memoryDetails(id, signal) {
   const [batch, history] = await Promise.all([ask("/memories/get", { ids: [id] }, signal), read("/history", { node: id }, signal)]);
@@ -22,7 +26,7 @@ export async function memoryDetails(id, signal) {
   const pairs = status === "current" ? await disagreements(id, signal) : [];
   const texts = details ? await linkedTexts(details, signal) : new Map();
   return [
-    h("h2", { tabindex: -1 }, data(memory.text)),
+    h("h2", { tabindex: -1, class: memory.text.length > LONG ? "long" : null }, data(memory.text)),
     h("p", { class: "meta" }, h("span", { class: status === "current" ? null : "badge" }, status), h("span", {}, memory.kind), details && details.versions > 1 && h("span", {}, count(details.versions, "version"))),
     actions(memory, status),
     facts(memory, details),
@@ -57,7 +61,7 @@ function facts(memory, details) {
     ["Confidence", memory.confidence < 1 && memory.confidence.toFixed(2)],
     ["Expires", memory.expires_at && moment(memory.expires_at)],
     ["Names", memory.entities.length > 0 && memory.entities.map((name, place) => [place > 0 && ", ", h("a", { href: withParameters({ memory: null, entity: name }) }, data(name))])],
-    ["Used", usage && `${count(usage.uses, "time")}; decayed to ${usage.decay_score.toFixed(2)}`],
+    ["Used", usage && `${usage.uses ? count(usage.uses, "time") : "never"}; decayed to ${usage.decay_score.toFixed(2)}`],
     ["Key", memory.key && data(memory.key)],
     ["Meta", Object.keys(memory.meta).length > 0 && data(shorten(JSON.stringify(memory.meta), 300))],
   ];
@@ -65,8 +69,8 @@ function facts(memory, details) {
 }
 
 async function disagreements(id, signal) {
-  const { items } = await read("/graph/disagreements", { kinds: ["conflict", "succession", "correction", "coexistence"] }, signal);
-  return items.filter((each) => each.memory.id === id || each.disagreement.memory.id === id).map((each) => ({
+  const { items } = await read("/graph/disagreements", { kinds: Object.keys(DISAGREEMENTS), memory: id }, signal);
+  return items.map((each) => ({
     kind: each.disagreement.kind, topic: each.disagreement.topic, other: each.memory.id === id ? each.disagreement.memory : each.memory,
   }));
 }
@@ -74,7 +78,7 @@ async function disagreements(id, signal) {
 function disagreement(memory, { kind, topic, other }) {
   return h("li", {},
     h("p", {}, h("a", { href: withParameters({ memory: other.id }) }, "“", data(shorten(other.text, 160)), "”")),
-    h("p", { class: "meta" }, h("span", {}, kind), h("span", {}, data(predicate(topic)))),
+    h("p", { class: "meta" }, h("span", {}, DISAGREEMENTS[kind]), h("span", {}, "about “", data(predicate(topic)), "”")),
     kind === "conflict" && h("div", { class: "actions" },
       decisionButton("This one holds", { action: "supersede", memory: memory.id, other: other.id }),
       decisionButton("The other holds", { action: "supersede", memory: other.id, other: memory.id })));

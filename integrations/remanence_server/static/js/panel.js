@@ -39,7 +39,7 @@ export async function renderPanel({ memory, entity, again }) {
   try {
     const content = await (memory ? memoryDetails(memory, loading.signal) : entityDetails(entity, loading.signal));
     replace(body, content);
-    if (!wasOpen) find("h2", body)?.focus();
+    if (!wasOpen) find("h2", body)?.focus({ preventScroll: true }); // the button that closes it stays in sight
   } catch (error) {
     showError(body, error);
   }

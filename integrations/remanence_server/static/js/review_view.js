@@ -2,7 +2,7 @@
 
 import { h, replace } from "./dom.js";
 import { read, readNow } from "./api.js";
-import { decisionButton, decisionList } from "./decisions.js";
+import { decisionButton, decisionList, keepButton } from "./decisions.js";
 import { memoryItem, metaLine } from "./memory_item.js";
 import { showError } from "./notices.js";
 import { withParameters } from "./router.js";
@@ -67,8 +67,8 @@ async function atRisk(signal) {
   return [
     h("ol", { class: "items" }, items.map((each) => h("li", { class: "at-risk" },
       h("a", { class: "item", href: withParameters({ memory: each.memory, entity: null }), "data-item": each.memory }, h("p", { class: "memory-text clamped" }, data(each.text))),
-      h("p", { class: "meta" }, h("span", {}, meter(each.score), `score ${each.score.toFixed(2)}`), h("span", {}, `${each.urgency} urgency`), h("span", {}, `used ${count(each.uses, "time")}`), h("span", {}, each.action)),
-      h("div", { class: "actions" }, decisionButton("Forget", { action: "forget", memory: each.memory }))))),
+      h("p", { class: "meta" }, h("span", {}, meter(each.score), `score ${each.score.toFixed(2)}`), h("span", {}, `${each.urgency} urgency`), h("span", {}, each.uses ? `used ${count(each.uses, "time")}` : "never used"), h("span", {}, each.action)),
+      h("div", { class: "actions" }, keepButton(each.memory, each.text), decisionButton("Forget", { action: "forget", memory: each.memory }))))),
     total > items.length && h("p", { class: "faint" }, `${count(total - items.length, "more memory", "more memories")} at risk. Upkeep previews them all.`),
   ];
 }

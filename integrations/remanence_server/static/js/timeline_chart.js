@@ -112,7 +112,7 @@ function ticks(low, high, width) {
   if (unit === "m") date.setUTCMonth(Math.floor((date.getUTCMonth() + 12 * date.getUTCFullYear()) / size) * size - 12 * date.getUTCFullYear(), 1);
   const out = [];
   while (date <= high && out.length < 60) {
-    if (date > low) out.push([date.getTime(), size >= 12 ? String(date.getUTCFullYear()) : day(date).replace(unit === "m" ? /^\d+ / : / \d{4}$/, "").replace(/([A-Z][a-z]{2})[a-z]+/, "$1")]);
+    if (date > low) out.push([date.getTime(), unit === "m" && size >= 12 ? String(date.getUTCFullYear()) : day(date).replace(unit === "m" ? /^\d+ / : / \d{4}$/, "").replace(/([A-Z][a-z]{2})[a-z]+/, "$1")]);
     if (unit === "d") date.setUTCDate(date.getUTCDate() + size);
     else date.setUTCMonth(date.getUTCMonth() + size);
   }

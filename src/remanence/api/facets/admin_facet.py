@@ -60,6 +60,11 @@ class AdminView(Facet):
 
     astats = in_thread(stats)
 
+    def _unembedded(self) -> int:
+        """How many texts have no vector yet; a part of `stats` that does not read all memories."""
+        with self._engine.open_index(self._space) as index:
+            return len(index.vectors.sync.missing_vectors)
+
     def _space_names(self) -> list[str]:
         """The names of this space and of those below it."""
         return self._engine.ledger.spaces(self._space)

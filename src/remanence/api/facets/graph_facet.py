@@ -18,7 +18,7 @@ from remanence.graph import assertions, pictures, traversal
 from remanence.graph.graph_at_time import EntityRef, MemoryRef, NodeRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.graph.traversal import MAX_DEPTH, Subgraph
-from remanence.schema import LINK_KINDS, Link, Relation
+from remanence.schema import LINK_KINDS, Link, Relation, micros
 from remanence.schema.notebook_pictures import NotebookPicture
 from remanence.state.edges.predicates import parse_predicate
 
@@ -229,6 +229,24 @@ class GraphView(GraphQueries):
                 relation.id: relation for n in numbers for relation in index.relations.relations_of(n, snapshot)
             }
         return sorted(relations.values(), key=lambda relation: (relation.recorded_at, relation.id))
+
+    def _last_relations(self, limit: int) -> tuple[list[Relation], int]:
+        """The relations that were learned last, the newest at the end, and how many there are in all."""
+        with self._snapshot() as (index, snapshot):
+            claims, batch = index.relations, 2 * limit
+            while True:
+                subjects, since = claims.newest_subjects(batch)
+                found = {
+                    relation.id: relation
+                    for subject in subjects
+                    for relation in claims.relations_of(subject, snapshot, direction="out")
+                    if micros(relation.recorded_at) >= since
+                }
+                if len(found) >= limit or batch >= len(claims):
+                    break
+                batch *= 4
+            ordered = sorted(found.values(), key=lambda relation: (relation.recorded_at, relation.id))
+            return ordered[-limit:], len(found) if batch >= len(claims) else claims.count(snapshot)
 
 
 class Graph(GraphView):

@@ -14,10 +14,10 @@ from remanence.core import inputs
 from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.errors import InvalidInput
+from remanence.errors import InvalidInput, NotFound
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, build_entity_map
-from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, NodeRef
+from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
@@ -154,18 +154,22 @@ class GraphQueries(Facet):
     awhen = in_thread(when)
 
     @retry_if_erased
-    def disagreements(self, kinds: str | Iterable[str] = "conflict") -> list[tuple[Memory, Disagreement]]:
+    def disagreements(
+        self, kinds: str | Iterable[str] = "conflict", *, memory: MemoryRef | None = None
+    ) -> list[tuple[Memory, Disagreement]]:
         """Memories that disagree with each other: by a link "contradicts", or because both claims cannot hold.
 
         Args:
             kinds: "conflict" (neither wins), "succession" (one began later), "correction", "coexistence" (each holds in
                 its own time), or several of these.
+            memory: Only what disagrees with this memory.
 
         Returns:
             Each pair once: a memory, and a `Disagreement` with the other one, its kind and its topic.
 
         Raises:
             InvalidInput: There is no such kind.
+            NotFound: The memory is unknown, forgotten or erased.
 
         Example:
             >>> import remanence
@@ -179,12 +183,11 @@ class GraphQueries(Facet):
         for kind in kind_names:
             if kind not in DISAGREEMENT_KINDS:
                 raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
+        memory_id = None if memory is None else inputs.check_memory_id(memory)
         with self._snapshot() as (index, snapshot):
-            return pairs_that_disagree(
-                index,
-                snapshot,
-                [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names],
-            )
+            wanted = [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names]
+            rows = None if memory_id is None else [self._visible_row(index, snapshot, memory_id)]
+            return pairs_that_disagree(index, snapshot, wanted, rows)
 
     adisagreements = in_thread(disagreements)
 
@@ -312,8 +315,8 @@ class GraphQueries(Facet):
         others write.
 
         Args:
-            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all"; or "promoted": the
-                current ones that `upkeep.promote` promoted.
+            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all"; or "promoted" and
+                "unpromoted": the current ones that `upkeep.promote` promoted, and the others.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
 
@@ -342,6 +345,14 @@ class GraphQueries(Facet):
     aread_graph = in_thread(read_graph)
 
     # Helpers
+
+    @staticmethod
+    def _visible_row(index: Index, snapshot: Snapshot, memory_id: str) -> int:
+        index.require_unerased(memory_id)
+        row = index.current_row(memory_id, snapshot.position)
+        if row is None:
+            raise NotFound(f"memory {memory_id!r} is not visible. Restore it first: unforget({memory_id!r}).")
+        return row
 
     @contextmanager
     def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:

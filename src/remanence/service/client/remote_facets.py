@@ -258,6 +258,10 @@ class RemoteAdminView(RemoteFacet, AdminView):
     def stats(self) -> Any:
         return self._read(admin_operations.stats).to_stats()
 
+    def _unembedded(self) -> int:
+        unembedded: int = self.stats().unembedded
+        return unembedded
+
     def _space_names(self) -> list[str]:
         return self._send(memory_operations.spaces_below).spaces
 

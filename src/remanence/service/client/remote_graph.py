@@ -39,8 +39,8 @@ class RemoteGraphView(RemoteFacet, GraphView):
         items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
         return RelationList(relation.to_relation() for relation in items)
 
-    def disagreements(self, kinds: Any = "conflict") -> list[tuple[Memory, Disagreement]]:
-        items = self._read(graph_operations.disagreements, kinds=to_list(kinds)).items
+    def disagreements(self, kinds: Any = "conflict", *, memory: Any = None) -> list[tuple[Memory, Disagreement]]:
+        items = self._read(graph_operations.disagreements, kinds=to_list(kinds), memory=memory).items
         return [(item.memory.to_memory(), item.disagreement.to_disagreement()) for item in items]
 
     def entity_map(self, *, limit: int = 5_000) -> EntityMap:

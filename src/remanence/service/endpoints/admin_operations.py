@@ -18,6 +18,11 @@ from remanence.service.payloads.base_answers import AnswerModel, LinkAnswer, Mem
 from remanence.service.payloads.graph_answers import EdgesAnswer, HistoryEventAnswer
 
 
+def count_unembedded(space: Space) -> int:
+    """How many texts of a space have no vector yet."""
+    return space.admin._unembedded()
+
+
 class DiffAnswer(AnswerModel):
     """What was learned between two moments."""
 

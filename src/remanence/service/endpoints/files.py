@@ -13,6 +13,7 @@ from remanence.admin.imports.importing import SkippedGroup
 from remanence.api.opening import import_
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
+from remanence.language.text import pluralize
 from remanence.ledger.codec import json_objects
 from remanence.schema import Memory
 from remanence.service.payloads.base_answers import AnswerModel
@@ -20,6 +21,7 @@ from remanence.service.payloads.requests import FileRequest
 
 _TEXT_ENDINGS = (".txt", ".text", ".log")
 _LINES_ENDINGS = (".jsonl", ".ndjson")
+_IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 
 
@@ -50,7 +52,9 @@ def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     try:
         return _add_file(space, path, request)
     except InvalidInput as error:
-        raise InvalidInput(str(error).replace(str(path), request.name)) from error
+        known = Path(request.name).suffix.lower() in _IMPORTED_ENDINGS
+        more = "" if known or request.kind else " By their names also text (.txt) and JSON lines (.jsonl)."
+        raise InvalidInput(str(error).replace(str(path), request.name) + more) from error
 
 
 def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
@@ -99,7 +103,14 @@ def _store_rows(space: Space, request: FileRequest, kind: str, rows: Sequence[di
         memories = space.add_many([given | row for row in rows])
     added = space.count() - before
     known = len({memory.id for memory in memories}) - added
-    return _answer(request, kind, added, 0, max(0, known), text=f"{request.name} ({kind}): {added:,} memories added")
+    return _answer(
+        request,
+        kind,
+        added,
+        0,
+        max(0, known),
+        text=f"{request.name} ({kind}): {pluralize(added, 'memory', 'memories')} added",
+    )
 
 
 def _with_speaker(row: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:

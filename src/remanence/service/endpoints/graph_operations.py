@@ -81,15 +81,16 @@ def all_relations(space: Space) -> list[Relation]:
 def list_relations(space: Space, request: graph_requests.RelationsRequest) -> RelationsAnswer:
     """List the relations of an entity, or of the whole space; the last learned at the end."""
     facet = view_of(space, request).graph
-    return _relations(
-        facet._all_relations() if request.node is None else facet._relations_of(request.node), request.limit
-    )
+    if request.node is not None:
+        return _relations(facet._relations_of(request.node), request.limit)
+    found, total = facet._last_relations(request.limit)
+    return RelationsAnswer(items=[RelationAnswer.of(relation) for relation in found], total=total)
 
 
 @operation("GET", "/graph/disagreements")
 def disagreements(space: Space, request: graph_requests.DisagreementsRequest) -> DisagreementsAnswer:
     """List memories that disagree with each other."""
-    pairs = view_of(space, request).graph.disagreements(request.kinds)
+    pairs = view_of(space, request).graph.disagreements(request.kinds, memory=request.memory)
     return DisagreementsAnswer(
         items=[
             DisagreeingPair(memory=MemoryAnswer.of(memory), disagreement=DisagreementAnswer.of(found))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from remanence.admin.overview import PageStatus
 from remanence.schema import DisagreementKind
 from remanence.service.payloads.requests import Name, Names, NodeRequest, PageSize, ReadRequest, Request, Weight
 
@@ -165,17 +166,16 @@ class RelationsRequest(ReadRequest):
 
 
 class DisagreementsRequest(ReadRequest):
-    """Which kinds of disagreement to list."""
+    """Which kinds of disagreement to list, of all memories or of one."""
 
     kinds: list[DisagreementKind] = Field(default=["conflict"])
+    memory: Name | None = Field(default=None, description="Only what disagrees with this memory.")
 
 
 class ReadGraphRequest(ReadRequest):
     """Which memories to list with their relations, links and use."""
 
-    status: Literal["current", "superseded", "expired", "archived", "forgotten", "erased", "promoted", "all"] = (
-        "current"
-    )
+    status: PageStatus = "current"
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: PageSize = 100
 

@@ -157,6 +157,13 @@ class Claims(SavedPart):
                 active.append(claim)
         return active[::-1], False
 
+    def newest_subjects(self, count: int) -> tuple[list[int], int]:
+        """The subjects of the newest claims, visible or not, and when the last of the other claims was recorded."""
+        rows = self._columns.values
+        others = rows[:-count, _RECORDED_AT]
+        subjects: list[int] = np.unique(rows[-count:, 0]).tolist()
+        return subjects, int(others.max()) if len(others) else OPEN_START
+
     def count(self, snapshot: Snapshot) -> int:
         """How many different relations are claimed in this snapshot, at whichever time they hold."""
         rows = enumerate(self._columns.values.tolist())
