@@ -214,7 +214,15 @@ def work(location: str, name: str, threads: int, seconds: float, calls: int) -> 
     }
 
 
-def run_processes(location: str, processes: int, threads: int, seconds: float, calls: int) -> list[dict[str, Any]]:
+def start_process(arguments: Sequence[str]) -> subprocess.Popen[str]:
+    """A process of this program."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, __file__, *arguments], stdin=pipe, stdout=pipe, text=True)
+
+
+def run_processes(
+    location: str, processes: int, threads: int, seconds: float, calls: int, start: Callable[[Sequence[str]], Any]
+) -> list[dict[str, Any]]:
     """The results of that many processes, which begin at the same moment."""
     with opened(location) as space:
         if space.spaces():
@@ -223,13 +231,7 @@ def run_processes(location: str, processes: int, threads: int, seconds: float, c
     with tempfile.TemporaryDirectory(prefix="load-") as folder:
         files = [Path(folder) / f"{number}.json" for number in range(processes)]
         running = [
-            subprocess.Popen(
-                [sys.executable, __file__, *options, "--worker", str(number), "--result", str(file)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for number, file in enumerate(files)
+            start([*options, "--worker", str(number), "--result", str(file)]) for number, file in enumerate(files)
         ]
         try:
             for expected in ("ready\n", "done\n"):
@@ -245,8 +247,9 @@ def run_processes(location: str, processes: int, threads: int, seconds: float, c
                 raise SystemExit("a process failed after its threads had ended.")
         finally:
             for process in running:
-                process.kill()
-                process.communicate()
+                if process.returncode is None:
+                    process.kill()
+                    process.communicate()
         return [json.loads(file.read_text()) for file in files]
 
 
@@ -315,9 +318,16 @@ def wait_for_erasures(space: Space, violations: Violations, seconds: float = 60.
 # The report
 
 
-def measure(location: str, processes: int, threads: int, seconds: float, calls: int) -> bool:
+def measure(
+    location: str,
+    processes: int,
+    threads: int,
+    seconds: float,
+    calls: int,
+    start: Callable[[Sequence[str]], Any] = start_process,
+) -> bool:
     """Run everything on one ledger and print what came out; True if nothing went wrong."""
-    results = run_processes(location, processes, threads, seconds, calls)
+    results = run_processes(location, processes, threads, seconds, calls, start)
     took = max(result["seconds"] for result in results)
     violations = Violations()
     for result in results:

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 
 import remanence
 from examples import examples
@@ -73,6 +74,13 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not import a file of which `make quick` runs no test: some of them import much."""
     return True if _is_quick(config) and collection_path.stem in SLOW_FILES else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no examples in the docstrings of tests: there are none, and looking takes a second in each process."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 def _is_quick(config: pytest.Config) -> bool:

@@ -12,8 +12,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -25,20 +23,14 @@ import remanence
 from remanence import Space
 from remanence.ledger import open_ledger
 from remanence.testing import HashingEmbedder
+from warm_process import WarmProcess
 
 FORKING = """
 import os, sys
-import igraph, qdrant_edge
-from remanence.api import opening, space
-from remanence.core import engine
-from remanence.models import extractors
-from remanence.models.embedders import checked
-from remanence.ledger.sqlite_backend import sqlite_ledger
-if sys.argv[1].startswith("postgresql"):
-    from remanence.ledger.postgres_backend import postgres_ledger
-from remanence.testing import fakes
-from remanence.signals.stores import edge, exact
+sys.path.insert(0, sys.argv[1])
 from kill_runner import Writer
+
+os.setsid()  # a session of its own: whatever happens, no writer outlives the run
 
 def say(*words):
     os.write(1, (" ".join(words) + "\\n").encode())
@@ -237,20 +229,12 @@ class ForkingProcess:
 
     def __init__(self, location: str, folder: Path) -> None:
         self._location, self._folder = location, folder
-        # A session of its own: whatever happens, no writer outlives the run.
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", FORKING, location],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=Path(__file__).parent,
-            start_new_session=True,
-        )
+        self.process = WarmProcess(FORKING, Path(__file__).parent)
         assert self._line() == "ready"
 
     def kill_one(self, number: int, verb: str, verbs: Sequence[str], after: float, *, amid: bool) -> list[list[Any]]:
         """All that a writer said. It calls `verb` most, and the time runs from its start or from when it began that."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{self._location} {number} {verb} {','.join(verbs)} {self._folder}\n".encode())
+        self.process.stdin.write(f"{self._location} {number} {verb} {','.join(verbs)} {self._folder}\n")
         self.process.stdin.flush()
         said: list[str] = []
         while not (line := self._line()).startswith("started"):
@@ -269,10 +253,9 @@ class ForkingProcess:
         self.process.wait()
 
     def _line(self) -> str:
-        assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the process that forks writers has ended"
-        return line.decode().strip()
+        return line.strip()
 
 
 @dataclass

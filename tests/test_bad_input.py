@@ -9,8 +9,6 @@ import os
 import resource
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +26,7 @@ from remanence.ledger.sqlite_backend import tables
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder
+from warm_process import WarmProcess
 
 Reopen = Callable[..., Space]
 Act = Callable[[Space], Any]
@@ -806,10 +805,11 @@ space.close()
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="this system has no limit to set")
 def test_a_disk_that_is_full(home: Path) -> None:
     """Nothing acknowledged is lost, nothing is half written, and once there is room it goes on."""
-    done = subprocess.run([sys.executable, "-c", FULL, str(home)], capture_output=True, text=True, timeout=60)
+    process = WarmProcess(FULL, home)
+    printed, failed = process.communicate()
 
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "ledger.db" in done.stdout
+    assert process.returncode == 0, failed[-2000:]
+    assert "ledger.db" in printed
 
 
 def test_a_space_is_read_on_a_full_disk(home: Path, reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:

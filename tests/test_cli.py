@@ -359,9 +359,14 @@ class TestHowItEnds:
     def test_a_narrow_encoding_does_no_harm(self, home: Path) -> None:
         """A terminal that knows only ASCII shows what it can."""
         environment = {**os.environ, "PYTHONIOENCODING": "ascii", "REMANENCE_MEMORY": str(home)}
-        for words in (["add", "Zoë drinks chá."], ["recall", "What does Zoë drink?", "--explain"]):
-            done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
-            assert done.returncode == 0, done.stderr
+        code = """
+from remanence.cli import main
+for words in (["add", "Zo\u00eb drinks ch\u00e1."], ["recall", "What does Zo\u00eb drink?", "--explain"]):
+    assert main(words) == 0
+"""
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert b"drinks ch" in done.stdout
 
     def test_colours_are_for_terminals_only(self, run: Run, home: Path) -> None:
         """The same command has a table at a terminal and plain lines in a pipe."""

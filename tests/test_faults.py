@@ -10,8 +10,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -25,6 +23,7 @@ import remanence
 from remanence import Space
 from remanence.errors import LedgerTampered
 from remanence.testing import FakeClock, HashingEmbedder
+from warm_process import WarmProcess
 
 Reopen = Callable[..., Space]
 
@@ -158,12 +157,10 @@ def test_a_folder_that_turns_read_only() -> None:
     """It does not open, by name; who has it open answers on, and what it acknowledges is kept."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
-        done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, folder], capture_output=True, text=True, timeout=120, check=False
-        )
-    assert done.stdout.splitlines()[-1:] == ["all there"], done.stdout + done.stderr[-2000:]
-    assert "refused:" in done.stdout
-    assert "read-only" in done.stdout
+        printed, failed = WarmProcess(READ_ONLY, folder).communicate()
+    assert printed.splitlines()[-1:] == ["all there"], printed + failed[-2000:]
+    assert "refused:" in printed
+    assert "read-only" in printed
 
 
 # Clocks

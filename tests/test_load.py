@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +11,39 @@ import pytest
 
 import remanence
 from remanence.testing import HashingEmbedder
+from warm_process import WarmProcess
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-@pytest.mark.slow
-def test_nothing_is_lost_doubled_or_leaked_under_load(location: str) -> None:
-    """Four threads in each of two processes add, revise, recall, forget and erase; no call fails."""
-    options = ["--calls", "20", "--threads", "4", "--processes", "2", "--on", location]
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "load.py"), *options], capture_output=True, text=True, timeout=240
-    )
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    verbs = {line.split("  ")[0] for line in done.stdout.splitlines()}
-    assert verbs >= {"add", "add_many of 3", "revise", "recall", "forget", "erase"}
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import load
+load.main()
+"""
 
 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return importlib.import_module("load")
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_doubled_or_leaked_under_load(
+    load: Any, location: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four threads in each of two processes add, revise, recall, forget and erase; no call fails."""
+
+    def start(arguments: Sequence[str]) -> WarmProcess:
+        return WarmProcess(PROGRAM, BENCHMARKS, *arguments)
+
+    well = load.measure(location, processes=2, threads=4, seconds=60, calls=20, start=start)
+    printed = capsys.readouterr().out
+    assert well, printed
+    verbs = {line.split("  ")[0] for line in printed.splitlines()}
+    assert verbs >= {"add", "add_many of 3", "revise", "recall", "forget", "erase"}
 
 
 def test_the_comparison_finds_what_is_wrong(load: Any, home: Path) -> None:

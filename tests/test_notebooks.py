@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import pytest
 from nbclient import NotebookClient
 
 from doc_sessions import same
+from forked_kernels import KernelServer, forked_manager
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -37,13 +39,23 @@ _PACKAGES = {  # what an extra brings, by the names that are imported
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
+@pytest.fixture(scope="module")
+def kernels() -> Iterator[KernelServer]:
+    """Where kernels are forked. What it imports prints no warning."""
+    server = KernelServer(_environment())
+    yield server
+    assert not server.close()
+
+
 @every_notebook
-def test_a_notebook_shows_what_it_prints(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_what_it_prints(
+    path: Path, kernels: KernelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In an empty folder, with the reader that everybody gets. No warning is printed."""
     monkeypatch.delenv("REMANENCE_READER", raising=False)
     monkeypatch.delenv("REMANENCE_MEMORY", raising=False)
 
-    ran = _run(path, tmp_path)
+    ran = _run(path, tmp_path, kernels)
 
     for before, after in zip(_read(path).cells, ran.cells, strict=True):
         assert same(_text(before), _text(after)), (
@@ -108,12 +120,17 @@ def _read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
-def _run(path: Path, folder: Path) -> Any:
+def _run(path: Path, folder: Path, kernels: KernelServer) -> Any:
     """The notebook with new outputs. Of a picture the image is kept, not the frame that a running notebook shows."""
     notebook = _read(path)
-    packages = f"{ROOT / 'src'}{os.pathsep}{ROOT / 'integrations'}"  # of this checkout, whatever is installed
-    client = NotebookClient(notebook, timeout=300, coalesce_streams=True, resources={"metadata": {"path": str(folder)}})
-    client.execute(env={**os.environ, "PYTHONPATH": packages})
+    client = NotebookClient(
+        notebook,
+        timeout=300,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(folder)}},
+        kernel_manager_class=forked_manager(kernels),
+    )
+    client.execute(env=_environment())
     for cell in notebook.cells:
         cell.metadata.clear()
         for output in cell.get("outputs", []):
@@ -124,6 +141,11 @@ def _run(path: Path, folder: Path) -> Any:
         "language_info": {"name": "python"},
     }
     return notebook
+
+
+def _environment() -> dict[str, str]:
+    """With the packages of this checkout, whatever is installed."""
+    return {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'integrations'}"}
 
 
 def _text(cell: Any) -> str:
@@ -157,10 +179,12 @@ def _imports(source: str) -> set[str]:
 
 def _update(paths: list[Path]) -> None:
     os.environ.pop("REMANENCE_READER", None)
+    kernels = KernelServer(_environment())
     for path in paths:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            nbformat.write(_run(path, Path(folder)), path)  # type: ignore[no-untyped-call]
+            nbformat.write(_run(path, Path(folder), kernels), path)  # type: ignore[no-untyped-call]
         print(f"{path.name}: written")
+    kernels.close()
 
 
 if __name__ == "__main__":

@@ -479,7 +479,7 @@ def test_many_clients_are_answered_without_error(space: Space) -> None:
             own = f"Client {number} keeps its key in drawer {number}."
             found = []
             with httpx.Client(base_url=address, timeout=60) as client:
-                for turn in range(4):
+                for turn in range(2):
                     if turn == 0:
                         client.post(f"{BASE}/memories", json={"text": own}).raise_for_status()
                     answer = client.post(f"{BASE}/recall", json={"query": own, "limit": 40})
@@ -490,7 +490,7 @@ def test_many_clients_are_answered_without_error(space: Space) -> None:
         with ThreadPoolExecutor(32) as pool:
             answers = [each for found in pool.map(ask, range(32)) for each in found]
 
-    assert answers == [(200, True)] * 128
+    assert answers == [(200, True)] * 64
     assert space.count() == 32
 
 
@@ -508,7 +508,7 @@ def test_the_description_is_exact(space: Space) -> None:
             continue
 
         @hypothesis.settings(
-            max_examples=examples(4),
+            max_examples=examples(3),
             deadline=None,
             database=None,
             phases=[hypothesis.Phase.generate],
@@ -538,11 +538,12 @@ class Running:
         command = [sys.executable, "-m", "remanence.cli", "serve", str(folder), "--port", str(self.port), *options]
         self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none"})
         self.url = f"http://127.0.0.1:{self.port}"
-        wait_for(self.answers)
+        with httpx.Client(base_url=self.url) as client:  # one for all attempts: making it takes longer than they do
+            wait_for(lambda: self.answers(client))
 
-    def answers(self) -> bool:
+    def answers(self, client: httpx.Client) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz").status_code == 200
+            return client.get("/readyz").status_code == 200
         except httpx.TransportError:
             return False
 

@@ -17,7 +17,9 @@ from qdrant_server import RunningServer, running_server
 from remanence.signals.store_sync import StoreSync
 from remanence.signals.stores.qdrant_connection import QdrantServer
 from remanence.testing import HashingEmbedder
-from warm_process import WarmProcess
+from warm_process import WarmProcess, preload
+
+preload("qdrant_client")
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,19 @@ from multiprocessing.connection import Connection
 from typing import IO, Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    """igraph psycopg qdrant_client qdrant_edge remanence.api.opening remanence.api.space remanence.core.engine
+_IMPORTED = """igraph psycopg qdrant_edge remanence.api.opening remanence.api.space remanence.core.engine
     remanence.ledger.postgres_backend.postgres_ledger remanence.ledger.sqlite_backend.sqlite_ledger
     remanence.models.embedders.checked remanence.models.extractors remanence.signals.stores.edge
     remanence.signals.stores.exact remanence.testing.fakes""".split()
-)
+
+
+def preload(*modules: str) -> None:
+    """Have these imported too. A test file calls it when it is imported itself: before the first process is started."""
+    _IMPORTED.extend(modules)
+    _CONTEXT.set_forkserver_preload(_IMPORTED)
+
+
+preload()
 
 
 class WarmProcess:

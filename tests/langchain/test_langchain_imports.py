@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -17,21 +18,43 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
 WITHOUT = """
-import sys
+import json, os, sys
+
+missing = []
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in sys.argv[1].split():
+        if name.partition(".")[0] in missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
 import remanence, langchain_remanence
-for name in sys.argv[2:]:
-    try:
-        getattr(langchain_remanence, name)
-    except remanence.errors.MissingExtra as error:
-        print(error)
+for packages, *names in json.loads(sys.argv[1]):
+    child = os.fork()  # each finds what was imported until here, and nothing that another imports
+    if child == 0:
+        missing += packages.split()
+        for name in names:
+            try:
+                getattr(langchain_remanence, name)
+            except remanence.errors.MissingExtra as error:
+                print(json.dumps([packages, name, str(error)]), flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 """
+NEEDS = [
+    ("deepagents", "RemanenceBackend", "deepagents"),
+    ("langchain", "ClaudeMemoryMiddleware", "agent"),
+    ("langchain", "MemoryMiddleware", "agent"),
+    ("langchain_classic", "RemanenceMemory", "classic"),
+    ("langchain_core", "RemanenceRetriever", "langchain"),
+    ("langchain_core", "RemanenceChatMessageHistory", "langchain"),
+    ("langchain_core", "memory_tools", "langchain"),
+    ("langchain_core", "CheckpointView", "langchain"),
+    ("langchain_core", "CheckpointUnknown", "langchain"),
+    ("langchain_core", "extractor", "langchain"),
+    ("langchain_core", "embedder", "langchain"),
+    ("langgraph", "RemanenceStore", "langchain"),
+]
 
 
 def run(program: str, *args: str) -> str:
@@ -48,35 +71,26 @@ def test_importing_loads_no_framework() -> None:
     assert not loaded & {"langchain", "langchain_core", "langchain_classic", "langgraph", "pydantic", "numpy"}
 
 
-@pytest.mark.parametrize(
-    ("package", "name", "extra"),
-    [
-        ("deepagents", "RemanenceBackend", "deepagents"),
-        ("langchain", "ClaudeMemoryMiddleware", "agent"),
-        ("langchain", "MemoryMiddleware", "agent"),
-        ("langchain_classic", "RemanenceMemory", "classic"),
-        ("langchain_core", "RemanenceRetriever", "langchain"),
-        ("langchain_core", "RemanenceChatMessageHistory", "langchain"),
-        ("langchain_core", "memory_tools", "langchain"),
-        ("langchain_core", "CheckpointView", "langchain"),
-        ("langchain_core", "CheckpointUnknown", "langchain"),
-        ("langchain_core", "extractor", "langchain"),
-        ("langchain_core", "embedder", "langchain"),
-        ("langgraph", "RemanenceStore", "langchain"),
-    ],
-)
-def test_a_missing_package_is_answered_with_the_line_to_type(package: str, name: str, extra: str) -> None:
-    """Which package, and the exact command."""
-    said = run(WITHOUT, package, name)
+def without(*cases: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    """What each name says if these packages are missing; in one process, which forks for each case."""
+    said = [json.loads(line) for line in run(WITHOUT, json.dumps(cases)).splitlines()]
+    return {(packages, name): error for packages, name, error in said}
 
-    assert said.startswith(f"{name} needs the package '{package}")
-    assert f'Run: pip install "remanence[{extra}]"' in said
+
+def test_a_missing_package_is_answered_with_the_line_to_type() -> None:
+    """Which package, and the exact command."""
+    said = without(*((package, name) for package, name, _ in NEEDS))
+
+    assert len(said) == len(NEEDS)
+    for package, name, extra in NEEDS:
+        assert said[package, name].startswith(f"{name} needs the package '{package}")
+        assert f'Run: pip install "remanence[{extra}]"' in said[package, name]
 
 
 def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
     """Neither the agents nor the old chains."""
     names = ["RemanenceRetriever", "RemanenceChatMessageHistory", "memory_tools", "extractor", "embedder"]
-    assert run(WITHOUT, "langchain langchain_classic langgraph", *names) == ""
+    assert without(("langchain langchain_classic langgraph", *names)) == {}
 
 
 def test_every_public_name_is_there() -> None:

@@ -36,22 +36,22 @@ def command(home: Path, *options: str) -> list[str]:
     return [sys.executable, "-m", "remanence.cli", "--memory", str(home), "mcp", *options]
 
 
-async def test_a_process_of_its_own_serves_over_standard_input(home: Path) -> None:
-    """What it stores is there for the next one."""
+async def test_a_process_of_its_own_serves_over_standard_input(home: Path, tmp_path: Path) -> None:
+    """What it stores is there for the next one. Nothing but the protocol is on standard output."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
     python, *arguments = command(home, "--tools", "graph")
-    for expected in (0, 1):
-        parameters = StdioServerParameters(command=python, args=arguments, env=ENVIRONMENT)
-        async with Client(stdio_client(parameters)) as client:
-            assert len((await client.list_tools()).tools) == 15
-            found = await client.call_tool("recall", {"query": "Where does Ana live?"})
-            assert len(found.structured_content["hits"]) == expected
-            await client.call_tool("remember", {"text": "Ana lives in Porto.", "tags": ["home"]})
+    parameters = StdioServerParameters(command=python, args=arguments, env=ENVIRONMENT)
+    async with Client(stdio_client(parameters)) as client:
+        assert len((await client.list_tools()).tools) == 15
+        found = await client.call_tool("recall", {"query": "Where does Bo live?"})
+        assert found.structured_content["hits"] == []
+        await client.call_tool("remember", {"text": "Bo lives in Porto.", "tags": ["home"]})
+    check_standard_output(home, tmp_path)
 
 
-def test_nothing_but_the_protocol_is_on_standard_output(home: Path, tmp_path: Path) -> None:
+def check_standard_output(home: Path, tmp_path: Path) -> None:
     """Every line is JSON-RPC, also if something is imported, a line is not JSON, or a tool fails."""
     graph = tmp_path / "memory.jsonl"
     graph.write_text('{"type": "entity", "name": "Ana", "entityType": "person", "observations": ["Drinks tea"]}\n')
@@ -70,6 +70,12 @@ def test_nothing_but_the_protocol_is_on_standard_output(home: Path, tmp_path: Pa
             "id": 3,
             "method": "tools/call",
             "params": {"name": "forget", "arguments": {"memory_ids": "x"}},
+        },
+        {
+            "jsonrpc": "2.0",
+            "id": 4,
+            "method": "tools/call",
+            "params": {"name": "recall", "arguments": {"query": "Where does Bo live?"}},
         },
     ]
     process = subprocess.Popen(
@@ -95,6 +101,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(home: Path, tmp_path: Pa
         assert json.loads(line)["jsonrpc"] == "2.0"
     assert answers[2]["result"]["structuredContent"]["entities"][0]["observations"] == ["Drinks tea"]
     assert answers[3]["result"]["isError"] is True
+    assert answers[4]["result"]["structuredContent"]["hits"][0]["text"] == "Bo lives in Porto."
     assert process.returncode == 0
 
 
