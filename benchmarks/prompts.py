@@ -2,10 +2,12 @@
 
     python benchmarks/prompts.py                   the part to develop on
     python benchmarks/prompts.py --half report     the part to report on
+    python benchmarks/prompts.py --half second     other talks to develop on, with askings that look like statements
+    python benchmarks/prompts.py --half third      other talks to report on
 
 The cases (benchmarks/cases) were written without sight of the code.
 
-asking   users tell a fact among eight others, then ask for it fifty times in twenty-five wordings, many of them oblique
+asking   users tell a fact among eight others, then ask for it twice in each of many wordings, often oblique
          ("can I have the satay?"), each in a new session, with small talk in between; questions and replies are stored
 needs    whether a message needs memory, by its words alone
 follow   the last message of a chat is understood only with the turns before it, or is complete and they mislead
@@ -32,10 +34,11 @@ ROUNDS = 2
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("dev", "report"), default="dev")
+    parser.add_argument("--half", choices=("dev", "report", "second", "third"), default="dev")
     half = parser.parse_args().half
-    report_needs(half)
-    report_follow_ups(half)
+    if half in ("dev", "report"):
+        report_needs(half)
+        report_follow_ups(half)
     report_askings(half)
 
 
@@ -94,7 +97,7 @@ def report_askings(half: str) -> None:
                     )
     for later, places in quoted.items():
         found = np.array(places)
-        which = "26th to 50th asking" if later else "1st to 25th asking"
+        which = "asked again" if later else "asked for the first time"
         print(f"asking   {which}: the fact is quoted in {(found > 0).mean():.0%}, first in {(found == 1).mean():.0%}")
     print(f"asking   small talk that brings nothing: {np.mean(empty):.0%} of {len(empty)}")
 
