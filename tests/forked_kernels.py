@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from jupyter_client.provisioning import LocalProvisioner
 _PROGRAM = """
 import gc, json, os, sys
 import ipykernel.kernelapp, ipykernel.zmqshell, onnxruntime, tokenizers
-import langchain_core.language_models, langchain_core.prompts
 import remanence.api.opening, remanence.api.space, remanence.core.engine, remanence.models.extractors
 import remanence.models.embedders.checked, remanence.signals.stores.exact, remanence.testing.fakes
 
@@ -36,6 +36,7 @@ for line in sys.stdin:
         os.environ.clear()
         os.environ.update(asked["env"])
         os.chdir(asked["cwd"])
+        sys.modules.update(dict.fromkeys(asked["absent"]))  # to import one of these is an error
         ipykernel.kernelapp.launch_new_instance(argv=asked["arguments"])
         sys.exit()
     print(child, flush=True)
@@ -53,9 +54,12 @@ class KernelServer:
         self._process = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)
         assert self._line() == "ready"
 
-    def fork(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> ForkedKernel:
+    def fork(
+        self, arguments: list[str], folder: Path, environment: dict[str, str], absent: Collection[str]
+    ) -> ForkedKernel:
+        """A kernel in which these packages cannot be imported, as if they were not installed."""
         assert self._process.stdin is not None
-        asked = {"arguments": arguments, "cwd": str(folder), "env": environment}
+        asked = {"arguments": arguments, "cwd": str(folder), "env": environment, "absent": sorted(absent)}
         self._process.stdin.write(json.dumps(asked) + "\n")
         return ForkedKernel(self, int(self._line()))
 
@@ -111,17 +115,17 @@ class _Provisioner(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **options: Any) -> Any:
         arguments = cmd[cmd.index("-f") :]  # after `python -m ipykernel_launcher`
-        self.process = self.parent.server.fork(arguments, options["cwd"], options["env"])
+        self.process = self.parent.server.fork(arguments, options["cwd"], options["env"], self.parent.absent)
         self.pid, self.cwd = self.process.pid, options["cwd"]
         return self.connection_info
 
 
-def forked_manager(server: KernelServer) -> type[AsyncKernelManager]:
-    """A class of kernel managers for `NotebookClient`."""
+def forked_manager(server: KernelServer, absent: Collection[str]) -> type[AsyncKernelManager]:
+    """A class of kernel managers for `NotebookClient`; the packages `absent` cannot be imported."""
 
     class Manager(AsyncKernelManager):
         async def _async_pre_start_kernel(self, **options: Any) -> Any:
-            self.server = server
+            self.server, self.absent = server, absent
             self.provisioner = _Provisioner(kernel_id="forked", kernel_spec=self.kernel_spec, parent=self)
             return await super()._async_pre_start_kernel(**options)
 

@@ -35,6 +35,8 @@ _PACKAGES = {  # what an extra brings, by the names that are imported
     "llamaindex": {"llama_index", "llama_index_remanence"},
     "notebook": {"pandas"},
 }
+_OPTIONAL = {"fastapi", "langchain", "langchain_core", "langgraph", "llama_index", "mcp", "pandas", "psycopg"}
+"""What is installed for the tests, and not with the package alone."""
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -51,7 +53,7 @@ def kernels() -> Iterator[KernelServer]:
 def test_a_notebook_shows_what_it_prints(
     path: Path, kernels: KernelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an empty folder, with the reader that everybody gets. No warning is printed."""
+    """In an empty folder, with just its own extra and the reader that everybody gets. No warning is printed."""
     monkeypatch.delenv("REMANENCE_READER", raising=False)
     monkeypatch.delenv("REMANENCE_MEMORY", raising=False)
 
@@ -82,15 +84,12 @@ def test_a_notebook_can_be_read_on_a_code_host(path: Path) -> None:
 @every_notebook
 def test_a_notebook_needs_only_what_it_says(path: Path) -> None:
     """The first cell names an extra, and nothing outside of it is imported."""
-    first, *rest = _read(path).cells
-    install = _INSTALL.search(first.source)
-    assert install is not None
-    extras = install[1].split(",") if install[1] else []
+    extras = _extras(path)
     declared = (ROOT / "pyproject.toml").read_text("utf-8").split("[project.optional-dependencies]")[1]
     assert set(extras) <= set(re.findall(r"^(\w+) = \[", declared, re.MULTILINE))
 
-    allowed = set().union(*(_PACKAGES[name] for name in ("remanence", *extras)), sys.stdlib_module_names)
-    imported = {name for cell in rest if cell.cell_type == "code" for name in _imports(cell.source)}
+    allowed = _packages(extras) | sys.stdlib_module_names
+    imported = {name for cell in _read(path).cells if cell.cell_type == "code" for name in _imports(cell.source)}
     assert imported <= allowed
 
 
@@ -120,6 +119,17 @@ def _read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
+def _extras(path: Path) -> list[str]:
+    """The extras that the first cell of a notebook names."""
+    install = _INSTALL.search(_read(path).cells[0].source)
+    assert install is not None
+    return install[1].split(",") if install[1] else []
+
+
+def _packages(extras: list[str]) -> set[str]:
+    return set().union(*(_PACKAGES[name] for name in ("remanence", *extras)))
+
+
 def _run(path: Path, folder: Path, kernels: KernelServer) -> Any:
     """The notebook with new outputs. Of a picture the image is kept, not the frame that a running notebook shows."""
     notebook = _read(path)
@@ -128,7 +138,7 @@ def _run(path: Path, folder: Path, kernels: KernelServer) -> Any:
         timeout=300,
         coalesce_streams=True,
         resources={"metadata": {"path": str(folder)}},
-        kernel_manager_class=forked_manager(kernels),
+        kernel_manager_class=forked_manager(kernels, _OPTIONAL - _packages(_extras(path))),
     )
     client.execute(env=_environment())
     for cell in notebook.cells:

@@ -21,7 +21,12 @@ from remanence_mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet(lambda message: {"success": False, "message": message})
 _IDS = "Call search_memory first: it returns the ids."
-_STATUSES = {"active": "unpromoted", "promoted": "promoted", "archived": "archived", "all": "all"}
+_STATUSES: dict[str, Literal["unpromoted", "promoted", "archived", "all"]] = {
+    "active": "unpromoted",
+    "promoted": "promoted",
+    "archived": "archived",
+    "all": "all",
+}
 _KINDS = {
     "related": "related_to",
     "causes": "causes",
@@ -217,7 +222,7 @@ def read_graph(
 ) -> dict[str, Any]:
     """Read memories with the relations between them, a page at a time, and their numbers. Prefer search_memory."""
     space = current_space()
-    found = space.graph.read_graph(_STATUSES[status], page=page, page_size=page_size)  # type: ignore[arg-type]
+    found = space.graph.read_graph(_STATUSES[status], page=page, page_size=page_size)
     total = found.total if limit is None else min(limit, found.total)
     first = (page - 1) * page_size
     listed = [details for number, details in enumerate(found, first) if number < total and details.memory is not None]
@@ -353,7 +358,7 @@ def _confidence(advised: bool, confidence: float) -> float:
 def _averages(space: Space, status: str) -> tuple[float, float]:
     """The average decay score and number of uses of the memories of a status."""
     listed = "promoted" if status == "active" else _STATUSES[status]
-    found = space.graph.read_graph(listed, page_size=_MOST_AVERAGED)  # type: ignore[arg-type]
+    found = space.graph.read_graph(listed, page_size=_MOST_AVERAGED)
     usages = [details.usage for details in found if details.usage is not None]
     count = len(usages)
     score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))
