@@ -58,6 +58,11 @@ def claims(text: str) -> list[str]:
             [f"Orbit Labs —has_offices_in→ {o}" for o in ("Lyon", "Gdansk")],
         ),
         ("Quarkline acquired the startup Geolith.", ["Quarkline —acquired→ Geolith"]),
+        ("Our checkout depends on the pricing service.", ["checkout —depends_on→ pricing service"]),
+        ("The orders table is owned by the billing team.", ["orders table —owned_by→ billing team"]),
+        ("The payment worker reads from the orders queue.", ["payment worker —reads_from→ orders queue"]),
+        ("The office dog is named Bento.", ["office dog —named→ Bento"]),
+        ("The project manager is called Ingrid.", ["project manager —called→ Ingrid"]),
         ("The backup goes to a bucket called acme-eu.", ["backup —goes_to→ acme-eu"]),
         ("Cron job cleanup-tmp runs on node-7.", ["cleanup-tmp —runs_on→ node-7"]),
         ("The wiki moved to Frankfurt, it's on pve-03 now.", ["wiki —based_in→ Frankfurt", "wiki —is_on→ pve-03"]),
@@ -105,6 +110,8 @@ def test_a_statement_about_a_thing_makes_claims(text: str, expected: list[str]) 
         "Moved mirror.internal over to pve-05.",
         "Snowflake costs us 3,000 dollars a month.",
         "My phone number is 555-1234.",
+        "Our checkout depends on the pricing service.",
+        "The office dog is named Bento.",
     ],
 )
 def test_a_fact_claims_of_a_thing_what_its_text_claims(text: str) -> None:
@@ -146,6 +153,13 @@ def test_a_tool_for_another_is_not_used_by_it() -> None:
         "The meeting is on Monday.",
         "Someone said the launch moved to May.",
         "Small acts of love make Alice happy.",
+        "The kids love the new playground.",
+        "The team won the match.",
+        "The orders table was owned by the billing team.",
+        "The choice depends on the weather.",
+        "The studio is in the same city.",
+        "The older brother is named Tom.",
+        "The office dog likes the sofa.",
     ],
 )
 def test_questions_doubts_plans_and_talk_claim_nothing(text: str) -> None:
