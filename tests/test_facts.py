@@ -758,6 +758,12 @@ def test_more_about_the_same_extends_it(old: str, new: str) -> None:
     assert verdict(old, new) == "extends"
 
 
+@pytest.mark.parametrize("text", ["I morgon kommer snickaren.", "I fjor flyttade vi till Lund."])
+def test_a_first_word_that_looks_like_the_first_person_is_not_read_in_another_language(text: str) -> None:
+    """In Swedish "i" is "in"."""
+    assert RuleExtractor().facts([Utterance(text)], now=NOW).facts == ()
+
+
 def test_two_observers_contradict_each_other() -> None:
     """Where one changes their own word, it is an update; where another denies it, neither wins."""
     assert verdict("Alice lives in Porto.", "Alice doesn't live in Porto.", "Bob", "Bob") == "updates"
