@@ -277,6 +277,17 @@ def test_a_registered_alias_is_found_in_any_case(space: Space, text: str) -> Non
     assert found.id == entity.id
 
 
+def test_a_memory_is_about_the_alias_that_comes_first_in_it(space: Space) -> None:
+    """Not about a name after it, which the rules find by its capital."""
+    space.entities.register("AlphaOne LLC", aliases=["AO"])
+    memory = space.add("AO signed the lease in Porto.")
+
+    assert [mention.name for mention in memory.mentions] == ["AO", "Porto"]
+    found = space.recall("What about AlphaOne LLC?", signals=["graph"])[0]
+    assert "about AO" in found.reason
+    assert "named in the question" in found.reason
+
+
 def test_an_alias_that_is_an_ordinary_word_needs_its_capital(space: Space) -> None:
     """Will is not everything that will be."""
     space.entities.register("William Stone", aliases=["Will"], kind="person")
