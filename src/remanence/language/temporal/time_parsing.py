@@ -11,11 +11,11 @@ from remanence.errors import InvalidInput
 from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
 from remanence.language.temporal.date_order import is_day_first
-from remanence.language.temporal.street_names import is_in_street_name
 from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
+from remanence.language.temporal.times_in_names import is_name
 from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
@@ -78,7 +78,7 @@ def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
 
 def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     phrases = _find_phrases(text, now, is_statement)
-    return [phrase for phrase in phrases if not is_in_street_name(text, phrase.start, phrase.end)]
+    return [phrase for phrase in phrases if not is_name(text, phrase.start, phrase.end)]
 
 
 def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
