@@ -78,7 +78,7 @@ def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
 
 def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     phrases = _find_phrases(text, now, is_statement)
-    return [phrase for phrase in phrases if not is_name(text, phrase.start, phrase.end)]
+    return phrases and [phrase for phrase in phrases if not is_name(text, phrase.start, phrase.end)]
 
 
 def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-_STREET_BEFORE = re.compile(
-    r"\b(?:(?:straße|strasse|platz|allee|brücke|ufer|weg) (?:des|der|vom)"
-    r"|(?:rue|place|avenue|boulevard|quai|pont|square|impasse) (?:du|de la|de l['’])"
-    r"|(?:calle|avenida|av\.|plaza|paseo|barrio|colonia|rua|praça|travessa|largo|carrer) ?(?:del?|do|da)?"
-    r"|(?:via|piazza|viale|corso|piazzale) ?(?:del)?"
-    r"|(?:ulic[aęyą]|ul\.|alej[aięą]|al\.|plac|placu|rynek|ulice|ulici|náměstí|ulica|ulici|trg|utca)"
-    r"|(?:улиц[аеуы]|ул\.|площад[ьи]|проспект|проспекте))\s*$",
-    re.IGNORECASE,
+_STREETS = frozenset(
+    """straße strasse platz allee brücke ufer weg rue place avenue boulevard quai pont square impasse calle avenida av.
+    plaza paseo barrio colonia rua praça travessa largo carrer via piazza viale corso piazzale ulica ulice ulicę ulicy
+    ulicą ul. aleja aleje alei aleję aleją al. plac placu ulici náměstí trg utca улица улице улицу улицы ул. площадь
+    площади проспект проспекте""".split()
 )
+_LINKS = frozenset("des der vom du de la l' l’ del do da".split())
 _STREET_AFTER = re.compile(
     r" (?:(?:Street|Avenue|Ave|Road|Rd|Lane|Drive|Boulevard|Blvd|Square|Crescent|Terrace|Court|Close|Plaza)\b"
     r"|St\b\.?|(?:Caddesi|Bulvarı|Sokağı|Meydanı|Mahallesi)\w*)(?! ?[A-Z])"
@@ -29,7 +27,7 @@ _RELATIVE = re.compile(
 )
 """A relative or the like, before a name. German is left out: it writes all weekdays with a capital."""
 _LONGEST = 24
-_YEAR = re.compile(r"[0-9]{4}")
+_DAY, _YEAR = re.compile("[0-9]"), re.compile("[0-9]{4}")
 
 
 def is_name(text: str, start: int, end: int) -> bool:
@@ -40,8 +38,13 @@ def is_name(text: str, start: int, end: int) -> bool:
     >>> is_name("I live at 12 May Street.", 10, 16), is_name("We met on 12 May.", 10, 16)
     (True, False)
     """
-    words, before = text[start:end], text[max(0, start - _LONGEST) : start]
+    words = text[start:end]
     if words.isalpha():
+        before = text[max(0, start - _LONGEST) : start]
         return words[0].isupper() and bool(_NAMING.search(before) or _RELATIVE.search(before))
-    has_day = any(char.isdecimal() for char in words) and not _YEAR.search(words)
-    return has_day and bool(_STREET_BEFORE.search(before) or _STREET_AFTER.match(text, end))
+    if not _DAY.search(words) or _YEAR.search(words):
+        return False
+    before = text[max(0, start - _LONGEST) : start].lower().split()
+    while before and before[-1] in _LINKS:
+        before.pop()
+    return (bool(before) and before[-1] in _STREETS) or _STREET_AFTER.match(text, end) is not None
