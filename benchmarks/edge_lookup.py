@@ -2,6 +2,7 @@
 
     python benchmarks/edge_lookup.py                            500,000, a million and five million edges
     python benchmarks/edge_lookup.py --edges 500000 --parts 0 131072
+    python benchmarks/edge_lookup.py --operations              what igraph's own searches cost around one entity
 
 Edges lead from names, a few of which are everywhere, to memories. Each way is measured in a process of its own: the
 time to make it, the longest call of igraph, during which no other thread runs, the memory it takes, and the time for
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ import igraph
 import numpy as np
 from numpy.typing import NDArray
 
+from graph_speed import make_society
 from remanence.state.arrays import adjacency
 
 _LOOKUPS = 20_000
@@ -31,7 +35,11 @@ def main() -> None:
     options.add_argument("--edges", type=int, nargs="*", default=[500_000, 1_000_000, 5_000_000])
     options.add_argument("--parts", type=int, nargs="*", default=[0, 1 << 16, 1 << 17], help="0 is arrays")
     options.add_argument("--grow", type=int, default=500_000, help="to how many edges a graph grows; 0: not at all")
+    options.add_argument("--operations", action="store_true", help="only these, in the society of graph_speed.py")
     chosen = options.parse_args()
+    if chosen.operations:
+        measure_operations(500_000)
+        return
     fresh = multiprocessing.get_context("spawn")
     for count in chosen.edges:
         for part in chosen.parts:
@@ -96,6 +104,37 @@ def measure_growth(count: int) -> None:
     print(
         f"{count:9,} edges, {_GROWN_BY} at a time: {time.process_time() - spent:.2f} s, longest {longest * 1000:.0f} ms"
     )
+
+
+def measure_operations(count: int) -> None:
+    """Print what igraph's searches cost around an entity: nothing is left out, however many edges it has."""
+    society = make_society(count)
+    numbers = {name: number for number, name in enumerate(society.names)}
+    graph = igraph.Graph(len(numbers), [(numbers[one], numbers[other]) for one, _, other in society.ties])
+
+    def part(start: int, hops: int) -> tuple[igraph.Graph, int]:
+        near = graph.neighborhood(start, order=hops)
+        return graph.induced_subgraph(near), sorted(near).index(start)
+
+    def rank(start: int, hops: int) -> list[float]:
+        local, place = part(start, hops)
+        ranks: list[float] = local.personalized_pagerank(reset_vertices=place)
+        return ranks
+
+    work: dict[str, tuple[int, Callable[[int], object]]] = {
+        "incident": (100, graph.incident),
+        **{f"neighborhood, {hops} hops": (20, partial(graph.neighborhood, order=hops)) for hops in (1, 2, 3)},
+        **{f"induced_subgraph, {hops} hops": (20, partial(part, hops=hops)) for hops in (1, 2)},
+        **{f"personalized_pagerank, {hops} hops": (10, partial(rank, hops=hops)) for hops in (1, 2)},
+        "personalized_pagerank, all": (2, lambda start: graph.personalized_pagerank(reset_vertices=start)),
+    }
+    for name, (times, call) in work.items():
+        spent = []
+        for start in np.random.default_rng(1).integers(0, len(numbers), times).tolist():
+            began = time.process_time()
+            call(start)
+            spent.append(time.process_time() - began)
+        print(f"{name:30} median {np.median(spent) * 1000:8.3f} ms, most {max(spent) * 1000:8.3f} ms")
 
 
 def _resident() -> float:
