@@ -44,7 +44,7 @@ def is_name(text: str, start: int, end: int) -> bool:
         return words[0].isupper() and bool(_NAMING.search(before) or _RELATIVE.search(before))
     if not _DAY.search(words) or _YEAR.search(words):
         return False
-    before = text[max(0, start - _LONGEST) : start].lower().split()
-    while before and before[-1] in _LINKS:
-        before.pop()
-    return (bool(before) and before[-1] in _STREETS) or _STREET_AFTER.match(text, end) is not None
+    words_before = text[max(0, start - _LONGEST) : start].lower().split()
+    while words_before and words_before[-1] in _LINKS:
+        words_before.pop()
+    return (bool(words_before) and words_before[-1] in _STREETS) or _STREET_AFTER.match(text, end) is not None
