@@ -63,6 +63,8 @@ def claims(text: str) -> list[str]:
         ("The payment worker reads from the orders queue.", ["payment worker —reads_from→ orders queue"]),
         ("The office dog is named Bento.", ["office dog —named→ Bento"]),
         ("The project manager is called Ingrid.", ["project manager —called→ Ingrid"]),
+        ("The mobile team owns the login screen.", ["mobile team —owns→ login screen"]),
+        ("I switched from Slack to Teams.", ["me —switched_from→ Slack", "me —switched_to→ Teams"]),
         ("The backup goes to a bucket called acme-eu.", ["backup —goes_to→ acme-eu"]),
         ("Cron job cleanup-tmp runs on node-7.", ["cleanup-tmp —runs_on→ node-7"]),
         ("The wiki moved to Frankfurt, it's on pve-03 now.", ["wiki —based_in→ Frankfurt", "wiki —is_on→ pve-03"]),
