@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from remanence.models.readers import resolve_reader
 from remanence.models.reader_input import as_passage
+from remanence.models.readers import resolve_reader
 
 HOME = Path(__file__).resolve().parent
 TURNS, ASKINGS = HOME / "turns", HOME / "askings"

@@ -132,7 +132,8 @@ def _with_candidates(worlds: Iterator[dict[str, Any]], name: str) -> tuple[list[
             ]
             if asked["told_again"]:
                 again.append({"t": asked["told_again"], "s": rng.choice(speakers_of(world)), "p": "", "y": 1})
-            questions.append({"set": name, "q": asked["q"], "answerable": known, "cands": cands + again, "pairs": later})
+            pack = {"set": name, "q": asked["q"], "answerable": known, "cands": cands + again}
+            questions.append(pack | {"pairs": later})
             for text in asked["asks"]:
                 others = [ask for ask in again if ask["t"] != text]
                 questions.append({"set": "asked_again", "q": text, "answerable": known, "cands": cands + others})
