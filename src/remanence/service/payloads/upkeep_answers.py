@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from remanence.read.answer import to_iso
-from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time, parse_moment_text
+from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
+from remanence.service.payloads.from_fields import parse_moment_text
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.decay import DecayReport, MemoryAtRisk
