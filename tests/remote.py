@@ -11,7 +11,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
 import remanence
-from remanence.service.client.http_pool import HttpRequest, HttpResponse
+from remanence.service.client.http_channel import HttpResponse
+from remanence.service.client.http_pool import HttpRequest
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
 

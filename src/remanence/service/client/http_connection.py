@@ -15,7 +15,8 @@ from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.language.text import truncate
 from remanence.schema.version import __version__
 from remanence.service.client.http_address import ServerAddress
-from remanence.service.client.http_pool import NO_ANSWER, HttpPool, HttpRequest, HttpResponse, Transport
+from remanence.service.client.http_channel import NO_ANSWER, HttpResponse
+from remanence.service.client.http_pool import HttpPool, HttpRequest, Transport
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
