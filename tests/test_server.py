@@ -217,6 +217,12 @@ def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
     assert len(plain.json()["items"]) == 50
     assert "content-encoding" not in short.headers
     assert "content-encoding" not in plain.headers
+    found, found_plain = (
+        client.post(f"{BASE}/recall", json={"query": "fact", "limit": 50}, headers={"accept-encoding": encoding})
+        for encoding in ("br, gzip", "identity")
+    )
+    assert (found.headers["content-encoding"], "content-encoding" in found_plain.headers) == ("gzip", False)
+    assert len(found.json()["hits"]) == len(found_plain.json()["hits"]) == 50
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from remanence import InvalidInput, Space
 from remanence.service.hosting.server_database import location_of
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server.app import create_app
+from remanence_server.protocol import Protocol
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
@@ -97,6 +98,7 @@ def _run(app: FastAPI, settings: ServerSettings, log_level: str, bound: socket.s
         access_log=False,
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
         server_header=False,
+        http=Protocol,
     )
     server = _Server(config, app.state.server)
     before = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}
