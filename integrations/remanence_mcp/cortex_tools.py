@@ -363,7 +363,7 @@ def _averages(space: Space, status: str) -> tuple[float, float]:
     count = len(usages)
     score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))
     if status == "active":  # all current memories but the promoted ones
-        report = space.upkeep.decay()
+        report = space.upkeep.decay(limit=1)
         count = report.examined_count - count
         score = report.average_score * report.examined_count - score
         uses = report.average_uses * report.examined_count - uses
