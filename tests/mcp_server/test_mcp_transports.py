@@ -399,6 +399,19 @@ def test_the_command_says_what_is_wrong(home: Path, capsys: Any, options: list[s
     assert message in capsys.readouterr().err
 
 
+def test_a_taken_port_is_refused_before_it_says_that_it_serves(home: Path, capsys: Any) -> None:
+    """With the port and the next step, as `remanence serve` does."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        assert main(["--memory", str(home), "mcp", "--http", "--port", port]) == 1
+    told = capsys.readouterr().err
+    assert f"Port {port} of 127.0.0.1 cannot be used" in told
+    assert "choose another port with --port" in told
+    assert "serving" not in told
+
+
 async def test_tools_of_llamaindex(space: remanence.Space) -> None:
     """The tools of the server as tools of LlamaIndex."""
     llama_index = pytest.importorskip("llama_index.tools.mcp", reason="needs llama-index-tools-mcp")
