@@ -291,6 +291,14 @@ class TestAccess:
     def tokens(self) -> TokenStore:
         return TokenStore(None)
 
+    def test_a_token_has_one_rate_limit(self, space: Space, tokens: TokenStore) -> None:
+        """However its header is written; another token has its own."""
+        (ana, _), (bob, _) = (tokens.create(name, spaces=["default"], access="read") for name in ("ana", "bob"))
+        with client_of(space, tokens=tokens, rate_limit=2) as client:
+            headers = [f"Bearer {ana}", f"bearer {ana}", f"BEARER  {ana} ", f"Bearer {bob}"]
+            answers = [client.get(f"{BASE}/count", headers={"authorization": header}) for header in headers]
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
+
     @pytest.mark.parametrize(("access", "expected"), [("read", [200, 403, 403]), ("write", [200, 201, 403])])
     def test_a_token_allows_what_it_says(
         self, space: Space, tokens: TokenStore, porto: remanence.Memory, access: str, expected: list[int]

@@ -110,9 +110,9 @@ def _too_large(most: int) -> str:
 
 
 def _caller(scope: Scope) -> str:
-    """The id of the token, or the address."""
-    authorization = header(scope, b"authorization")
-    if authorization:
-        return authorization.rpartition("_")[0]
+    """The id of the token, however its header is written, or the address."""
+    token = header(scope, b"authorization").partition(" ")[2].strip()
+    if token:
+        return token.rpartition("_")[0]
     client = scope.get("client")
     return client[0] if client else ""
