@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from remanence.schema.memory_types import Memory
+from remanence.schema.quick_init import quick_init
 from remanence.schema.windows import Window
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class Ranking:
         return cls(signal, missing_reason=reason, has_searched=False)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The result of one signal for one memory.
@@ -148,6 +150,7 @@ class Disagreement:
     memory: Memory
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class HitUsage:
     """How a memory was used: its `decay_score`, which falls with the time since `last_used` and rises with `uses`.
@@ -164,6 +167,7 @@ class HitUsage:
     review_priority: float = 0.0
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score, and the evidence for it.
