@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from remanence.schema.memory_types import Memory
@@ -113,6 +114,9 @@ class Ranking:
         return cls(signal, missing_reason=reason, has_searched=False)
 
 
+_SHARE = attrgetter("share")
+
+
 @quick_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -206,5 +210,5 @@ class Hit:
     @property
     def reason(self) -> str:
         """The reasons in one line, the largest share first."""
-        ranked = sorted(self.evidence, key=lambda e: -e.share)
-        return "; ".join(f"{e.signal} #{e.rank}: {e.reason}" for e in ranked)
+        ranked = sorted(self.evidence, key=_SHARE, reverse=True)
+        return "; ".join([f"{e.signal} #{e.rank}: {e.reason}" for e in ranked])
