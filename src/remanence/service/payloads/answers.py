@@ -67,19 +67,16 @@ class HitAnswer(AnswerModel):
 
 def hit_fields(recall: Recall) -> list[dict[str, Any]]:
     """The fields of a `HitAnswer` for each hit: all that `Recall.to_dicts` has, and more."""
-    return [
-        fields
-        | {
-            "reason": hit.reason,
-            "answer_probability": hit.answer_probability,
-            "replacement": None if hit.superseded_by is None else memory_dict(hit.superseded_by),
-            "disagreements": [
-                {"kind": disagreement.kind, "topic": disagreement.topic, "memory": memory_dict(disagreement.memory)}
-                for disagreement in hit.disagreements
-            ],
-        }
-        for hit, fields in zip(recall.hits, recall.to_dicts(), strict=True)
-    ]
+    rows = recall.to_dicts()
+    for hit, fields in zip(recall.hits, rows, strict=True):
+        fields["reason"] = hit.reason
+        fields["answer_probability"] = hit.answer_probability
+        fields["replacement"] = None if hit.superseded_by is None else memory_dict(hit.superseded_by)
+        fields["disagreements"] = [
+            {"kind": disagreement.kind, "topic": disagreement.topic, "memory": memory_dict(disagreement.memory)}
+            for disagreement in hit.disagreements
+        ]
+    return rows
 
 
 def recall_fields(recall: Recall, *, explain: bool) -> dict[str, Any]:
