@@ -286,8 +286,9 @@ def test_nothing_is_sent_after_closing(server: FakeServer) -> None:
 
 def test_a_path_before_the_server_is_kept(server: FakeServer) -> None:
     """As behind a reverse proxy."""
-    with remanence.connect(f"{server.url}/memory/"):
-        assert server.requests[0].path == "/memory/v1/spaces/default/now"
+    with remanence.connect(f"{server.url}/memory/"), remanence.connect(f"{server.url}/erinnerung/für~%C3%BC"):
+        prefixes = [request.path.removesuffix("/v1/spaces/default/now") for request in server.requests]
+    assert prefixes == ["/memory", "/erinnerung/f%C3%BCr~%C3%BC"]
 
 
 def test_a_forked_process_has_connections_of_its_own(server: FakeServer) -> None:
@@ -309,7 +310,11 @@ def test_a_forked_process_has_connections_of_its_own(server: FakeServer) -> None
         ("http://host:port", "not the address"),
         ("http://[::1", "not the address"),
         ("ftp://host", "not the address"),
+        ("http://ho st", "not the address"),
+        ("http://host/a b", "not the address"),
+        ("http://ä..b", "not the address"),
         ("http://bob:secret@host", "user name"),
+        ("http://bob:secret@host:port", "user name"),
         ("http://host/?a=1", "query"),
     ],
 )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import re
 import ssl
 from http.client import HTTPConnection, HTTPSConnection
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from remanence.errors import InvalidInput
 from remanence.service.hosting.network import is_loopback
+
+_PATH_CHARACTERS = "/%:!$&'()*+,;=~"
+"""What else than letters, digits, dots, hyphens and underscores may be in a path."""
 
 
 class ServerAddress:
@@ -32,8 +36,8 @@ class ServerAddress:
 
     def __init__(self, url: str) -> None:
         parts = _split_server(url)
-        self.path = parts.path.rstrip("/")
-        self.host = parts.netloc.encode("idna").decode()
+        self.path = quote(parts.path.rstrip("/"), safe=_PATH_CHARACTERS)
+        self.host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
         """What the Host header has."""
         self.url = f"{parts.scheme}://{parts.netloc}{self.path}"
         self.is_local = is_loopback(parts.hostname or "")
@@ -80,14 +84,14 @@ def _split_server(url: object) -> SplitResult:
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or half of an IPv6 address
+        parts.netloc.encode("ascii" if parts.netloc.isascii() else "idna")
+        is_address = is_address and not re.search(r"\s", parts.geturl())
+    except ValueError:  # a port that is no number, half of an IPv6 address, or letters that no name has
         is_address = False
+    if isinstance(url, str) and "@" in url:  # it is not shown: a password may be in it
+        raise InvalidInput("the address of the server has a user name in it. Give a token: connect(url, token=...).")
     if not is_address:
         raise InvalidInput(f"url={url!r} is not the address of a server. Give for example http://127.0.0.1:8765.")
-    if "@" in parts.netloc:
-        raise InvalidInput(
-            f"the address of {parts.hostname} has a user name in it. Give a token: connect(url, token=...)."
-        )
     if parts.query or parts.fragment:
         raise InvalidInput(f"url={url!r} ends with a query or a fragment. Leave it out.")
     return parts
