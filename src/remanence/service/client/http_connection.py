@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from remanence.core.identity import new_id
-from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
+from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.language.text import truncate
 from remanence.schema.version import __version__
 from remanence.service.client.http_address import ServerAddress
@@ -50,6 +50,7 @@ class Connection:
         self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
         self._transport = transport or HttpPool(address)
         self._timeout = timeout
+        self._closed = False
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
@@ -92,6 +93,7 @@ class Connection:
         self._checked(request, self._exchange(request, file))
 
     def close(self) -> None:
+        self._closed = True
         self._transport.close()
 
     def _request(
@@ -112,6 +114,8 @@ class Connection:
 
     def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpResponse:
         """Send a request. One that got no answer is sent once more: writes have a key, and are done once."""
+        if self._closed:
+            raise Closed(f"the connection to {self.url} was closed. Connect again.")
         try:
             return self._transport.exchange(request, into)
         except TimeoutError as error:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Protocol
 
-from remanence.errors import Closed
 from remanence.service.client.http_address import ServerAddress
 from remanence.service.client.http_channel import BLOCK, HttpChannel, HttpResponse
 
@@ -47,12 +46,11 @@ class Transport(Protocol):
 
         Raises:
             OSError, HTTPException, zlib.error: There is no whole answer.
-            Closed: The transport was closed.
         """
         ...
 
     def close(self) -> None:
-        """Close all connections. No request is sent after this."""
+        """Close all connections."""
         ...
 
 
@@ -90,8 +88,6 @@ class HttpPool:
 
     def _take(self, timeout: float) -> HttpChannel:
         """A connection that no other request has."""
-        if self._closed:
-            raise Closed(f"the connection to {self._address.url} was closed. Connect again.")
         if self._process != os.getpid():
             self._idle, self._process = deque(), os.getpid()  # after a fork the parent reads from these
         with suppress(IndexError):
