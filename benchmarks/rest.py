@@ -122,34 +122,43 @@ def _process(command: Sequence[str], ready: str) -> Iterator[tuple[str, subproce
 
 
 def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: list[str]) -> None:
-    """What two clients wait beyond the engine: the plain one of the standard library, and httpx, which takes longer."""
-    waited: dict[str, list[float]] = {"http.client": [], "httpx": []}
+    """What three clients wait beyond the engine: that of the standard library, ours, which makes a `Recall` of the
+    answer, and httpx."""
     plain = http.client.HTTPConnection(url.removeprefix("http://"))
-    with httpx.Client(base_url=url) as client:
+    with remanence.connect(url) as space, httpx.Client(base_url=url) as client:
 
         def ask_plainly(question: str) -> None:
             plain.request("POST", RECALL, json.dumps({"query": question}), {"content-type": "application/json"})
             plain.getresponse().read()
 
-        def ask_httpx(question: str) -> None:
-            client.post(RECALL, json={"query": question})
-
+        clients: dict[str, Callable[[str], object]] = {
+            "http.client": ask_plainly,
+            "remanence.connect": space.recall,
+            "httpx": lambda question: client.post(RECALL, json={"query": question}),
+        }
         for warm in questions[:WARM_UP]:
-            ask_plainly(warm)
-            ask_httpx(warm)
+            for ask in clients.values():
+                ask(warm)
+        waited: dict[str, list[tuple[float, float]]] = {name: [] for name in clients}
         used = _processor_seconds(process.pid)
         for question in questions:
-            waited["http.client"].append(_seconds(lambda q=question: ask_plainly(q)))  # type: ignore[misc]
-            waited["httpx"].append(_seconds(lambda q=question: ask_httpx(q)))  # type: ignore[misc]
+            for name, ask in clients.items():
+                began, began_processor = time.perf_counter(), time.process_time()
+                ask(question)
+                waited[name].append((time.perf_counter() - began, time.process_time() - began_processor))
         used = _processor_seconds(process.pid) - used
     process.send_signal(signal.SIGINT)
     process.wait(60)
-    engine = json.loads(log.read_text())[2 * WARM_UP :]
+    engine = json.loads(log.read_text())[len(clients) * WARM_UP :]
     print(f"the engine alone, {len(engine)} recalls: median {_ms(statistics.median(own for own, _ in engine))}")
     for place, (name, times) in enumerate(waited.items()):
-        extra = sorted(whole - own for whole, (own, _) in zip(times, engine[place::2], strict=True))
+        extra = sorted(whole - own for (whole, _), (own, _) in zip(times, engine[place :: len(clients)], strict=True))
         median, fastest = statistics.median(extra), extra[len(extra) // 10]
-        print(f"beyond that over HTTP, by {name}: median {_ms(median)}, fastest tenth {_ms(fastest)}")
+        own = statistics.median(processor for _, processor in times)
+        print(
+            f"beyond that over HTTP, by {name}: median {_ms(median)}, fastest tenth {_ms(fastest)}; "
+            f"{_ms(own)} of processor time of the client"
+        )
     beyond = used - sum(processor for _, processor in engine)
     print(f"processor time of the server beyond the engine: {_ms(beyond / len(engine))} a recall")
 

@@ -217,6 +217,12 @@ def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
     assert len(plain.json()["items"]) == 50
     assert "content-encoding" not in short.headers
     assert "content-encoding" not in plain.headers
+    found, found_plain = (
+        client.post(f"{BASE}/recall", json={"query": "fact", "limit": 50}, headers={"accept-encoding": encoding})
+        for encoding in ("br, gzip", "identity")
+    )
+    assert (found.headers["content-encoding"], "content-encoding" in found_plain.headers) == ("gzip", False)
+    assert len(found.json()["hits"]) == len(found_plain.json()["hits"]) == 50
 
 
 @pytest.mark.parametrize(
@@ -284,6 +290,14 @@ class TestAccess:
     @pytest.fixture
     def tokens(self) -> TokenStore:
         return TokenStore(None)
+
+    def test_a_token_has_one_rate_limit(self, space: Space, tokens: TokenStore) -> None:
+        """However its header is written; another token has its own."""
+        (ana, _), (bob, _) = (tokens.create(name, spaces=["default"], access="read") for name in ("ana", "bob"))
+        with client_of(space, tokens=tokens, rate_limit=2) as client:
+            headers = [f"Bearer {ana}", f"bearer {ana}", f"BEARER  {ana} ", f"Bearer {bob}"]
+            answers = [client.get(f"{BASE}/count", headers={"authorization": header}) for header in headers]
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
 
     @pytest.mark.parametrize(("access", "expected"), [("read", [200, 403, 403]), ("write", [200, 201, 403])])
     def test_a_token_allows_what_it_says(

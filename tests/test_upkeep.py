@@ -22,7 +22,7 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
 from remanence.upkeep.pipeline import Schedule, parse_interval
 from remanence.upkeep.runs import upkeep_lock
-from remanence.upkeep.steps.decay import DECAY_MODELS, retention
+from remanence.upkeep.steps.decay import DECAY_MODELS, DecayReport, retention
 from warm_process import WarmProcess
 
 if TYPE_CHECKING:
@@ -148,6 +148,32 @@ class TestDecay:
         assert great.id not in str(report)
         assert "Small talk" in str(report)
         assert len(space.recall("rain")) >= 1
+
+    @pytest.mark.parametrize("model", DECAY_MODELS)
+    def test_scores_are_known_without_reading_texts(self, space: remanence.Space, clock: FakeClock, model: str) -> None:
+        """They are those of the steps that read every memory, and a limit keeps the lowest."""
+        for number in range(12):
+            kind = ("episode", "semantic", "viewpoint")[number % 3]
+            memory = space.add(f"Note {number}.", kind=kind, importance=number / 12)  # type: ignore[arg-type]
+            if number % 4 == 0:
+                space.touch(memory.id, boost=True)
+            clock.advance(days=2)
+        space.touch(memory.id)
+        space.forget(space.add("Forgotten."))
+        clock.advance(days=20)
+        upkeep = space.upkeep.with_settings(decay=model)
+        [expected], found, low = upkeep.run(steps=["decay"]).reports, upkeep.decay(), upkeep.decay(limit=2)
+        assert isinstance(expected, DecayReport)
+        assert len(expected) > 2
+        assert (found.at_risk, found.left_out) == (expected.at_risk, 0)
+        assert (found.examined_count, found.position) == (expected.examined_count, expected.position)
+        assert found.average_score == pytest.approx(expected.average_score, rel=1e-5)
+        assert found.average_uses == expected.average_uses
+        assert low.at_risk == expected.at_risk[:2]
+        assert (low.left_out, low.average_score) == (len(expected) - 2, found.average_score)
+        assert str(low).startswith(str(expected).splitlines()[0])
+        with pytest.raises(InvalidInput, match="limit=0"):
+            upkeep.decay(limit=0)
 
     def test_the_score_is_the_formula(self, space: remanence.Space, clock: FakeClock) -> None:
         """Uses (the recording is the first) to the power of beta, what is left, and strength."""

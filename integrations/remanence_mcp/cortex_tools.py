@@ -13,7 +13,7 @@ from pydantic import Field
 from remanence import Hit, InvalidInput, Link, Memory, Space
 from remanence import analyze_for_recall as recall_analysis
 from remanence import analyze_message as message_analysis
-from remanence.adapters import current_moment
+from remanence.adapters import SELF, current_moment
 from remanence.service.endpoints.admin_operations import count_unembedded
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, Page, cut, fitting, left_out, page_of
@@ -32,13 +32,11 @@ _KINDS = {
     "causes": "causes",
     "supports": "supports",
     "contradicts": "contradicts",
-    "has_decision": "extends",  # a kind of its own: two memories may also be related
+    "has_decision": "extends",  # there is no such link; a kind that no other type has: both may hold at once
     "consolidated_from": "derived_from",
 }
 _TYPES = {"related_to": "related", "derived_from": "consolidated_from"}
 _REINFORCE_VARIABLE = "CORTEXGRAPH_AUTO_REINFORCE"
-_SPEAKER = "me"
-"""The entity that "I" and "my" mean: no name to filter by."""
 _MEMORY_KINDS = ("episode", "semantic", "viewpoint")
 _MOST_AVERAGED = 1_000
 """Of as many memories that are not active `read_graph` averages scores and uses."""
@@ -206,7 +204,8 @@ def analyze_for_recall(message: Annotated[str, Field(description="What the user 
         "confidence": _confidence(found.recall, found.confidence),
         "suggested_query": found.query.rstrip(" ?!."),
         "suggested_tags": list(found.tags),
-        "suggested_entities": [name for name in found.entities if name != _SPEAKER],
+        # "I" and "my" are no name to filter by.
+        "suggested_entities": [name for name in found.entities if name != SELF],
         "reasoning": found.reason,
     }
 
@@ -363,7 +362,7 @@ def _averages(space: Space, status: str) -> tuple[float, float]:
     count = len(usages)
     score, uses = sum(usage.decay_score for usage in usages), float(sum(usage.uses for usage in usages))
     if status == "active":  # all current memories but the promoted ones
-        report = space.upkeep.decay()
+        report = space.upkeep.decay(limit=1)
         count = report.examined_count - count
         score = report.average_score * report.examined_count - score
         uses = report.average_uses * report.examined_count - uses

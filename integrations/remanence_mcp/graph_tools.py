@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
+from remanence.adapters import pluralize
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, Page, fitting, page_of, tokens_of
 from remanence_mcp.knowledge_graph import EntityFields, KnowledgeGraph, RelationFields
@@ -160,20 +161,16 @@ def _part(entities: list[EntityFields], relations: list[RelationFields], page: i
     notes = []
     if len(kept) < len(on_page):
         unread = ", ".join(entity["name"] for entity in on_page[len(kept) :][:20])
-        count = _count(len(on_page) - len(kept), "entity", "entities")
+        count = pluralize(len(on_page) - len(kept), "entity", "entities")
         notes.append(f"{count} of this page did not fit; open_nodes reads them: {unread}")
     if len(shown) < len(tied):
-        count = _count(len(tied) - len(shown), "relation", "relations")
+        count = pluralize(len(tied) - len(shown), "relation")
         notes.append(f"{count} did not fit; open_nodes reads those of an entity")
     if len(entities) > page * _PAGE_SIZE:
         notes.append(f"{len(entities)} entities in all; read page={page + 1} next")
     if notes:
         graph["note"] = ". ".join(notes) + "."
     return _result(graph, graph)
-
-
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 def _shortened(entity: EntityFields, max_tokens: int) -> EntityFields:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from remanence import InvalidInput
-from remanence.service.hosting.network import is_loopback
+from remanence.service.hosting.network import bind_socket, is_loopback
 
 if TYPE_CHECKING:
     from remanence_mcp.server import MemoryServer
@@ -22,13 +25,25 @@ def run_stdio(server: MemoryServer) -> None:
     anyio.run(server.run_stdio_async)
 
 
-def run_http(server: MemoryServer, host: str, port: int) -> None:
+def run_http(server: MemoryServer, host: str, port: int, *, on_start: Callable[[], object] | None = None) -> None:
     """Serve until interrupted, at http://HOST:PORT/mcp.
 
+    Args:
+        server: What `make_server` made.
+        host: The address to listen on.
+        port: The port.
+        on_start: Called before the first request is taken, once the port is bound.
+
     Raises:
-        InvalidInput: The host is not this machine, and the server asks for no token.
+        InvalidInput: The host is not this machine, and the server asks for no token; or another program has the port.
     """
-    anyio.run(lambda: server.run_streamable_http_async(host=host, port=port, **http_options(server, host)))
+    options = http_options(server, host)
+    with contextlib.closing(bind_socket(host, port)) as bound:
+        app = server.streamable_http_app(host=host, **options)
+        config = uvicorn.Config(app, host=host, port=port, log_level=server.settings.log_level.lower())
+        if on_start is not None:
+            on_start()
+        anyio.run(lambda: uvicorn.Server(config).serve(sockets=[bound]))
 
 
 def http_options(server: MemoryServer, host: str) -> dict[str, Any]:

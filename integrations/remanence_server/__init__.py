@@ -3,7 +3,10 @@
 app.py           the application: routes, start and end
 routes.py        a route for each operation of `remanence.service`
 body_route.py    reading the path and the body of a request
-other_routes.py  files, exports, events, health, metrics
+direct_routes.py requests with a body go straight to their route
+file_and_health_routes.py  files, exports, events, health, metrics
+headers.py       single headers of a request
+protocol.py      head and body of an answer in one piece
 access.py        who asks, and what they may do
 problems.py      errors as application/problem+json
 limits.py        sizes of bodies, requests per minute, metrics of requests

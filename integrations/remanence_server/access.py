@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from remanence.service.hosting.network import is_loopback
 from remanence.service.hosting.tokens import AccessToken, TokenStore
 from remanence.service.operation import Access
+from remanence_server.headers import header
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 
@@ -52,7 +54,7 @@ class AccessControl:
         Raises:
             RequestRejected: The token is missing or not valid, or a page of another site sends the request.
         """
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        scheme, _, given = header(request.scope, b"authorization").partition(" ")
         if given:
             token = await self._token(given.strip()) if scheme.lower() == "bearer" else None
             if token is None:
@@ -69,11 +71,12 @@ class AccessControl:
 
     def _refuse_other_sites(self, request: Request) -> None:
         """A web page must not use the server of its visitor, under any name of this machine."""
-        host = _host_name(f"//{request.headers.get('host', '')}")
+        address = header(request.scope, b"host")
+        host = _host_name(address)
         if not is_loopback(host) and host != self._settings.host:
             raise _denied(f"host {host!r} is not this machine. Without a token, ask 127.0.0.1.")
-        origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        origin = header(request.scope, b"origin")
+        if origin and urlsplit(origin).netloc != address:
             raise _denied(f"pages of {origin!r} cannot use this server without a token.")
 
 
@@ -85,8 +88,9 @@ def _no_token(detail: str) -> RequestRejected:
     return RequestRejected(problem(401, detail, error="InvalidToken"))
 
 
-def _host_name(url: str) -> str:
+@lru_cache(maxsize=256)
+def _host_name(address: str) -> str:
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(f"//{address}").hostname or ""
     except ValueError:
         return ""

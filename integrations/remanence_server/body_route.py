@@ -17,6 +17,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remanence_server.headers import header
+
 BODY = "arguments"
 """The parameter of an endpoint that is the body; all others but the request are parts of the path."""
 
@@ -41,7 +43,7 @@ class BodyRoute(APIRoute):
             given = _checked("path", lambda: _fields(path, request.path_params))
             if read is not None:
                 content = await request.body()
-                given[BODY] = read(content, request.headers.get("content-type", ""))
+                given[BODY] = read(content, header(request.scope, b"content-type"))
             response: Response = await endpoint(request=request, **given)
             return response
 

@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remanence_server.body_route import BodyRoute
+from remanence_server.headers import header
 
 ExceptionHandler = Callable[[Request, Any], Awaitable[Response]]
 
@@ -63,7 +64,7 @@ class DirectRoutes:
         except self._handled as error:
             handled = next(class_ for class_ in type(error).__mro__ if class_ in self._handlers)
             response = await self._handlers[handled](request, error)
-        await _sent(response)(scope, receive, send)
+        await _sent(response, scope)(scope, receive, send)
 
     def _find(self, scope: Scope) -> tuple[str, tuple[BodyRoute, Callable[[Request], Awaitable[Response]]] | None]:
         # Below another application the path begins with the path of that one. FastAPI's telemetry, where it is on,
@@ -77,7 +78,7 @@ class DirectRoutes:
         return space, self._routes.get((scope["method"], slash + rest))
 
 
-def _sent(response: Response) -> ASGIApp:
-    if len(response.body) < MIN_COMPRESSED:
+def _sent(response: Response, scope: Scope) -> ASGIApp:
+    if len(response.body) < MIN_COMPRESSED or "gzip" not in header(scope, b"accept-encoding"):
         return response
     return GZipMiddleware(response, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)

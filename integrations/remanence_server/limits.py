@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from fastapi import HTTPException
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from remanence_server.headers import header
 from remanence_server.metrics import Metrics
 from remanence_server.problems import problem
 from remanence_server.settings import ServerSettings
@@ -75,22 +75,22 @@ class Limits:
             self._metrics.observe(operation, status, time.perf_counter() - began)
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers, path = Headers(scope=scope), scope["path"]
-        seconds = 0.0 if path in _UNLIMITED else self._limiter.wait(_caller(scope, headers))
+        path = scope["path"]
+        limited = self._settings.rate_limit and path not in _UNLIMITED
+        seconds = self._limiter.wait(_caller(scope)) if limited else 0.0
         if seconds:
             detail = f"more than {self._settings.rate_limit} requests a minute. Try again in {seconds:.1f} s."
             await problem(429, detail, headers={"retry-after": str(int(seconds) + 1)})(scope, receive, send)
             return
-        if (coding := headers.get("content-encoding", "identity").lower()) != "identity":
+        if (coding := header(scope, b"content-encoding").lower()) not in ("", "identity"):
             await problem(415, f"content-encoding {coding!r} is not read. Send the body as it is.")(
                 scope, receive, send
             )
             return
         most = self._settings.max_file if path.endswith("/files") else self._settings.max_body
-        detail = f"the body is larger than {most:,} bytes. Send it in parts."
-        length = headers.get("content-length", "")
+        length = header(scope, b"content-length")
         if length.isdigit() and int(length) > most:
-            await problem(413, detail)(scope, receive, send)
+            await problem(413, _too_large(most))(scope, receive, send)
             return
         received = 0
 
@@ -99,16 +99,20 @@ class Limits:
             message = await receive()
             received += len(message.get("body", b""))
             if received > most:
-                raise HTTPException(413, detail)  # FastAPI answers other exceptions with status 400
+                raise HTTPException(413, _too_large(most))  # FastAPI answers other exceptions with status 400
             return message
 
         await self._app(scope, counted, send)
 
 
-def _caller(scope: Scope, headers: Headers) -> str:
-    """The id of the token, or the address."""
-    authorization = headers.get("authorization")
-    if authorization:
-        return authorization.rpartition("_")[0]
+def _too_large(most: int) -> str:
+    return f"the body is larger than {most:,} bytes. Send it in parts."
+
+
+def _caller(scope: Scope) -> str:
+    """The id of the token, however its header is written, or the address."""
+    token = header(scope, b"authorization").partition(" ")[2].strip()
+    if token:
+        return token.rpartition("_")[0]
     client = scope.get("client")
     return client[0] if client else ""

@@ -12,9 +12,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from remanence import InvalidInput, Space
+from remanence.service.hosting.network import bind_socket
 from remanence.service.hosting.server_database import location_of
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server.app import create_app
+from remanence_server.protocol import Protocol
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
@@ -59,7 +61,7 @@ def serve(
             raise InvalidInput(
                 f"{where}, and there are no tokens. Make one: remanence tokens create NAME default --access write."
             )
-        with contextlib.closing(_bind(chosen.host, chosen.port)) as bound:
+        with contextlib.closing(bind_socket(chosen.host, chosen.port)) as bound:
             app = create_app(space, settings=chosen, tokens=tokens, close=True)
             if on_start is not None:
                 on_start()
@@ -67,25 +69,6 @@ def serve(
     finally:
         tokens.close()
         space.close()
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """A socket bound to this address."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise InvalidInput(f"The address {host!r} cannot be used: {error.strerror or error}.") from error
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind(address)
-    except OSError as error:
-        bound.close()
-        raise InvalidInput(
-            f"Port {port} of {host} cannot be used: {error.strerror or error}. "
-            "Stop the program that has it, or choose another port with --port."
-        ) from error
-    return bound
 
 
 def _run(app: FastAPI, settings: ServerSettings, log_level: str, bound: socket.socket) -> None:
@@ -97,6 +80,7 @@ def _run(app: FastAPI, settings: ServerSettings, log_level: str, bound: socket.s
         access_log=False,
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
         server_header=False,
+        http=Protocol,
     )
     server = _Server(config, app.state.server)
     before = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}

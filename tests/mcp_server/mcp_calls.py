@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[m
 from mcp import Client
 
 from remanence_mcp import make_server
+from remanence_mcp.running import http_options
 
 
 class Caller:
@@ -39,3 +44,25 @@ class Caller:
 async def connected(space: remanence.Space, **options: Any) -> Any:
     async with Client(make_server(space, **options)) as client:
         yield Caller(client)
+
+
+@contextmanager
+def serving(server: Any) -> Iterator[str]:
+    """A server on a free port of this machine, in a thread."""
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = server.streamable_http_app(**http_options(server, "127.0.0.1"))
+    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        running.should_exit = True
+        thread.join(30)

@@ -1,60 +1,53 @@
 """The tools of the server in an agent of LangChain, through langchain-mcp-adapters.
 
-That package needs mcp 1 (its release 0.3), the server mcp 2, so the two cannot be in one environment. The wire is the
-same: run this file in an environment with langchain-mcp-adapters, and name the Python that has the server in
-REMANENCE_MCP_PYTHON.
+That package needs mcp 1 (its release 0.3), the server mcp 2. So `make setup` installs both into a folder beside the
+other packages, and the agent runs in a process that looks there first. The wire is the same.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from langchain.agents import create_agent
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from mcp_calls import serving
 
-adapters = pytest.importorskip(
-    "langchain_mcp_adapters.client", reason="langchain-mcp-adapters needs mcp 1, the server mcp 2"
+import remanence
+from remanence_mcp import make_server
+
+MCP1 = Path(sys.prefix, "mcp1")
+AGENT = Path(__file__).with_name("langchain_agent.py")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (MCP1 / "langchain_mcp_adapters").is_dir(),
+    reason=f"no langchain-mcp-adapters. Run: {sys.executable} -m pip install --no-deps --target {MCP1} --group mcp1",
 )
-
-
-class Script(BaseChatModel):
-    """Says its lines one after the other."""
-
-    lines: list[Any]
-
-    @property
-    def _llm_type(self) -> str:
-        return "script"
-
-    def bind_tools(self, tools: Any, **options: Any) -> Any:
-        return self
-
-    def _generate(self, messages: Any, *args: Any, **options: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self.lines.pop(0))])
-
-
-def call(tool: str, **arguments: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": tool, "args": arguments, "id": tool}])
-
-
-async def test_an_agent_remembers_and_recalls(home: Path) -> None:
-    python = os.environ.get("REMANENCE_MCP_PYTHON", sys.executable)
+def test_an_agent_remembers_and_recalls(home: Path, space: remanence.Space) -> None:
+    """Over standard input and over streamable HTTP."""
     environment = {**os.environ, "REMANENCE_READER": "none"}
-    arguments = ["-m", "remanence.cli", "--memory", str(home), "mcp"]
-    server = {"command": python, "args": arguments, "transport": "stdio", "env": environment}
-    tools = await adapters.MultiServerMCPClient({"memory": server}).get_tools()
-    assert {"remember", "recall", "forget"} <= {tool.name for tool in tools}
-    lines = [
-        call("remember", text="Ana lives in Porto."),
-        call("recall", query="Where does Ana live?"),
-        AIMessage("Done."),
-    ]
-    answer = await create_agent(Script(lines=lines), tools=tools).ainvoke({"messages": [("user", "Hi")]})
-    results = [message for message in answer["messages"] if message.type == "tool"]
-    assert "Ana lives in Porto." in str(results[-1].content)
+    stdio = {
+        "transport": "stdio",
+        "command": sys.executable,
+        "args": ["-m", "remanence.cli", "--memory", str(home), "mcp"],
+        "env": environment,
+    }
+    before = {"PYTHONPATH": os.pathsep.join([str(MCP1), os.environ.get("PYTHONPATH", "")])}
+    with serving(make_server(space)) as url:
+        servers = {"stdio": stdio, "http": {"transport": "streamable_http", "url": url}}
+        done = subprocess.run(
+            [sys.executable, str(AGENT), json.dumps(servers)], env=environment | before, capture_output=True, text=True
+        )
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout.splitlines()[-1])
+    assert set(answers) == {"stdio", "http"}
+    for answer in answers.values():
+        assert {"remember", "recall", "forget"} <= set(answer["tools"])
+        assert "Ana lives in Porto." in answer["results"][-1]
+    assert [memory.text for memory in space.memories()] == ["Ana lives in Porto."]
+    with remanence.open(home) as stored:
+        assert stored.count() == 1

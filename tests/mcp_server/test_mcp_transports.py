@@ -10,15 +10,12 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_calls import connected
+from mcp_calls import connected, serving
 
 import remanence
 from remanence import InvalidInput
@@ -103,28 +100,6 @@ def check_standard_output(home: Path, tmp_path: Path) -> None:
     assert answers[3]["result"]["isError"] is True
     assert answers[4]["result"]["structuredContent"]["hits"][0]["text"] == "Bo lives in Porto."
     assert process.returncode == 0
-
-
-@contextmanager
-def serving(server: Any) -> Iterator[str]:
-    """A server on a free port of this machine, in a thread."""
-    import uvicorn
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = server.streamable_http_app(**http_options(server, "127.0.0.1"))
-    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    while not running.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        running.should_exit = True
-        thread.join(30)
 
 
 def client_of(url: str, token: str | None) -> Any:
@@ -422,6 +397,19 @@ def test_a_file_of_tokens_is_read(tmp_path: Path) -> None:
 def test_the_command_says_what_is_wrong(home: Path, capsys: Any, options: list[str], message: str) -> None:
     assert main(["--memory", str(home), "mcp", *options]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_taken_port_is_refused_before_it_says_that_it_serves(home: Path, capsys: Any) -> None:
+    """With the port and the next step, as `remanence serve` does."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        assert main(["--memory", str(home), "mcp", "--http", "--port", port]) == 1
+    told = capsys.readouterr().err
+    assert f"Port {port} of 127.0.0.1 cannot be used" in told
+    assert "choose another port with --port" in told
+    assert "serving" not in told
 
 
 async def test_tools_of_llamaindex(space: remanence.Space) -> None:

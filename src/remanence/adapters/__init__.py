@@ -16,6 +16,8 @@ ChangeFollower                        base class of a table that follows the led
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
 normalize_text                        a text without case and spacing, to find repetitions
+pluralize                             a number with its noun
+SELF                                  the speaker that "I" and "my" mean
 MAX_TEXT_LENGTH                       how much of a message is remembered
 warn_of_long_texts                    log that a message was cut off
 in_thread                             an async variant of a method
@@ -54,9 +56,9 @@ from remanence.api.for_prompt import (
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, estimate_tokens, is_frame, shorten_frame, strip_frames
-from remanence.language.text import normalize_text
+from remanence.language.text import normalize_text, pluralize
 from remanence.read.memories_used import memories_used
-from remanence.schema import ErasureCertificate
+from remanence.schema import SELF, ErasureCertificate
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_TEXT_LENGTH",
+    "SELF",
     "ChangeFollower",
     "ChatSession",
     "ErasureCertificate",
@@ -96,6 +99,7 @@ __all__ = [
     "log_and_continue",
     "normalize_text",
     "placeholder_text",
+    "pluralize",
     "prompt_budget",
     "quoted_hits",
     "recall_distinct",

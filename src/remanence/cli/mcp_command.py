@@ -60,7 +60,7 @@ def mcp(args: Namespace) -> None:
             imported = server_package.KnowledgeGraph(space).import_once(graph_file)
             print(f"imported {imported} lines of {graph_file}" if imported else "", file=sys.stderr, end="\n")
         if args.http:
-            print(f"serving {space.name!r} at http://{args.host}:{args.port}/mcp", file=sys.stderr)
-            server_package.run_http(server, args.host, args.port)
+            text = f"serving {space.name!r} at http://{args.host}:{args.port}/mcp"
+            server_package.run_http(server, args.host, args.port, on_start=lambda: print(text, file=sys.stderr))
         else:
             server_package.run_stdio(server)

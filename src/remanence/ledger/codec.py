@@ -57,6 +57,16 @@ def event_kind(event: Event) -> str:
     return _NAMES[type(event)]
 
 
+def kinds_of(*events: type[Event]) -> tuple[str, ...]:
+    """The names under which events of these classes are stored.
+
+    >>> from remanence.events import Forgotten, Restored
+    >>> kinds_of(Forgotten, Restored)
+    ('forgotten', 'restored')
+    """
+    return tuple(_NAMES[event] for event in events)
+
+
 def event_subject(event: Event) -> str:
     """The id of what an event is about: its first field."""
     subject: str = getattr(event, _FIELDS[type(event)][0][0])

@@ -60,9 +60,13 @@ class InMemoryLedger:
                 transaction.ended = True
                 self._writing = False
 
-    def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
+    def read(self, space: str, *, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
         with self._check_open():
-            entries = [entry for entry in self._entries[max(0, after) :] if entry.space == space]
+            entries = [
+                entry
+                for entry in self._entries[max(0, after) :]
+                if entry.space == space and (kinds is None or entry.kind in kinds)
+            ]
         return map(_decode, entries)
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:

@@ -113,15 +113,21 @@ class SqlLedger(ABC):
 
     # Reading
 
-    def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
+    def read(self, space: str, *, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
+        self._check_open()
+        if kinds is not None and not kinds:
+            return iter(())
+        values = tuple(kinds or ())
+        statement = tables.read_kinds(len(values)) if values else tables.READ_SPACE
+
         def read_from(rows: list[Any]) -> Iterator[Entry]:
             while rows:
                 yield from (chain.decode_entry(*row) for row in rows)
                 if len(rows) < tables.CHUNK:
                     return
-                rows = self._rows(tables.READ_SPACE, (space, rows[-1][0]))
+                rows = self._rows(statement, (space, rows[-1][0], *values))
 
-        return read_from(self._rows(tables.READ_SPACE, (space, after)))  # a closed ledger raises at the call
+        return read_from(self._rows(statement, (space, after, *values)))
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         self._check_open()

@@ -72,8 +72,9 @@ class Ledger(Protocol):
         """Open the write transaction. It is committed when the block ends, and rolled back if it raises."""
         ...
 
-    def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
-        """The entries of one space above position `after`, in order; erased ones have `event=None`."""
+    def read(self, space: str, *, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
+        """The entries of one space above position `after`, in order; erased ones have `event=None`. With `kinds` only
+        entries of these kinds; the others are not decoded."""
         ...
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:

@@ -238,7 +238,8 @@ def mark_archived(hit: Hit) -> Hit:
 
 def memory_dict(memory: Memory) -> dict[str, Any]:
     """A memory as a dict of JSON types."""
-    turn = memory.turn
+    turn, recorded = memory.turn, memory.recorded_at
+    recorded_text = to_iso(recorded)  # nearly always it is that of the other two moments, too
     return {
         "id": memory.id,
         "key": memory.key,
@@ -247,9 +248,9 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "kind": memory.kind,
         "valid_from": to_iso(memory.valid.start),
         "valid_until": to_iso(memory.valid.end),
-        "recorded_at": to_iso(memory.recorded_at),
-        "revised_at": to_iso(memory.revised_at),
-        "told_at": to_iso(memory.told_at),
+        "recorded_at": recorded_text,
+        "revised_at": recorded_text if memory.revised_at == recorded else to_iso(memory.revised_at),
+        "told_at": recorded_text if memory.told_at == recorded else to_iso(memory.told_at),
         "importance": memory.importance,
         "confidence": memory.confidence,
         "strength": memory.strength,

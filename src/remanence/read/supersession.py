@@ -57,7 +57,8 @@ def unsuperseded_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot)
     mask = catalog.active_mask(rows, snapshot.position)
     if not index.links.is_empty:
         mask &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
-    for i in np.flatnonzero(mask).tolist():
+    # A row without claims has none that ended, and most rows have none.
+    for i in np.flatnonzero(mask & index.relations.has_claims(rows)).tolist():
         mask[i] = not _is_superseded(index, int(rows[i]), snapshot)
     return mask
 

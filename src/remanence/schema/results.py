@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from remanence.schema.memory_types import Memory
+from remanence.schema.quick_init import quick_init
 from remanence.schema.windows import Window
 
 if TYPE_CHECKING:
@@ -112,6 +114,10 @@ class Ranking:
         return cls(signal, missing_reason=reason, has_searched=False)
 
 
+_SHARE = attrgetter("share")
+
+
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The result of one signal for one memory.
@@ -148,6 +154,7 @@ class Disagreement:
     memory: Memory
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class HitUsage:
     """How a memory was used: its `decay_score`, which falls with the time since `last_used` and rises with `uses`.
@@ -164,6 +171,7 @@ class HitUsage:
     review_priority: float = 0.0
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score, and the evidence for it.
@@ -202,5 +210,5 @@ class Hit:
     @property
     def reason(self) -> str:
         """The reasons in one line, the largest share first."""
-        ranked = sorted(self.evidence, key=lambda e: -e.share)
-        return "; ".join(f"{e.signal} #{e.rank}: {e.reason}" for e in ranked)
+        ranked = sorted(self.evidence, key=_SHARE, reverse=True)
+        return "; ".join([f"{e.signal} #{e.rank}: {e.reason}" for e in ranked])

@@ -182,6 +182,16 @@ class LedgerContract:
         assert [e.position for e in ledger.read("home", after=1)] == [3, 5]
         assert list(ledger.read("home", after=5)) == []
 
+    def test_entries_of_some_kinds_are_read(self, ledger: Ledger) -> None:
+        """In order, also where more than one chunk of others lies between them."""
+        append_events(ledger, Forgotten("first"))
+        append_events(ledger, *(remembered_event(str(n)) for n in range(2500)))
+        append_events(ledger, Restored("second"), Forgotten("third"))
+        assert [e.subject for e in ledger.read("home", kinds=["forgotten"])] == ["first", "third"]
+        assert [e.subject for e in ledger.read("home", after=1, kinds=["restored", "forgotten"])] == ["second", "third"]
+        assert len(list(ledger.read("home", kinds=["remembered"]))) == 2500
+        assert list(ledger.read("work", kinds=["forgotten"])) == list(ledger.read("home", kinds=[])) == []
+
     def test_many_entries_come_in_order(self, ledger: Ledger) -> None:
         """More than one chunk."""
         append_events(ledger, *(remembered_event(str(n)) for n in range(5003)))

@@ -137,7 +137,10 @@ class Upkeep(UpkeepReports):
         """
         settings = self.settings if mode is None else self.settings.with_changes(gc=mode)
         return self._step(
-            lambda index, memories, _: garbage_collection.plan_gc(index, memories, settings, limit), dry_run, progress
+            lambda index, memories, _: garbage_collection.plan_gc(index, memories, settings, limit),
+            dry_run,
+            progress,
+            below=settings.forget_below,
         )
 
     agc = in_thread(gc)
@@ -406,8 +409,10 @@ class Upkeep(UpkeepReports):
         plan: Callable[[Index, ScoredMemories, Progress | None], AnyPlan],
         dry_run: bool,
         progress: bool | Progress,
+        *,
+        below: float | None = None,
     ) -> AnyPlan:
-        return self._preview_or_apply(lambda: self._with_memories(plan, progress), dry_run, progress)
+        return self._preview_or_apply(lambda: self._with_memories(plan, progress, below=below), dry_run, progress)
 
     def _preview_or_apply(self, plan: Callable[[], AnyPlan], dry_run: bool, progress: bool | Progress) -> AnyPlan:
         """Make a plan; unless dry, apply it too, with no other run in between."""

@@ -50,14 +50,18 @@ class UpkeepReports(Facet):
         """The settings, read-only. `with_settings(...)` returns an `Upkeep` with other ones."""
         return self._settings
 
-    def decay(self, *, progress: bool | Progress = False) -> DecayReport:
+    def decay(self, *, limit: int | None = None, progress: bool | Progress = False) -> DecayReport:
         """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing.
 
         Args:
+            limit: The most memories to list, those with the lowest scores. `left_out` counts the others.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
             The report, which prints as a table.
+
+        Raises:
+            InvalidInput: `limit` is not a whole number above 0.
 
         Example:
             >>> import remanence
@@ -66,7 +70,9 @@ class UpkeepReports(Facet):
             ...     [(each.urgency, each.action) for each in space.upkeep.decay()]
             [('high', 'gc candidate')]
         """
-        return self._with_memories(lambda _, memories, __: decay.report(memories, self.settings), progress)
+        most = None if limit is None else inputs.check_positive_int(limit, "limit")
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
+            return decay.find_at_risk(index, self._engine.now(), self.settings, report_progress, most)
 
     adecay = in_thread(decay)
 
@@ -181,9 +187,13 @@ class UpkeepReports(Facet):
     aruns = in_thread(runs)
 
     def _with_memories(
-        self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress
+        self,
+        function: Callable[[Index, ScoredMemories, Progress | None], T],
+        progress: bool | Progress,
+        *,
+        below: float | None = None,
     ) -> T:
+        """Call a function with the current memories; with `below`, those that score less."""
         with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as report_progress:
-            return function(
-                index, score_memories(index, self._engine.now(), self.settings, report_progress), report_progress
-            )
+            memories = score_memories(index, self._engine.now(), self.settings, report_progress, below=below)
+            return function(index, memories, report_progress)

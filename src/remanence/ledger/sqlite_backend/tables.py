@@ -114,6 +114,11 @@ VECTORS = "SELECT hash, vector FROM space_embedding WHERE space = ? AND model = 
 SHARED_VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash"
 
 
+def read_kinds(count: int) -> str:
+    """The statement that reads the entries of so many kinds."""
+    return READ_SPACE.replace(" ORDER BY", f" AND kind IN ({', '.join('?' * count)}) ORDER BY")
+
+
 def create_or_migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables, or update those of an older release; then switch to write-ahead logging."""
     newest = 1 + len(MIGRATIONS)

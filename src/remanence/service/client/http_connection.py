@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
-from urllib.request import getproxies
+from collections.abc import Callable, Mapping
+from typing import IO, Any, TypeVar
+from urllib.parse import quote, urlencode
 
 from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from remanence.core.identity import new_id
-from remanence.errors import Closed, InvalidInput, LedgerUnavailable, MissingExtra
+from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceError
+from remanence.language.text import truncate
 from remanence.schema.version import __version__
+from remanence.service.client.http_address import ServerAddress
+from remanence.service.client.http_channel import NO_ANSWER, HttpResponse
+from remanence.service.client.http_pool import HttpPool, HttpRequest, Transport
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
 
-if TYPE_CHECKING:
-    import httpx
-
-_SLOW_SECONDS = 600.0
-_TRIES = 2
-_MAX_URLS = 1_000
+SLOW_SECONDS = 600.0
+"""How long operations may take that are known to be slow."""
+ResultT = TypeVar("ResultT")
 
 
 class Connection:
@@ -34,124 +33,134 @@ class Connection:
         url: The address of the server.
         token: A token, as `remanence tokens create` prints it.
         timeout: How many seconds an answer may take; operations that are known to be slow may take ten minutes.
-        transport: An `httpx` transport, for tests.
+        transport: What brings requests to the server; by default the network.
     """
 
-    def __init__(self, url: str, token: str | None, timeout: float, transport: Any = None) -> None:
-        try:
-            import httpx
-        except ModuleNotFoundError as error:
-            raise MissingExtra('connect() needs httpx. Run: pip install "remanence[client]"') from error
-        if not isinstance(url, str) or not re.match(r"https?://[^/]", url):
-            raise InvalidInput(f"url={url!r} is not the address of a server. Give for example http://127.0.0.1:8765.")
-        self._httpx = httpx
-        self.url = url.rstrip("/")
-        headers = {"user-agent": f"remanence/{__version__}", "accept-encoding": "gzip"}
-        headers |= {} if token is None else {"authorization": f"Bearer {token}"}
-        # Where a proxy is set, httpx chooses the transport.
-        self._transport = transport or (None if getproxies() else httpx.HTTPTransport())
-        self._client = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, transport=self._transport)
-        self._headers = {**headers, "host": httpx.URL(self.url).netloc.decode(), "content-type": "application/json"}
+    def __init__(self, url: str, token: str | None, timeout: float, transport: Transport | None = None) -> None:
+        if token is not None and not re.fullmatch(r"[!-~]*", token):
+            raise InvalidInput(
+                "the token has a space or another character that no token has. Give it as it was printed."
+            )
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+            raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0.")
+        address = ServerAddress(url)
+        self.url = address.url
+        self._path = address.path
+        self._headers = {"user-agent": f"remanence/{__version__}", "accept": "application/json"}
+        self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
+        self._transport = transport or HttpPool(address)
         self._timeout = timeout
+        self._closed = False
         self._adapters: dict[str, TypeAdapter[Any]] = {}
-        self._urls: dict[str, httpx.URL] = {}
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
-        try:
-            fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
-            path = re.sub(r"{(\w+)}", lambda match: quote(str(fields.pop(match[1])), safe=""), operation.path)
-            content = b"" if operation.method == "GET" else to_json(fields)
-        except (PydanticSerializationError, UnicodeEncodeError) as error:  # such as half of a surrogate pair
-            raise InvalidInput(f"this cannot be sent to the server: {error}.") from None
-        timeout = _SLOW_SECONDS if operation.slow else self._timeout
-        if operation.method == "GET":
-            response = self.send("GET", space, path, params=fields, timeout=timeout)
-        else:
-            headers = {"idempotency-key": new_id()} if operation.access != "read" else {}
-            response = self._send_json(operation.method, _path(space, path), content, headers, timeout)
         adapter = self._adapters.get(operation.name)
         if adapter is None:
             adapter = self._adapters[operation.name] = TypeAdapter(operation.answer)
-        answer: AnswerT = adapter.validate_json(response.content)
+        answer: AnswerT = self.call_json(operation, space, request, adapter.validate_json)
         return answer
 
-    def send(self, method: str, space: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request about a space. One that got no answer is sent again: writes have a key, and are done once."""
-        return self._answer(lambda: self._client.request(method, _path(space, path), **options))
+    def call_json(
+        self, operation: Operation[AnyRequest, Any], space: str, request: AnyRequest, read: Callable[[bytes], ResultT]
+    ) -> ResultT:
+        """Ask the server to do an operation, and return what `read` makes of the JSON of its answer."""
+        try:
+            fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
+            path = re.sub(r"{(\w+)}", lambda match: quote(str(fields.pop(match[1])), safe=""), operation.path)
+            query, content = (_query(fields), b"") if operation.method == "GET" else ("", to_json(fields))
+        except (PydanticSerializationError, UnicodeEncodeError) as error:  # such as half of a surrogate pair
+            raise InvalidInput(f"this cannot be sent to the server: {error}.") from None
+        headers = {} if operation.method == "GET" else {"content-type": "application/json"}
+        if operation.access != "read":
+            headers["idempotency-key"] = new_id()
+        timeout = SLOW_SECONDS if operation.slow else self._timeout
+        target = _path(space, path) + query
+        return self._answer(self._request(operation.method, target, headers, content, timeout), read)
 
-    def _send_json(
-        self, method: str, path: str, content: bytes, headers: dict[str, str], timeout: float
-    ) -> httpx.Response:
-        """Send JSON. Without a proxy the transport is asked directly: what an httpx client does for each request
-        besides (addresses, cookies, redirects) takes longer than the exchange itself."""
-        transport = self._transport
-        if transport is None:
-            given = {**headers, "content-type": "application/json"}
-            return self._answer(
-                lambda: self._client.request(method, path, content=content, headers=given, timeout=timeout)
-            )
-        url = self._urls.get(path)
-        if url is None:
-            if len(self._urls) >= _MAX_URLS:
-                self._urls.clear()
-            url = self._urls[path] = self._httpx.URL(f"{self.url}{path}")
-        limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
+    def upload(
+        self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes], read: Callable[[bytes], ResultT]
+    ) -> ResultT:
+        """Send a file, and return what `read` makes of the JSON of the answer."""
+        headers = {"content-type": "application/octet-stream", "idempotency-key": new_id()}
+        return self._answer(
+            self._request("POST", _path(space, path) + _query(fields), headers, file, SLOW_SECONDS), read
+        )
 
-        def exchange() -> httpx.Response:
-            if self._client.is_closed:
-                raise RuntimeError("the client was closed")
-            asked = self._httpx.Request(
-                method, url, headers={**self._headers, **headers}, content=content, extensions=limits
-            )
-            response: httpx.Response = transport.handle_request(asked)
-            response.request = asked
-            response.read()
-            return response
-
-        return self._answer(exchange)
-
-    def _answer(self, exchange: Callable[[], httpx.Response]) -> httpx.Response:
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                return self._checked(exchange())
-            except (self._httpx.ConnectError, self._httpx.RemoteProtocolError, self._httpx.ReadError) as error:
-                if not tries_left:
-                    raise self._unavailable(error) from error
-            except self._httpx.TransportError as error:
-                raise self._unavailable(error) from error
-            except RuntimeError as error:
-                raise Closed(f"the connection to {self.url} was closed. Connect again.") from error
-        raise AssertionError("the last try returns or raises")
-
-    @contextmanager
-    def download(self, space: str, path: str, **options: Any) -> Iterator[httpx.Response]:
-        """A response that is read while it comes."""
-        with self._client.stream("GET", _path(space, path), timeout=_SLOW_SECONDS, **options) as response:
-            if response.is_error:
-                response.read()
-            yield self._checked(response)
+    def download(self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes]) -> None:
+        """Write an answer into a file while it comes."""
+        request = self._request("GET", _path(space, path) + _query(fields), {}, b"", SLOW_SECONDS)
+        self._checked(request, self._exchange(request, file))
 
     def close(self) -> None:
-        self._client.close()
+        self._closed = True
+        self._transport.close()
 
-    def _checked(self, response: httpx.Response) -> httpx.Response:
-        if not response.is_error:
-            return response
+    def _request(
+        self, method: str, target: str, headers: dict[str, str], content: bytes | IO[bytes], timeout: float
+    ) -> HttpRequest:
+        return HttpRequest(method, self._path + target, self._headers | headers, content, timeout)
+
+    def _answer(self, request: HttpRequest, read: Callable[[bytes], ResultT]) -> ResultT:
+        response = self._exchange(request)
+        self._checked(request, response)
         try:
-            body = response.json()
+            return read(response.content)
+        except (ValueError, KeyError, TypeError) as error:  # ValidationError is a ValueError
+            raise RemanenceError(
+                f"{self.url} answered {request.method} {request.target} with what release {__version__} cannot read "
+                f"({truncate(' '.join(repr(error).split()), 160)}). Is it a server of Remanence, of the same release?"
+            ) from error
+
+    def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpResponse:
+        """Send a request. One that got no answer is sent once more: writes have a key, and are done once."""
+        if self._closed:
+            raise Closed(f"the connection to {self.url} was closed. Connect again.")
+        try:
+            return self._transport.exchange(request, into)
+        except TimeoutError as error:
+            raise self._unavailable(error) from error
+        except NO_ANSWER:
+            if into is not None:
+                into.seek(0)
+                into.truncate()
+        try:
+            return self._transport.exchange(request, into)
+        except NO_ANSWER as error:
+            raise self._unavailable(error) from error
+
+    def _checked(self, request: HttpRequest, response: HttpResponse) -> None:
+        """Raise the exception that an answer stands for, if it is not a success."""
+        if 200 <= response.status < 300:
+            return
+        try:
+            body = from_json(response.content)
         except ValueError:
-            body = {}
-        detail = body.get("detail") or f"{self.url} answered with status {response.status_code}."
-        if response.status_code == 404 and not body.get("error"):
-            detail = f"{response.url} does not exist. Connect to the address of the server alone, without /v1."
-        raise exception_from_response(body.get("error"), detail, response.status_code, body.get("position"))
+            body = None
+        body = body if isinstance(body, dict) else {}
+        detail = body.get("detail") or f"{self.url} answered with status {response.status}."
+        if response.status == 404 and not body.get("error"):
+            detail = (
+                f"{self.url}{request.target} does not exist. Connect to the address of the server alone, without /v1."
+            )
+        raise exception_from_response(body.get("error"), detail, response.status, body.get("position"))
 
     def _unavailable(self, error: Exception) -> LedgerUnavailable:
         return LedgerUnavailable(
-            f"{self.url} does not answer ({error or type(error).__name__}). Is the server running?"
+            f"{self.url} does not answer ({str(error) or type(error).__name__}). Is the server running?"
         )
 
 
 def _path(space: str, path: str) -> str:
     return f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
+
+
+def _query(fields: Mapping[str, Any]) -> str:
+    """The query of an address, with its question mark.
+
+    >>> _query({"tags": ["a b", "c"], "children": True, "kind": None}), _query({})
+    ('?tags=a+b&tags=c&children=true', '')
+    """
+    given = {name: to_json(value).decode() if isinstance(value, bool) else value for name, value in fields.items()}
+    query = urlencode({name: value for name, value in given.items() if value is not None}, doseq=True)
+    return query and f"?{query}"

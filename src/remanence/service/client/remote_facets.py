@@ -287,12 +287,13 @@ class RemoteAdmin(RemoteAdminView, Admin):
         """Write every ledger entry of this space to a file, which is compressed whatever its name."""
         file_path = inputs.check_path(path, "path")
         request = ask.ExportRequest(children=children, vectors=vectors)
-        connection = self._view._connection
-        with connection.download(self._space, "/export", params=request.model_dump(mode="json")) as response:
-            with tempfile.NamedTemporaryFile(dir=file_path.parent, delete=False) as file:
-                for chunk in response.iter_bytes():
-                    file.write(chunk)
-            os.replace(file.name, file_path)
+        with tempfile.NamedTemporaryFile(dir=file_path.parent, delete=False) as file:
+            try:
+                self._view._connection.download(self._space, "/export", request.model_dump(mode="json"), file.file)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+        os.replace(file.name, file_path)
         return file_path
 
     def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
@@ -302,15 +303,8 @@ class RemoteAdmin(RemoteAdminView, Admin):
             raise InvalidInput(f"{file_path} is not a file. Only single files can be sent to a server: zip a folder.")
         request = make_request(ask.FileRequest, name=file_path.name, **options)
         with file_path.open("rb") as file:
-            response = self._view._connection.send(
-                "POST",
-                self._space,
-                "/files",
-                params=request.model_dump(mode="json", exclude_unset=True),
-                content=file.read(),
-                timeout=600.0,
-            )
-        done = FileAnswer.model_validate_json(response.content)
+            fields = request.model_dump(mode="json", exclude_unset=True)
+            done = self._view._connection.upload(self._space, "/files", fields, file, FileAnswer.model_validate_json)
         spaces = {self._space: done.added + done.changed}
         return ImportReport(
             str(file_path),

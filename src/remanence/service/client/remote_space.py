@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
+from pydantic_core import from_json
+
 from remanence.admin.overview import MemoryBatch
 from remanence.api.space import Space
 from remanence.api.space_names import child_name
@@ -20,6 +22,7 @@ from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service.client.arguments import id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
+from remanence.service.client.http_pool import Transport
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
     RemoteAdminView,
@@ -37,6 +40,7 @@ from remanence.service.endpoints.memory_operations import MemoriesAnswer
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
+from remanence.service.payloads.from_fields import make_recall
 from remanence.write import validate
 
 if TYPE_CHECKING:
@@ -95,10 +99,15 @@ class RemoteViewBase(View):
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):
             raise InvalidInput(f"{query!r} is of type {type(query).__name__}, not a question. Give text.")
-        answer = self._read(
-            memory_operations.recall, query=query, include=to_list(include), weights=_numbers(weights), **options
+        request = make_request(
+            ask.RecallBody,
+            as_of=self._as_of,
+            query=query,
+            include=to_list(include),
+            weights=_numbers(weights),
+            **options,
         )
-        return answer.to_recall()
+        return self._connection.call_json(memory_operations.recall, self.name, request, _read_recall)
 
     @same_signature_as(View.get)
     def get(self, id: str | Memory) -> Memory | None:
@@ -326,16 +335,22 @@ class RemoteSpace(RemoteViewBase, Space):
 
 
 def connect(
-    url: str, *, token: str | None = None, space: str | None = None, timeout: float = 60.0, transport: Any = None
+    url: str,
+    *,
+    token: str | None = None,
+    space: str | None = None,
+    timeout: float = 60.0,
+    transport: Transport | None = None,
 ) -> Space:
-    """Connect to a server that `remanence serve` runs. Needs the extra `client`.
+    """Connect to a server that `remanence serve` runs.
 
     Args:
         url: The address of the server, such as "http://127.0.0.1:8765".
         token: A token, as `remanence tokens create` prints it.
         space: The full name of a space, such as "default/users/bob"; "default" if left out.
         timeout: How many seconds an answer may take. Operations that are known to be slow may take ten minutes.
-        transport: An `httpx` transport, for tests.
+        transport: What brings requests to the server, for tests: an object with the methods of
+            `remanence.service.client.http_pool.Transport`. By default the network.
 
     Returns:
         A space with the methods and facets of one that `remanence.open` returns; every adapter takes it. What the
@@ -350,6 +365,10 @@ def connect(
     opened = RemoteSpace(Connection(url, token, timeout, transport), name, root=True)
     opened._server_now()  # raises an error if the address, the token or the space is not right
     return opened
+
+
+def _read_recall(content: bytes) -> Recall:
+    return make_recall(from_json(content))
 
 
 def _listed(rows: Any) -> list[Any]:

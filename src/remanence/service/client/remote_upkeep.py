@@ -72,8 +72,8 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         ).items
         return list(items)
 
-    def decay(self, *, progress: Any = False) -> DecayReport:
-        return self._send(upkeep_operations.at_risk).to_report()
+    def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
+        return self._send(upkeep_operations.at_risk, limit=limit).to_report()
 
     def clusters(
         self,

@@ -28,11 +28,15 @@ from remanence.events import (
 )
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
+from remanence.ledger.codec import kinds_of
 from remanence.schema import Entry, Link
 
 _LINKS = ("supersedes", "contradicts")
-_FIRST_BATCH = 500
-_MAX_ENTRIES = 20_000
+_DECISIONS = (Forgotten, Restored, Linked, Invalidated, Renamed, Merged, Split, Undone)
+_KINDS = kinds_of(*_DECISIONS, Ran, Reversed)
+"""What is read of the ledger: decisions, and what upkeep runs wrote, which are none."""
+_FIRST_BATCH = 2_000
+_MAX_ENTRIES = 200_000
 """How far back the ledger is read for decisions, in entries."""
 _MAX_TEXT = 120
 UNDO_REASON = "undone by hand"
@@ -59,7 +63,7 @@ def list_decisions(space: Space, limit: int) -> list[Decision]:
     with engine.open_index(space.name) as index:
         head, back = index.catalog.position, _FIRST_BATCH
         while True:
-            entries = list(engine.ledger.read(space.name, after=max(0, head - back)))
+            entries = list(engine.ledger.read(space.name, after=max(0, head - back), kinds=_KINDS))
             found = _decision_entries(index, [entry for entry in entries if entry.position <= head])
             if len(found) >= limit or back >= min(head, _MAX_ENTRIES):
                 break
@@ -111,7 +115,7 @@ def _undo_action(space: Space, entry: Entry) -> Callable[[], object]:
 def _is_decision(event: Event | None) -> bool:
     if isinstance(event, Linked):
         return event.kind in _LINKS
-    return isinstance(event, Forgotten | Restored | Invalidated | Renamed | Merged | Split | Undone)
+    return isinstance(event, _DECISIONS)
 
 
 def _decision_entries(index: Index, entries: list[Entry]) -> list[Entry]:
@@ -142,7 +146,7 @@ def _entries_back(space: Space) -> Iterator[Entry]:
     """The last decisions of a space, the newest first."""
     engine = space._engine
     with engine.open_index(space.name) as index:
-        entries = engine.ledger.read(space.name, after=max(0, index.catalog.position - _FIRST_BATCH))
+        entries = engine.ledger.read(space.name, after=max(0, index.catalog.position - _FIRST_BATCH), kinds=_KINDS)
         yield from (entry for entry in reversed(list(entries)) if _is_decision(entry.event))
 
 

@@ -59,7 +59,7 @@ class SettingsAnswer(AnswerModel):
 @operation("GET", "/upkeep/at-risk", slow=True)
 def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
     """List the memories that are at risk of being forgotten, the lowest score first."""
-    return AtRiskAnswer.of(space.upkeep.decay(), request.limit)
+    return AtRiskAnswer.of(space.upkeep.decay(limit=request.limit))
 
 
 @operation("GET", "/upkeep/clusters", slow=True)

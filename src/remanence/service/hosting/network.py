@@ -1,9 +1,12 @@
-"""Which addresses only this machine can reach."""
+"""Which addresses only this machine can reach, and binding to an address."""
 
 from __future__ import annotations
 
 import ipaddress
+import socket
 from functools import lru_cache
+
+from remanence.errors import InvalidInput
 
 
 @lru_cache(maxsize=256)
@@ -17,3 +20,26 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def bind_socket(host: str, port: int) -> socket.socket:
+    """A socket bound to this address, so that a server can say that it serves before it does.
+
+    Raises:
+        InvalidInput: The address cannot be used, or another program has the port.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InvalidInput(f"The address {host!r} cannot be used: {error.strerror or error}.") from error
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        raise InvalidInput(
+            f"Port {port} of {host} cannot be used: {error.strerror or error}. "
+            "Stop the program that has it, or choose another port with --port."
+        ) from error
+    return bound

@@ -9,8 +9,7 @@ from typing import Any, Literal
 from remanence.admin.overview import MemoryBatch, MemoryDetails, MemoryPage, MemoryStatus, Stats
 from remanence.read.answer import Recall, memory_dict, to_iso
 from remanence.read.profile import Profile, ProfileStatement
-from remanence.read.receipts import Receipt
-from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, Evidence, Hit, PendingErasure
+from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, PendingErasure
 from remanence.service.payloads.base_answers import (
     AnswerModel,
     LinkAnswer,
@@ -19,8 +18,8 @@ from remanence.service.payloads.base_answers import (
     Time,
     UsageAnswer,
     WindowAnswer,
-    parse_moment_text,
 )
+from remanence.service.payloads.from_fields import make_disagreement, make_recall, parse_moment_text
 
 
 class EvidenceAnswer(AnswerModel):
@@ -45,7 +44,7 @@ class DisagreementAnswer(AnswerModel):
         return cls(kind=disagreement.kind, topic=disagreement.topic, memory=MemoryAnswer.of(disagreement.memory))
 
     def to_disagreement(self) -> Disagreement:
-        return Disagreement(self.kind, self.topic, self.memory.to_memory())
+        return make_disagreement(self.model_dump())
 
 
 class HitAnswer(AnswerModel):
@@ -65,39 +64,19 @@ class HitAnswer(AnswerModel):
     replacement: MemoryAnswer | None
     disagreements: list[DisagreementAnswer]
 
-    def to_hit(self) -> Hit:
-        nan = float("nan")  # JSON has no such number
-        evidence = (
-            Evidence(e.signal, e.rank, e.share, nan if e.raw_score is None else e.raw_score, e.reason)
-            for e in self.evidence
-        )
-        return Hit(
-            memory=self.memory.to_memory(),
-            score=self.score,
-            evidence=tuple(evidence),
-            current=self.current,
-            superseded_by=None if self.replacement is None else self.replacement.to_memory(),
-            disagreements=tuple(disagreement.to_disagreement() for disagreement in self.disagreements),
-            usage=None if self.usage is None else self.usage.to_usage(),
-            found_in=tuple(self.found_in),
-        )
-
 
 def hit_fields(recall: Recall) -> list[dict[str, Any]]:
     """The fields of a `HitAnswer` for each hit: all that `Recall.to_dicts` has, and more."""
-    return [
-        fields
-        | {
-            "reason": hit.reason,
-            "answer_probability": hit.answer_probability,
-            "replacement": None if hit.superseded_by is None else memory_dict(hit.superseded_by),
-            "disagreements": [
-                {"kind": disagreement.kind, "topic": disagreement.topic, "memory": memory_dict(disagreement.memory)}
-                for disagreement in hit.disagreements
-            ],
-        }
-        for hit, fields in zip(recall.hits, recall.to_dicts(), strict=True)
-    ]
+    rows = recall.to_dicts()
+    for hit, fields in zip(recall.hits, rows, strict=True):
+        fields["reason"] = hit.reason
+        fields["answer_probability"] = hit.answer_probability
+        fields["replacement"] = None if hit.superseded_by is None else memory_dict(hit.superseded_by)
+        fields["disagreements"] = [
+            {"kind": disagreement.kind, "topic": disagreement.topic, "memory": memory_dict(disagreement.memory)}
+            for disagreement in hit.disagreements
+        ]
+    return rows
 
 
 def recall_fields(recall: Recall, *, explain: bool) -> dict[str, Any]:
@@ -140,18 +119,7 @@ class RecallAnswer(AnswerModel):
         return cls.model_validate(recall_fields(recall, explain=False))
 
     def to_recall(self) -> Recall:
-        return Recall(
-            question=self.question,
-            hits=tuple(hit.to_hit() for hit in self.hits),
-            abstained=self.abstained,
-            missing=self.missing,
-            times=tuple(window.to_window() for window in self.times),
-            history=self.history,
-            position=self.position,
-            confidence=self.confidence,
-            as_of=parse_moment_text(self.as_of),
-            receipt=None if self.receipt is None else Receipt.from_dict(self.receipt),
-        )
+        return make_recall(self.model_dump())
 
 
 class MemoryPageAnswer(AnswerModel):

@@ -12,20 +12,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from remanence.read.answer import memory_dict, to_iso, usage_dict
-from remanence.schema import (
-    Alias,
-    Entity,
-    HitUsage,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryKind,
-    Mention,
-    Relation,
-    Triple,
-    Turn,
-    Window,
-)
+from remanence.schema import Alias, Entity, HitUsage, Link, LinkKind, Memory, MemoryKind, Relation, Window
+from remanence.service.payloads.from_fields import make_memory, make_usage, make_window
 
 Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 """A moment as ISO text in UTC."""
@@ -35,16 +23,6 @@ class AnswerModel(BaseModel):
     """What an operation returns. Fields that a later release adds are ignored when an answer is read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null")
-
-
-def parse_moment_text(text: str | None) -> datetime | None:
-    """The moment that `iso` wrote."""
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def make_window(start: str | None, end: str | None) -> Window:
-    """The window between two moments as text."""
-    return Window(parse_moment_text(start), parse_moment_text(end))
 
 
 class WindowAnswer(AnswerModel):
@@ -111,32 +89,7 @@ class MemoryAnswer(AnswerModel):
         return cls.model_validate(memory_dict(memory))
 
     def to_memory(self) -> Memory:
-        turn = self.turn
-        return Memory(
-            id=self.id,
-            space=self.space,
-            text=self.text,
-            key=self.key,
-            kind=self.kind,
-            valid=make_window(self.valid_from, self.valid_until),
-            recorded_at=datetime.fromisoformat(self.recorded_at),
-            revised_at=datetime.fromisoformat(self.revised_at),
-            told_at=datetime.fromisoformat(self.told_at),
-            importance=self.importance,
-            confidence=self.confidence,
-            strength=self.strength,
-            tags=tuple(self.tags),
-            source=self.source,
-            observed_by=self.observed_by,
-            expires_at=parse_moment_text(self.expires_at),
-            mentions=tuple(Mention(mention.name, mention.kind) for mention in self.mentions),
-            triples=tuple(Triple(*triple) for triple in self.triples),
-            turn=None
-            if turn is None
-            else Turn(turn.conversation, turn.number, turn.speaker, parse_moment_text(turn.at)),
-            meta=self.meta,
-            trust=self.trust,
-        )
+        return make_memory(self.model_dump())
 
 
 class AliasAnswer(AnswerModel):
@@ -266,5 +219,4 @@ class UsageAnswer(AnswerModel):
         return cls.model_validate(usage_dict(usage))
 
     def to_usage(self) -> HitUsage:
-        last_used = datetime.fromisoformat(self.last_used)
-        return HitUsage(self.decay_score, self.uses, last_used, self.age_days, self.strength, self.review_priority)
+        return make_usage(self.model_dump())

@@ -22,8 +22,8 @@ from remanence.service.payloads.base_answers import (
     RelationAnswer,
     Time,
     WindowAnswer,
-    make_window,
 )
+from remanence.service.payloads.from_fields import make_window
 
 
 class EntityPageAnswer(AnswerModel):

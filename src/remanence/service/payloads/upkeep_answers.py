@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from remanence.read.answer import to_iso
-from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time, parse_moment_text
+from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
+from remanence.service.payloads.from_fields import parse_moment_text
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.decay import DecayReport, MemoryAtRisk
@@ -26,14 +27,16 @@ class AtRiskAnswer(AnswerModel):
     average_uses: float
 
     @classmethod
-    def of(cls, report: DecayReport, limit: int | None = None) -> AtRiskAnswer:
-        names = ("examined_count", "position", "average_score", "average_uses")
-        numbers = {name: getattr(report, name) for name in names}
-        return cls(at_risk=list(report.at_risk[:limit]), total=len(report.at_risk), **numbers)
+    def of(cls, report: DecayReport) -> AtRiskAnswer:
+        numbers = {name: getattr(report, name) for name in _REPORT_NUMBERS}
+        return cls(at_risk=list(report.at_risk), total=len(report.at_risk) + report.left_out, **numbers)
 
     def to_report(self) -> DecayReport:
-        at_risk = tuple(self.at_risk)
-        return DecayReport(at_risk, self.examined_count, self.position, self.average_score, self.average_uses)
+        numbers = {name: getattr(self, name) for name in _REPORT_NUMBERS}
+        return DecayReport(tuple(self.at_risk), **numbers, left_out=self.total - len(self.at_risk))
+
+
+_REPORT_NUMBERS = ("examined_count", "position", "average_score", "average_uses")
 
 
 class ClusterAnswer(AnswerModel):

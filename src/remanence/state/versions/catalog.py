@@ -164,6 +164,10 @@ class Catalog(SavedPart):
     def memory_of(self, row: int) -> int:
         return int(self._memory.values[row])
 
+    def numbers_of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the memory of each of these rows."""
+        return self._memory.values[rows]
+
     def memories_of_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The memories, by number, that have a version among these rows."""
         mask = np.zeros(len(self.ids), np.bool_)

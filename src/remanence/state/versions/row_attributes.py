@@ -1,4 +1,4 @@
-"""The kind, tags, importance and trust of each version."""
+"""The kind, tags, importance, strength and trust of each version."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from remanence.state.arrays.columns import COLUMNS, GROWING, Column, SavedPart
 
 
 class RowAttributes(SavedPart):
-    """Kind, tags, importance and trust by row."""
+    """Kind, tags, importance, strength and trust by row."""
 
-    _saved: ClassVar = {"_tags": COLUMNS, **dict.fromkeys(("_importance", "_kind", "_trust"), GROWING)}
+    _saved: ClassVar = {"_tags": COLUMNS, **dict.fromkeys(("_importance", "_kind", "_strength", "_trust"), GROWING)}
 
     def __init__(self) -> None:
         self._kind = Column(np.int8)
-        self._importance, self._trust = Column(np.float32), Column(np.float32)
+        self._importance, self._strength, self._trust = Column(np.float32), Column(np.float32), Column(np.float32)
         self._tags: dict[str, Column] = {}  # by tag: its rows
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Add a row for each version, from `first` on."""
         self._importance.extend([0.0 if remembered is None else remembered.importance for remembered in versions])
+        self._strength.extend([1.0 if remembered is None else remembered.strength for remembered in versions])
         self._trust.extend([1.0 if remembered is None else remembered.trust for remembered in versions])
         self._kind.extend([0 if remembered is None else MEMORY_KINDS.index(remembered.kind) for remembered in versions])
         for row, version in enumerate(versions, first):
@@ -37,6 +38,10 @@ class RowAttributes(SavedPart):
     def kind(self, row: int) -> str:
         return MEMORY_KINDS[int(self._kind.values[row])]
 
+    def kinds(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """The kind of each row, as its place in MEMORY_KINDS."""
+        return self._kind.values[rows]
+
     def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
         counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
         return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}
@@ -46,6 +51,10 @@ class RowAttributes(SavedPart):
 
     def importance_of(self, row: int) -> float:
         return float(self._importance.values[row])
+
+    def strength(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The strength of each row, without what uses added."""
+        return self._strength.values[rows]
 
     def trust(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """How far the source of each row is trusted, from 0 to 1."""

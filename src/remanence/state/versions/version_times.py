@@ -49,6 +49,10 @@ class VersionTimes(SavedPart):
     def recorded_at(self, row: int) -> datetime:
         return from_micros(int(self._recorded.values[row]))
 
+    def recorded(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When each of these rows was recorded."""
+        return self._recorded.values[rows]
+
     def recording_days(self) -> NDArray[np.datetime64]:
         """The day (UTC) on which each row was recorded."""
         return self._recorded.values.astype("M8[us]").astype("M8[D]")

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
 from remanence.core.erased_rows import RowErased
@@ -22,7 +23,7 @@ from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
 from remanence.ports import Progress
-from remanence.schema import Hit, HitUsage, Memory, Snapshot, from_micros, micros
+from remanence.schema import MEMORY_KINDS, Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.state.journal import MemoryUsage
 from remanence.state.versions.catalog import Catalog
 from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
@@ -45,6 +46,8 @@ RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
 _IMPORTANT = 0.6
 _DAY = 86_400.0
 _CHUNK = 500
+_ROUNDING = 1e-5
+"""By how much the score of a row may differ from that of its memory: columns have fewer digits."""
 _BOOST = 0.1
 """How much stronger a boost, or use in another domain, makes a memory."""
 MAX_STRENGTH = 2.0
@@ -58,32 +61,33 @@ _FAST_RATE = 1.59676
 """Half-lives of the fast component in one half-life of the sum, so that half of the sum is left after it."""
 
 
-def power_law(half_lives: float) -> float:
+def power_law(half_lives: Any) -> Any:
     """Fast at first, then ever slower: what is left after the first weeks lasts for months."""
-    return float((1 + half_lives * _POWER_SCALE) ** -_POWER)
+    return (1 + half_lives * _POWER_SCALE) ** -_POWER
 
 
-def exponential(half_lives: float) -> float:
+def exponential(half_lives: Any) -> Any:
     """Each half-life leaves half of the rest."""
-    return float(2**-half_lives)
+    return 2**-half_lives
 
 
-def two_component(half_lives: float) -> float:
+def two_component(half_lives: Any) -> Any:
     """Most decays quickly, the rest ten times slower."""
     fast = half_lives * _FAST_RATE
-    return float(_FAST_SHARE * 2**-fast + (1 - _FAST_SHARE) * 2 ** -(fast / _SLOWDOWN))
+    return _FAST_SHARE * 2**-fast + (1 - _FAST_SHARE) * 2 ** -(fast / _SLOWDOWN)
 
 
-DECAY_MODELS: Mapping[str, Callable[[float], float]] = {
+DECAY_MODELS: Mapping[str, Callable[[Any], Any]] = {
     "power_law": power_law,
     "exponential": exponential,
     "two_component": two_component,
 }
+"""What is left after so many half-lives: of a number, or of an array of them."""
 
 
 def retention(model: str, days: float, half_life: float) -> float:
     """The share that is left after this many days."""
-    return max(_MIN_RETENTION, DECAY_MODELS[model](max(0.0, days) / half_life))
+    return max(_MIN_RETENTION, float(DECAY_MODELS[model](max(0.0, days) / half_life)))
 
 
 def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
@@ -177,17 +181,50 @@ class ScoredMemories:
         return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
 
 
-def score_memories(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> ScoredMemories:
-    """The memories that are neither forgotten, expired, revised nor superseded."""
+def score_memories(
+    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None, *, below: float | None = None
+) -> ScoredMemories:
+    """The memories that are neither forgotten, expired, revised nor superseded; with `below`, those that score less."""
     while True:
         with index.lock:
-            snapshot = index.snapshot(index.catalog.position, now)
-            rows = np.flatnonzero(snapshot.row_mask)
-            rows = rows[unexpired_current_mask(index, rows, snapshot)]
+            snapshot, rows = _current_rows(index, now)
+            if below is not None:
+                rows = rows[_row_scores(index, rows, now, settings)[0] < below * (1 + _ROUNDING)]
         try:
-            return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
+            items = tuple(_scored(index, rows.tolist(), now, settings, progress))
         except RowErased:
             index.catch_up()  # another process erased a memory before its text was read
+            continue
+        return ScoredMemories(tuple(item for item in items if below is None or item.score < below), snapshot)
+
+
+def _current_rows(index: Index, now: datetime) -> tuple[Snapshot, NDArray[np.int64]]:
+    snapshot = index.snapshot(index.catalog.position, now)
+    rows = np.flatnonzero(snapshot.row_mask)
+    return snapshot, rows[unexpired_current_mask(index, rows, snapshot)]
+
+
+def _row_scores(
+    index: Index, rows: NDArray[np.int64], now: datetime, settings: UpkeepSettings
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The score of each row, as `decay_score` computes it, and how often it was used; without reading texts."""
+    attributes, catalog = index.catalog.attributes, index.catalog
+    used_at, strength = catalog.times.recorded(rows).copy(), attributes.strength(rows).astype(np.float64)
+    uses = np.zeros(len(rows), np.int64)
+    places = np.full(len(catalog.ids), -1)
+    places[catalog.numbers_of_rows(rows)] = np.arange(len(rows))
+    for memory_id, usage in index.usage.by_memory.items():
+        number = catalog.number(memory_id)
+        place = -1 if number is None else places[number]
+        if place >= 0:
+            uses[place], strength[place] = usage.use_count, strength[place] + usage.boost
+            used_at[place] = max((used_at[place], *usage.used_at[-1:]))
+    half_lives = np.array([settings.half_life_by_kind.get(kind, settings.half_life_days) for kind in MEMORY_KINDS])
+    excess = np.maximum(0.0, attributes.importance(rows).astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
+    half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess
+    days = np.maximum(0.0, (micros(now) - used_at) / 1e6 / _DAY)
+    retained = np.maximum(_MIN_RETENTION, DECAY_MODELS[settings.decay](days / half_life))
+    return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** _USE_EXPONENT * retained, uses
 
 
 def _scored(
@@ -225,6 +262,8 @@ class DecayReport(TableResult):
     position: int
     average_score: float = 0.0
     average_uses: float = 0.0
+    left_out: int = 0
+    """How many more are at risk, and score higher than those that the limit kept."""
 
     def __len__(self) -> int:
         return len(self.at_risk)
@@ -234,19 +273,49 @@ class DecayReport(TableResult):
 
     @property
     def table(self) -> ResultTable:
-        title = f"decay: {len(self.at_risk)} of {pluralize(self.examined_count, 'memory', 'memories')} at risk"
+        total = len(self.at_risk) + self.left_out
+        title = f"decay: {total} of {pluralize(self.examined_count, 'memory', 'memories')} at risk"
         rows = [(r.score, r.urgency, r.action, r.uses, r.memory, r.text) for r in self.at_risk]
         return ResultTable(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
 
 
+def find_at_risk(
+    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None, limit: int | None = None
+) -> DecayReport:
+    """The memories that score less than the upper end of the risk zone, or than `forget_below`. Only their texts are
+    read."""
+    while True:
+        with index.lock:
+            snapshot, rows = _current_rows(index, now)
+            scores, uses = _row_scores(index, rows, now, settings)
+        low = np.flatnonzero(scores < _risk_threshold(settings))
+        chosen = low if limit is None else low[np.argsort(scores[low], kind="stable")[:limit]]
+        try:
+            items = tuple(_scored(index, rows[np.sort(chosen)].tolist(), now, settings, progress))
+        except RowErased:
+            index.catch_up()
+            continue
+        averages = (float(scores.mean()), float(uses.mean())) if len(rows) else (0.0, 0.0)
+        at_risk = _at_risk_of(items, settings)
+        return DecayReport(at_risk, len(rows), snapshot.position, *averages, left_out=len(low) - len(chosen))
+
+
 def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
-    """The memories that score less than the upper end of the risk zone, or than `forget_below`."""
-    threshold = max(_RISK_UNTIL, settings.forget_below)
-    at_risk = [_at_risk(item, settings) for item in memories.items if item.score < threshold]
-    at_risk.sort(key=lambda risk: (risk.score, risk.memory))
+    """The same of memories that were read already."""
+    threshold = _risk_threshold(settings)
+    at_risk = _at_risk_of([item for item in memories.items if item.score < threshold], settings)
     items, count = memories.items, max(1, len(memories.items))
     averages = sum(item.score for item in items) / count, sum(item.usage.use_count for item in items) / count
-    return DecayReport(tuple(at_risk), len(items), memories.position, *averages)
+    return DecayReport(at_risk, len(items), memories.position, *averages)
+
+
+def _risk_threshold(settings: UpkeepSettings) -> float:
+    return max(_RISK_UNTIL, settings.forget_below)
+
+
+def _at_risk_of(items: Iterable[ScoredMemory], settings: UpkeepSettings) -> tuple[MemoryAtRisk, ...]:
+    """The lowest score first."""
+    return tuple(sorted((_at_risk(item, settings) for item in items), key=lambda risk: (risk.score, risk.memory)))
 
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
