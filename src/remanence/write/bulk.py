@@ -12,7 +12,7 @@ from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.models.extractors import speaker_name
 from remanence.schema import Memory
-from remanence.write.append import append
+from remanence.write.append import append, counting_stored_rows
 from remanence.write.parallel_extraction import ExtractionInput, ParallelExtractor, can_extract_in_parallel
 from remanence.write.prepare import PreparedVersion, prepare, prepare_turns
 from remanence.write.validate import Draft, TurnDraft
@@ -100,5 +100,6 @@ def _store(
     with ParallelExtractor(engine.extractor, texts()) as extractor:
         for begin in range(0, count, _SLICE):
             prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
-            memories += append(engine, space, prepared, report)
+            with counting_stored_rows(memories):
+                memories += append(engine, space, prepared, report)
     return memories

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from remanence.ledger.sqlite_backend.head_record import NAME
 
 APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
 BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
+MIN_FREE_BYTES = 2**16  # SQLite makes a file of 32 KB beside the ledger, which its connections share
 T = TypeVar("T")
 
 _RESTORE = (
@@ -146,6 +148,11 @@ def _translate(error: Exception, path: Path) -> Exception:
     if mentions("locked", "busy"):
         seconds = f"{BUSY_TIMEOUT:.0f} s"
         return LedgerUnavailable(f"{path}: another process has been writing for {seconds}. Try again, or end it.")
+    if mentions("I/O", "unable to open") and shutil.disk_usage(path.parent).free < MIN_FREE_BYTES:
+        return LedgerUnavailable(
+            f"{path}: the disk is full. To open it, SQLite needs {MIN_FREE_BYTES // 1024} KB beside it, even to read. "
+            "Free some space."
+        )
     if mentions("readonly", "unable to open", "I/O"):
         return LedgerUnavailable(
             f"{path} cannot be written ({text}). Check its permissions, and that the disk is there and not read-only."
