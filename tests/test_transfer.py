@@ -810,7 +810,7 @@ class TestBombs:
                 line["event"] |= {"memory": f"{number:024x}", "identity": f"{number:024x}"}
                 file.write(_without_crc(line))
             file.finish()
-        with pytest.raises(InvalidInput, match="40 times what is packed.*Nothing was imported"):
+        with pytest.raises(InvalidInput, match=r"40 times what is packed.*Nothing was imported"):
             remanence.import_(path, into=space)
         assert space.spaces() == []
 

@@ -31,8 +31,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 _MAX_LINE = 32 << 20
 """In bytes. The longest text, with its metadata, takes half of it."""
 _MAX_EXPANSION, _EXPANSION_CHECKED_FROM = 40, 16 << 20
-"""Each line has hashes of its own, so that a real export shrinks to a twentieth at most. One letter for a whole text of the
-longest length, with its passages, shrinks to a hundred-and-fortieth."""
+"""Each line has hashes of its own, so that a real export shrinks to a twentieth at most. The longest text shrinks to a
+hundred-and-fortieth if it is one letter only."""
 
 
 class JsonLinesWriter:
@@ -193,8 +193,8 @@ class JsonLinesReader:
         self._size += len(raw)
         if self._is_packed and self._size > max(_EXPANSION_CHECKED_FROM, _MAX_EXPANSION * self._raw.tell()):
             raise self.damaged_file_error(
-                f"it expands to {self._size >> 20} MB and more, {_MAX_EXPANSION} times what is packed, as no export does "
-                "(a file that you trust can be unpacked with gunzip first)"
+                f"it expands to {self._size >> 20} MB and more, {_MAX_EXPANSION} times what is packed, as no export "
+                "does (a file that you trust can be unpacked with gunzip first)"
             )
 
     def _parse(self, raw: bytes) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from remanence.schema.display import html_table
+from remanence.schema.fast_init import fast_init
 from remanence.schema.windows import ANY_TIME, EPOCH, Window, format_moment
 
 MemoryKind = Literal["episode", "semantic", "viewpoint"]
@@ -110,6 +111,7 @@ class Entity:
         return (self.name, *(alias.name for alias in self.aliases))
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A claim about two entities, as one view knows it.
@@ -285,6 +287,7 @@ class Verdict:
     why: str = ""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One remembered item, in one version.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from remanence.schema.fast_init import fast_init
 from remanence.schema.memory_types import Memory
 from remanence.schema.windows import Window
 
@@ -39,6 +40,7 @@ class RelatedName(NamedTuple):
     confidence: float = 1.0
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question with everything that the signals need to rank rows for it.
@@ -74,6 +76,7 @@ class Query:
     next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The result of one signal: rows, best first, with raw scores, or the reason why there are none.
@@ -112,6 +115,7 @@ class Ranking:
         return cls(signal, missing_reason=reason, has_searched=False)
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The result of one signal for one memory.
@@ -148,6 +152,7 @@ class Disagreement:
     memory: Memory
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class HitUsage:
     """How a memory was used: its `decay_score`, which falls with the time since `last_used` and rises with `uses`.
@@ -164,6 +169,7 @@ class HitUsage:
     review_priority: float = 0.0
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score, and the evidence for it.
