@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,16 +24,23 @@ _RESTORE = (
 )
 
 
-def ensure_ledger_file(folder: Path) -> Path:
-    """The path of the ledger file in this folder: created empty, or checked to be a ledger."""
+def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | None]) -> Path:
+    """The path of the ledger file in this folder: created empty, or checked to be a ledger.
+
+    Args:
+        folder: The folder of the ledger.
+        open_files: The files that this process has open as ledgers. They were checked, and must not be read here:
+            closing a file ends the locks that SQLite holds on it for the whole process. Another process would then take
+            itself for the last one, delete the write-ahead log when it closes, and with it what is written here later.
+    """
     path = folder.absolute() / "ledger.db"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        is_open = file_identity(path) in open_files
         created = not path.exists()
         if created:
             path.touch()
-        with path.open("rb") as file:
-            header = file.read(100)
+        header = b"" if is_open else _read_header(path)
     except FileExistsError as error:
         raise LedgerUnavailable(f"{folder} is a file, not a folder. Give another path.") from error
     except OSError as error:
@@ -46,6 +53,8 @@ def ensure_ledger_file(folder: Path) -> Path:
             f"{path} is read-only. A ledger needs to write in its folder, even to read: "
             "change the permissions, or copy the folder to a writable place."
         )
+    if is_open:
+        return path
     if not header and (remains := _leftover_files(path.parent)):
         if created:
             path.unlink()
@@ -63,6 +72,11 @@ def ensure_ledger_file(folder: Path) -> Path:
             "It was not changed: give another folder."
         )
     return path
+
+
+def _read_header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
 
 
 def _leftover_files(folder: Path) -> list[str]:
