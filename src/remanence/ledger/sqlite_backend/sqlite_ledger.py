@@ -55,7 +55,7 @@ class SqliteLedger(SqlLedger):
             self._head_record = HeadRecord(self.path.parent)
             with self._errors:
                 self._writer = sqlite.connect(self.path)
-            self._file = sqlite.file_identity(self.path)
+            self._file: tuple[int, int] | None = sqlite.file_identity(self.path)
             self._log_path = self.path.with_name(f"{self.path.name}-wal")
             self._log: tuple[int, int] | None = None
             self._connected = True
