@@ -83,7 +83,7 @@ def _without_unmarked_question(sentence: str, words: Sequence[str]) -> tuple[str
     >>> _without_unmarked_question("I had something at 10:40 what was it", ["i", "had", "what", "was", "it"])
     ('I had something at 10:40', True)
     """
-    if _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
+    if _may_match(sentence, words, _PLEASE) and _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
         return "", True  # the date of my flight, please
     # The pattern takes longer than all the rest, and these words are in each form of it.
     may_match = (
@@ -140,6 +140,7 @@ _INDIRECT_WORDS = word_set(
     "ask asks asking wonder wonders wondered wondering know hear check curious unsure sure forget forgot remember "
     "recall idea"
 )
+_PLEASE = word_set("please pls plz")
 _NOUN_PLEASE = re.compile(r"(?!no\b|not\b)(?:[\w'’-]+ ){0,8}[\w'’-]+,? (?:please|pls|plz)\W*", re.IGNORECASE)
 # "Name the thing", "Book me a flight": verbs whose past has another form, as "Read a book" may mean "I read a book".
 _ASKS_TO_DO = re.compile(
