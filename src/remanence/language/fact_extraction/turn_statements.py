@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from remanence.language.fact_extraction.sentences import (
     is_question,
@@ -17,6 +17,8 @@ from remanence.language.lexicon.word_lists import compile_pattern, word_set
 from remanence.language.text import split_sentences, split_words
 
 _MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
+_MAX_KNOWN = 8_192
+_known: dict[str, bool] = {}
 
 
 def has_statement(text: str) -> bool:
@@ -25,7 +27,22 @@ def has_statement(text: str) -> bool:
     >>> has_statement("Hi! What am I allergic to?"), has_statement("I keep kosher, so what can I eat?")
     (False, True)
     """
-    return len(text) > _MAX_SMALL_TALK_CHARS or next(_statements(text), None) is not None
+    if len(text) > _MAX_SMALL_TALK_CHARS:
+        return True
+    known = _known.get(text)
+    return next(_statements(text), None) is not None if known is None else known
+
+
+def add_known_statements(known: Mapping[str, bool]) -> None:
+    """Add results of `has_statement` that another process has found, until `clear_known_statements`."""
+    if len(_known) > _MAX_KNOWN:
+        _known.clear()
+    _known.update(known)
+
+
+def clear_known_statements() -> None:
+    """Forget what `add_known_statements` has added."""
+    _known.clear()
 
 
 def stated_text(text: str) -> str:
