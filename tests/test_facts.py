@@ -758,6 +758,28 @@ def test_more_about_the_same_extends_it(old: str, new: str) -> None:
     assert verdict(old, new) == "extends"
 
 
+@pytest.mark.parametrize("text", ["I morgon kommer snickaren.", "I fjor flyttade vi till Lund."])
+def test_a_first_word_that_looks_like_the_first_person_is_not_read_in_another_language(text: str) -> None:
+    """In Swedish "i" is "in"."""
+    assert RuleExtractor().facts([Utterance(text)], now=NOW).facts == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("The plumber comes tomorrow at 9.", "2026-05-21 10:00"),
+        ("Our electrician is coming on Friday.", "2026-05-23 00:00"),
+        ("The parcel arrives tomorrow.", "2026-05-22 00:00"),
+    ],
+)
+def test_somebody_who_comes_at_a_time_is_an_appointment(text: str, ends: str) -> None:
+    """It ends when they were there, and so does the text that tells it."""
+    (fact,) = RULES.facts([Utterance(text)], now=NOW).facts
+    assert (fact.kind, f"{fact.expires_at:%Y-%m-%d %H:%M}") == ("episode", ends)
+    for other in ("The doctor comes from Spain.", "The teacher visits us often."):
+        assert all(fact.expires_at is None for fact in RULES.facts([Utterance(other)], now=NOW).facts)
+
+
 def test_two_observers_contradict_each_other() -> None:
     """Where one changes their own word, it is an update; where another denies it, neither wins."""
     assert verdict("Alice lives in Porto.", "Alice doesn't live in Porto.", "Bob", "Bob") == "updates"

@@ -857,6 +857,19 @@ def test_what_no_longer_holds_contradicts_nobody(space: Space) -> None:
     assert old.text in texts(space.recall(WHERE, history=True))
 
 
+def test_a_link_brings_back_what_only_the_order_decided(space: Space) -> None:
+    """Whoever says that two memories contradict each other gets both, until a link says which of them is right."""
+    old, new = space.add("Alice lives in Porto."), space.add("Alice lives in Lisbon.")
+    assert texts(space.recall(WHERE)) == [new.text]
+    space.graph.link(old, "contradicts", new)
+    found = space.recall(WHERE)
+    assert [(hit.memory.id, hit.current) for hit in found] == [(new.id, True), (old.id, False)]
+    assert [[memory.id for memory in hit.contradicted_by] for hit in found] == [[old.id], [new.id]]
+
+    space.graph.link(new, "supersedes", old)
+    assert texts(space.recall(WHERE)) == [new.text]
+
+
 def test_what_a_link_says_was_replaced_steps_back(space: Space) -> None:
     """From what holds now; history brings it, labelled."""
     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")

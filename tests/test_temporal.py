@@ -219,6 +219,15 @@ def test_ranges_hold_both_ends_and_open_ones_lack_one(text: str, window: str) ->
         "a gift from April, by June Carter",
         "We haven't talked in a few days.",
         "for 3 days, two to four people",
+        "I live at 12 May Street, near 5 March Avenue.",
+        "Ich wohne in der Straße des 17. Juni.",
+        "J'habite rue du 4 Septembre.",
+        "Vivo en la Avenida 9 de Julio, y ella en la calle 2 de Mayo.",
+        "Abito in via 25 Aprile.",
+        "Mieszkam przy ulicy 3 Maja.",
+        "Mia figlia Domenica ama i gatti.",
+        "Min katt heter Fredag.",
+        "Kedimin adı Pazar.",
         "31/02/2023 and 2023-13-45",
         "order 20161016, Boeing 747, 5G, H2O, Q5, MP3",
         "",
@@ -574,6 +583,14 @@ def test_ordinary_prose_tells_no_time(case: dict[str, str]) -> None:
         ("딸은 2019년 6월 5일에 태어났어요.", "2019-06-05 to 2019-06-06"),
         ("我女儿出生于2019年6月5日。", "2019-06-05 to 2019-06-06"),
         ("Con gái tôi sinh ngày 5 tháng 6 năm 2019.", "2019-06-05 to 2019-06-06"),
+        ("Gelecek hafta pazartesi sınavım var.", "2026-03-16 to 2026-03-17"),
+        ("Tuần sau thứ hai tôi đi Huế.", "2026-03-16 to 2026-03-17"),
+        ("지난주 금요일에 만났어요.", "2026-03-06 to 2026-03-07"),
+        ("사흘 전에 자전거를 샀어요.", "2026-03-08 to 2026-03-09"),
+        ("下周一我有面试。", "2026-03-16 to 2026-03-17"),
+        ("上个星期五我们去看电影了。", "2026-03-06 to 2026-03-07"),
+        ("לפני שבועיים עברנו דירה.", "2026-02-25 to 2026-02-26"),
+        ("בשבוע הבא אני נוסע לחיפה.", "2026-03-16 to 2026-03-23"),
         ("Kesho nitaenda kwa daktari.", "2026-03-12 to 2026-03-13"),
         ("நேற்று நாங்கள் பாட்டி வீட்டில் சாப்பிட்டோம்.", "2026-03-10 to 2026-03-11"),
     ],
@@ -649,11 +666,18 @@ def test_the_setting_and_the_texts_of_a_space_tell_which_number_is_the_day() -> 
         ("Call at 9am UTC+2 on Friday.", "2026-03-13 07:00 to 2026-03-13 08:00"),
         ("The talk was on 2026-01-03 10:00 CET.", "2026-01-03 09:00 to 2026-01-03 09:01"),
         ("The call is on 3 May 2026 at 10:00 GMT.", "2026-05-03 10:00 to 2026-05-03 10:01"),
+        ("The call is at 15:00 (CET) on 3 May 2026.", "2026-05-03 14:00 to 2026-05-03 14:01"),
+        ("The call is at 3pm ET on 3 June 2026.", "2026-06-03 19:00 to 2026-06-03 20:00"),  # summer time
+        ("The call is at 3pm Eastern on 3 January 2026.", "2026-01-03 20:00 to 2026-01-03 21:00"),
+        ("The call is at 3pm Pacific time on 3 May 2026.", "2026-05-03 22:00 to 2026-05-03 23:00"),
+        ("The call is on 3 May 2026 at 9am New York time.", "2026-05-03 13:00 to 2026-05-03 14:00"),
+        ("The call is at 09:30 Europe/Vienna on 3 May 2026.", "2026-05-03 07:30 to 2026-05-03 07:31"),
+        ("The call is at 9am our time on 3 May 2026.", "2026-05-03 09:00 to 2026-05-03 10:00"),
         ("I ate at 10:00 pt on 3 May 2025.", "2025-05-03 to 2025-05-04"),
     ],
 )
 def test_a_time_of_day_may_have_a_time_zone(text: str, window: str) -> None:
-    """By its abbreviation, in capitals."""
+    """By its abbreviation, in capitals, or by a place; with the summer time of that day."""
     assert window in stated(text)
 
 

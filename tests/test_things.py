@@ -58,6 +58,13 @@ def claims(text: str) -> list[str]:
             [f"Orbit Labs —has_offices_in→ {o}" for o in ("Lyon", "Gdansk")],
         ),
         ("Quarkline acquired the startup Geolith.", ["Quarkline —acquired→ Geolith"]),
+        ("Our checkout depends on the pricing service.", ["checkout —depends_on→ pricing service"]),
+        ("The orders table is owned by the billing team.", ["orders table —owned_by→ billing team"]),
+        ("The payment worker reads from the orders queue.", ["payment worker —reads_from→ orders queue"]),
+        ("The office dog is named Bento.", ["office dog —named→ Bento"]),
+        ("The project manager is called Ingrid.", ["project manager —called→ Ingrid"]),
+        ("The mobile team owns the login screen.", ["mobile team —owns→ login screen"]),
+        ("I switched from Slack to Teams.", ["me —switched_from→ Slack", "me —switched_to→ Teams"]),
         ("The backup goes to a bucket called acme-eu.", ["backup —goes_to→ acme-eu"]),
         ("Cron job cleanup-tmp runs on node-7.", ["cleanup-tmp —runs_on→ node-7"]),
         ("The wiki moved to Frankfurt, it's on pve-03 now.", ["wiki —based_in→ Frankfurt", "wiki —is_on→ pve-03"]),
@@ -105,6 +112,8 @@ def test_a_statement_about_a_thing_makes_claims(text: str, expected: list[str]) 
         "Moved mirror.internal over to pve-05.",
         "Snowflake costs us 3,000 dollars a month.",
         "My phone number is 555-1234.",
+        "Our checkout depends on the pricing service.",
+        "The office dog is named Bento.",
     ],
 )
 def test_a_fact_claims_of_a_thing_what_its_text_claims(text: str) -> None:
@@ -146,6 +155,13 @@ def test_a_tool_for_another_is_not_used_by_it() -> None:
         "The meeting is on Monday.",
         "Someone said the launch moved to May.",
         "Small acts of love make Alice happy.",
+        "The kids love the new playground.",
+        "The team won the match.",
+        "The orders table was owned by the billing team.",
+        "The choice depends on the weather.",
+        "The studio is in the same city.",
+        "The older brother is named Tom.",
+        "The office dog likes the sofa.",
     ],
 )
 def test_questions_doubts_plans_and_talk_claim_nothing(text: str) -> None:
@@ -261,6 +277,17 @@ def test_a_registered_alias_is_found_in_any_case(space: Space, text: str) -> Non
     found = space.entities.resolve(mention.name)
     assert found is not None
     assert found.id == entity.id
+
+
+def test_a_memory_is_about_the_alias_that_comes_first_in_it(space: Space) -> None:
+    """Not about a name after it, which the rules find by its capital."""
+    space.entities.register("AlphaOne LLC", aliases=["AO"])
+    memory = space.add("AO signed the lease in Porto.")
+
+    assert [mention.name for mention in memory.mentions] == ["AO", "Porto"]
+    found = space.recall("What about AlphaOne LLC?", signals=["graph"])[0]
+    assert "about AO" in found.reason
+    assert "named in the question" in found.reason
 
 
 def test_an_alias_that_is_an_ordinary_word_needs_its_capital(space: Space) -> None:

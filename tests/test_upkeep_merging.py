@@ -79,6 +79,8 @@ class TestClusters:
         [
             ({"text": "Alice likes the tea."}, {"text": "Alice never likes the tea."}, "negated"),
             ({"text": "Dial 4711 for the door."}, {"text": "Dial 4712 for the door."}, "numbers"),
+            ({"text": "The printer is on floor two."}, {"text": "The printer is on floor three."}, "'two'"),
+            ({"text": "The report for March is done."}, {"text": "The report for April is done."}, "'march'"),
             ({"text": "We had dinner.", "valid_from": "2026-01-01"},
              {"text": "We had a dinner.", "valid_from": "2026-02-01"}, "different times"),
             ({"text": "I like the tea.", "observed_by": "Bob"},

@@ -220,25 +220,42 @@ class World:
         dropped = rng.random() < 0.14  # nothing there that answers
         wrong = list(dict.fromkeys(map(id, mislead + close[:14] + far[:5])))
         at = {id(line): line for line in self.lines}
-        chosen = ([] if dropped else right) + [at[n] for n in wrong][:20]
+        askings = self.askings(told)
+        chosen = ([] if dropped else right) + [at[n] for n in wrong][:20] + askings
         rng.shuffle(chosen)
         if len(chosen) < 6:
             return None
         return {
             "set": "matters",
             "q": asked,
-            "pairs": self._pairs_for(asked, told, close),
+            "pairs": self._pairs_for(asked, told, close, askings),
             "kind": kind,
             "matter": told.key[0],
             "unseen": matter.get("unseen"),
             "answerable": bool(right) and not dropped,
             "cands": [
                 {"t": line.text, "s": line.speaker, "p": line.before, "y": int(told.key in line.tells)}
+                | {"asks": int(line.kind == "asked")}
                 for line in chosen
             ],
         }
 
-    def _pairs_for(self, asked: str, told: Told, close: list[Line]) -> list[dict[str, Any]]:
+    def askings(self, told: Told) -> list[Line]:
+        """Now and then, turns that asked the same before."""
+        rng, matter = self.rng, told.matter
+        kinds = ("ask_now_me", "ask_past_me") if told.me else ("ask_now", "ask_now", "ask_past", "ask_check")
+        wordings = [wording for kind in kinds for wording in matter.get(kind, ())]
+        if self.style == "notes" or not wordings or rng.random() < 0.7:
+            return []
+        speakers = ["user"] if self.style == "user" else [name for name in self.people if name != told.subject]
+        lines = []
+        for wording in rng.sample(wordings, min(len(wordings), rng.randint(1, 4))):
+            text = _fill(wording, told.subject, rng.choice(told.values[:2]), told.values[0])
+            text = text.replace("{T}", time_phrase(rng))
+            lines.append(Line(text, rng.choice(speakers), frozenset(), frozenset([told.key]), kind="asked"))
+        return lines
+
+    def _pairs_for(self, asked: str, told: Told, close: list[Line], askings: list[Line]) -> list[dict[str, Any]]:
         """For a question, pairs of a statement that answers it and a later one, with what that does to the answer: of
         the later ones on another matter or of someone else, nothing."""
         rng = self.rng
@@ -248,7 +265,7 @@ class World:
         earlier = rng.choice(stated)
         own = [(line, _relation(told.matter, earlier, line)) for line in told.lines if line is not earlier]
         own = [(line, relation) for line, relation in own if relation is not None]
-        others = [(line, "none") for line in close if told.key not in line.about]
+        others = [(line, "none") for line in [*close, *askings] if line.kind == "asked" or told.key not in line.about]
         chosen = rng.sample(own, min(len(own), 2)) + rng.sample(others, min(len(others), 2))
         return [
             {"q": asked, "earlier": _side(earlier), "later": _side(line), "relation": relation}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from askings import read_turns
 from chats import in_chats, read_chats
 from generate import RELATIONS, make_questions, read_matters, split_matters
 from tokenizers import Tokenizer
@@ -49,7 +50,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     tokenizer, kept = smaller_tokenizer(options.base / "tokenizer.json", options.out / "tokenizer.json")
     ours, others, pairs = read_sources(options)
-    packs = [*ours, *others, *in_chats(ours, IN_CHATS), *read_chats()]
+    packs = [*ours, *others, *in_chats(ours, IN_CHATS), *read_chats(), *read_turns()]
     random.Random(1).shuffle(pairs["train"])
     made = pairs | {"train": pairs["train"][:250_000], "beside": list(beside(packs))} | pairs_for_questions(packs)
     arrays = encode(packs)
@@ -115,7 +116,12 @@ def beside(packs: Iterable[dict[str, Any]], count: int = 2) -> Iterator[dict[str
 
 def pairs_for_questions(packs: Packs) -> dict[str, Packs]:
     """The pairs of statements that questions have, by what they are for."""
-    kinds = {"asked": ("matters",), "asked_written": ("worlds", "talks"), "asked_strangers": ("strangers",)}
+    kinds = {
+        "asked": ("matters",),
+        "asked_written": ("worlds", "talks", "askings"),
+        "asked_strangers": ("strangers",),
+        "asked_unseen": ("unseen_askings",),
+    }
     return {
         name: [pair for pack in packs if pack["set"] in sets for pair in pack.get("pairs", ())]
         for name, sets in kinds.items()
@@ -174,7 +180,7 @@ def encode(packs: list[dict[str, Any]]) -> dict[str, Any]:
     """Packs as arrays; a candidate is the number of its text."""
     store = Store()
     names = sorted({pack["set"] for pack in packs})
-    sets, asked, begin, cands, labels, fused, flags, wanted = [], [], [0], [], [], [], [], []
+    sets, asked, begin, cands, labels, asks, fused, flags, wanted = [], [], [0], [], [], [], [], [], []
     for pack in packs:
         question = shorten_question(pack["q"])
         known = pack.get("answerable", True)
@@ -182,6 +188,7 @@ def encode(packs: list[dict[str, Any]]) -> dict[str, Any]:
         for cand in pack["cands"]:
             cands.append(store(passage_of(pack["q"], cand), MAX_PASSAGE))
             labels.append(cand["y"] if known else 0)
+            asks.append(cand.get("asks", 0))
             fused.append(cand.get("f", 0.0))
         begin.append(len(cands))
         sets.append(names.index(pack["set"]))
@@ -195,6 +202,7 @@ def encode(packs: list[dict[str, Any]]) -> dict[str, Any]:
         "begin": np.array(begin, np.int64),
         "cands": np.array(cands, np.int32),
         "labels": np.array(labels, np.int8),
+        "asks": np.array(asks, bool),
         "fused": np.array(fused, np.float32),
         "flags": np.array(flags, np.int8),
         "wanted": np.array(wanted, np.int16),

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from askings import read_turns, timelines_of_turns
 from generate import MATTERS, MONTHS, TELLING, Line, Told, World, read_matters, split_matters
 from prepare import MAX_QUESTION, Store, read_xz
 from tokenizers import Tokenizer
-from written import STRANGERS, VARIANTS, read_worlds
+from written import STRANGERS, VARIANTS, asked_before, read_worlds
 
 from remanence.models.reader_input import (
     LINE_TOKENS,
@@ -41,8 +42,8 @@ from remanence.read.question import parse_question
 Timeline = dict[str, Any]
 MADE, MEASURED = 40_000, 1_500
 NOW = datetime(2026, 6, 1)
-SETS = ("matters", "worlds", "talks", "external", "unseen_matters", "strangers")
-SHARE = {"matters": 0.4, "worlds": 0.35, "talks": 0.1, "external": 0.15}
+SETS = ("matters", "worlds", "talks", "external", "askings", "unseen_matters", "unseen_askings", "strangers")
+SHARE = {"matters": 0.36, "worlds": 0.34, "talks": 0.08, "external": 0.12, "askings": 0.1}
 """How often timelines of each set are drawn."""
 
 
@@ -88,7 +89,10 @@ class DatedWorld(World):
         near = [line for line in lines if any(k[0] == told.key[0] or k[1] == told.key[1] for k in line.about)]
         near.sort(key=lambda line: told.key not in line.about)
         far = [line for line in lines if line not in near]
-        chosen = near[:12] + rng.sample(far, min(len(far), 3))
+        askings = self.askings(told)
+        begin = self.days[id(telling[0])] if telling else NOW - timedelta(days=300)
+        self.days |= {id(line): begin + (NOW - begin) * rng.random() for line in askings}
+        chosen = near[:12] + rng.sample(far, min(len(far), 3)) + askings
         chosen.sort(key=lambda line: self.days[id(line)])
         if len(chosen) < 4:
             return None
@@ -99,6 +103,7 @@ class DatedWorld(World):
             "lines": [
                 {"t": line.text, "s": line.speaker, "p": line.before, "time": self.days[id(line)]}
                 | {"y": int(not dropped and line in right), "tells": told.key in line.tells}
+                | {"asks": line.kind == "asked"}
                 for line in chosen
             ],
         }
@@ -162,7 +167,8 @@ def make_timelines(matters: list[dict[str, Any]], count: int, seed: int) -> Iter
 
 
 def read_timelines(worlds: Iterator[dict[str, Any]], name: str) -> Iterator[Timeline]:
-    """A timeline of all memories for each question of written worlds."""
+    """A timeline of all memories for each question of written worlds, and of what asked the same before."""
+    rng = random.Random(12)
     for world in worlds:
         lines = [
             {"id": m["id"], "t": m["text"], "s": m["speaker"], "p": m["before"]}
@@ -174,13 +180,17 @@ def read_timelines(worlds: Iterator[dict[str, Any]], name: str) -> Iterator[Time
             now = datetime.fromisoformat(asked["asked_at"])
             right, tells = set(asked["right"]), {*asked["right"], *asked["stale"]}
             known = [line for line in lines if line["time"] <= now]
-            yield {
-                "set": name,
-                "q": asked["q"],
-                "kind": asked["kind"],
-                "moment": moment_of(asked["q"], now),
-                "lines": [line | {"y": int(line["id"] in right), "tells": line["id"] in tells} for line in known],
-            }
+            known = [line | {"y": int(line["id"] in right), "tells": line["id"] in tells} for line in known]
+            moment = moment_of(asked["q"], now)
+            again = asked_before(asked, world, rng) if name != "strangers" else []
+            if known:
+                begin = next((line["time"] for line in known if line["tells"]), known[0]["time"])
+                known += [ask | {"time": begin + (now - begin) * rng.random(), "tells": False} for ask in again]
+            known.sort(key=lambda line: line["time"])
+            yield {"set": name, "q": asked["q"], "kind": asked["kind"], "moment": moment, "lines": known}
+            for text in asked["asks"]:
+                others = [line for line in known if line["t"] != text]
+                yield {"set": name, "q": text, "kind": asked["kind"], "moment": moment, "lines": others}
 
 
 def moment_of(question: str, now: datetime) -> datetime:
@@ -206,10 +216,22 @@ def read_external(file: Path) -> Iterator[Timeline]:
         yield {"set": "external", "q": pack["q"], "moment": NOW, "lines": lines}
 
 
+def read_askings_timelines() -> Iterator[Timeline]:
+    """Timelines of the turns that ask, with days made up."""
+    rng = random.Random(13)
+    for timeline in timelines_of_turns(list(read_turns()), rng):
+        day = NOW - timedelta(days=rng.choice([2, 30, 300]))
+        lines = []
+        for line in timeline["lines"]:
+            day += (NOW - day) * rng.random() * 0.3
+            lines.append(line | {"time": day, "tells": bool(line["y"])})
+        yield timeline | {"moment": NOW, "lines": lines}
+
+
 def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
     """Timelines as arrays; a line is the number of its text."""
     store = Store()
-    asked, begin, lines, labels, tells, told, sets = [], [0], [], [], [], [], []
+    asked, begin, lines, labels, tells, told, asks, sets = [], [0], [], [], [], [], [], []
     for timeline in timelines:
         question = timeline["q"]
         asked.append(store(shorten_question(question), MAX_QUESTION))
@@ -220,6 +242,7 @@ def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndar
             lines.append(store(with_date(line["time"], passage), LINE_TOKENS))
             labels.append(line["y"])
             tells.append(line["tells"])
+            asks.append(line.get("asks", False))
             told.append(line["time"] <= timeline["moment"])
         begin.append(len(lines))
         sets.append(SETS.index(timeline["set"]))
@@ -238,6 +261,7 @@ def encode(timelines: list[Timeline], tokenizer: Tokenizer) -> dict[str, np.ndar
         "labels": np.array(labels, bool),
         "tells": np.array(tells, bool),
         "told": np.array(told, bool),
+        "asks": np.array(asks, bool),
         "sets": np.array(sets, np.int8),
         "kinds": np.array([timeline.get("kind", "") for timeline in timelines]),
         "tokens": np.concatenate(tokens),
@@ -251,7 +275,7 @@ class Timelines:
     def __init__(self, folder: Path) -> None:
         held = np.load(folder / "timelines.npz")
         self.asked, self.begin, self.lines = held["asked"], held["begin"], held["lines"]
-        self.labels, self.tells, self.told = held["labels"], held["tells"], held["told"]
+        self.labels, self.tells, self.told, self.asks = (held[name] for name in ("labels", "tells", "told", "asks"))
         self.sets, self.kinds, self.tokens, self.lengths = held["sets"], held["kinds"], held["tokens"], held["lengths"]
         self.starts = np.cumsum(self.lengths) - self.lengths
         pieces = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
@@ -299,6 +323,7 @@ class Timelines:
         out = {name: np.zeros(shape, np.int64) for name in ("ids", "mask", "kinds")}
         out |= {"marks": np.zeros(places, np.int64), "real": np.zeros(places, bool)}
         out |= {"right": np.zeros(places, bool), "tells": np.zeros(places, bool)}
+        out["asks"] = np.array([self.asks[rows].any() for _, rows in drawn])
         for at, ((_, rows), each) in enumerate(zip(drawn, joined, strict=True)):
             out["ids"][at, : len(each.ids)], out["mask"][at, : len(each.ids)] = each.ids, 1
             out["kinds"][at, : len(each.ids)] = each.kinds
@@ -329,7 +354,8 @@ def main() -> None:
     ]
     strange = list(read_timelines(read_worlds(STRANGERS, "[ab].jsonl"), "strangers"))
     others = list(read_external(options.external / "external.jsonl.xz"))
-    timelines = [*made, *({**each, "set": "unseen_matters"} for each in unseen), *written, *strange, *others]
+    unseen = [{**each, "set": "unseen_matters"} for each in unseen]
+    timelines = [*made, *unseen, *written, *strange, *others, *read_askings_timelines()]
     arrays = encode(timelines, Tokenizer.from_file(str(options.folder / "tokenizer.json")))
     np.savez_compressed(options.folder / "timelines.npz", **arrays)
     for name, array in arrays.items():

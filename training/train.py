@@ -6,6 +6,7 @@
     python training/train.py FOLDER small:6 --seconds 400     six layers of the large one, taught by both
     python training/train.py FOLDER large+small:6             both go on, on the same batches
     python training/train.py FOLDER told:small6               what a saved one says, for those that go on from it
+    python training/train.py FOLDER small:6 --like small6     goes on and stays near what it is now, but for askings
 
 Each stage writes FOLDER/out/<stage>.pt, goes on with that file if it is there, and prints what it finds on questions
 that took no part in training.
@@ -38,6 +39,8 @@ SHARE = {
     "chats": 3,
     "helps": 3,
     "in_chats": 2.5,
+    "askings": 2.5,
+    "asked_again": 3,
     "friendsqa": 2,
     "molweni": 0.8,
     "qmsum": 0.8,
@@ -66,6 +69,7 @@ PAIR_SOURCE = {"train": 0.2, "written": 0.15, "lives": 0.25, "beside": 0.08, "as
 other, and those of a question."""
 WRITTEN = 0.25
 """How much an earlier reader's opinion counts for what was written by hand; there the labels count in full."""
+WRITTEN_SETS = ("worlds", "talks", "askings", "asked_again")
 
 
 class Texts:
@@ -107,14 +111,14 @@ class Data(Texts):
         super().__init__(held["tokens"], held["lengths"], folder)
         self.names = held["names"].tolist()
         self.sets, self.flags, self.begin, self.labels = held["sets"], held["flags"], held["begin"], held["labels"]
-        self.fused, self.wanted = held["fused"], held["wanted"]
+        self.fused, self.wanted, self.asks = held["fused"], held["wanted"], held["asks"]
         self.asked, self.cands = held["asked"], held["cands"]
         self.pairs = {name.removeprefix("pairs_"): held[name] for name in held.files if name.startswith("pairs_")}
         self.pair_source = np.repeat(np.arange(len(PAIR_SOURCE)), [len(self.pairs[name]) for name in PAIR_SOURCE])
         self.pairs = {"train": np.concatenate([self.pairs.pop(name) for name in PAIR_SOURCE]), **self.pairs}
         owner = np.repeat(np.arange(len(self.asked)), np.diff(self.begin))
         self.question_of = self.asked[owner]
-        by_hand = [number for number, name in enumerate(self.names) if name in ("worlds", "talks")]
+        by_hand = [number for number, name in enumerate(self.names) if name in WRITTEN_SETS]
         self.written = np.isin(self.sets[owner], by_hand)
         sources = [number for number, name in enumerate(PAIR_SOURCE) if name in ("written", "lives", "asked_written")]
         self.pair_written = np.isin(self.pair_source, sources)
@@ -337,11 +341,14 @@ def _answer_loss(logits: Tensor, batch: Batch, labels: float, aim: Tensor | None
     each = F.binary_cross_entropy_with_logits(logits, label, reduction="none") * trust
     loss = 0.6 * ranked.sum() / marks.sum().clamp(min=1) + 1.5 * (each * sure).sum() / sure.sum().clamp(min=1)
     if aim is not None:
-        target = empty.index_put(where, aim)
+        asks = _tensor(data.asks[rows])  # of these no earlier reader has an opinion that counts
+        grid = empty.index_put(where, logits.masked_fill(asks, -1e4))
+        target = empty.index_put(where, aim.masked_fill(asks, -1e4))
         follows = torch.where(written, WRITTEN, 1.0)
         likeness = F.kl_div(F.log_softmax(grid, 1), F.log_softmax(target, 1), log_target=True, reduction="none").sum(1)
         of_question = torch.ones(QUESTIONS, device=DEVICE).index_put((where[0],), follows)
         each = F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aim), reduction="none")
+        follows = follows.masked_fill(asks, 0.0)
         loss = loss + (likeness * of_question).mean() + 2 * (each * follows).mean()
         loss = loss + 0.05 * ((logits - aim) ** 2 * follows).mean()
     return loss
@@ -359,19 +366,21 @@ def _choice_loss(model: nn.Module, batch: Batch) -> Tensor:
     matter: that is learned sooner, and needed for the choice."""
     lists = batch.lists
     chosen, tells = choice(model, lists)
-    loss = -torch.logsumexp(chosen.masked_fill(~lists["right"], -1e4), 1).mean()
+    asks = lists["asks"]
+    right = -torch.logsumexp(chosen.masked_fill(~lists["right"], -1e4), 1)
     lines = lists["real"].clone()
     lines[:, 0] = False
-    loss = loss + F.binary_cross_entropy_with_logits(tells[lines], lists["tells"][lines].float())
+    told = F.binary_cross_entropy_with_logits(tells[lines], lists["tells"][lines].float())
     if batch.aim_choice is None:
-        return loss
-    return 0.5 * loss + F.kl_div(chosen, batch.aim_choice, log_target=True, reduction="batchmean")
+        return right.mean() + told
+    likeness = F.kl_div(chosen, batch.aim_choice, log_target=True, reduction="none").sum(1)
+    return torch.where(asks, right, 0.5 * right + likeness).mean() + 0.5 * told
 
 
 def measure_choice(model: nn.Module, timelines: Timelines) -> None:
     """How often the right line of a timeline is chosen, and how well "none of them" is told."""
     model.eval()
-    for name in ("unseen_matters", "strangers"):
+    for name in ("unseen_matters", "unseen_askings", "strangers"):
         members = timelines.members[SETS.index(name)]
         kinds, right, stale, known, confident = timelines.kinds[members], [], [], [], []
         for part in np.array_split(members, -(-len(members) // 64)):
@@ -493,6 +502,7 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--like", help="the saved reader that teaches, if no teacher was saved")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
@@ -528,9 +538,11 @@ def train_stage(names: list[str], data: Data, timelines: Timelines, options: arg
     """The models of a stage trained, taught by what the stages before left in the folder: the teacher, or what an
     earlier reader says of questions and pairs."""
     out = options.folder / "out"
-    taught_by = None
+    taught_by: nn.Module | None = None
     if names != ["teacher"] and (out / "teacher.pt").exists():
         taught_by = load_teacher(out / "teacher.pt", options.folder)
+    elif options.like:
+        taught_by = load(out / f"{options.like}.pt").to(DEVICE).eval()
     students = [begin(name, options.folder, is_taught=taught_by is not None) for name in names]
     train(students, data, timelines, seconds=options.seconds, taught_by=taught_by, seed=options.seed)
     return students

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from askings import read_askings
 from generate import MATTERS, PEOPLE
 
 VARIANTS = 2
@@ -38,9 +39,13 @@ _NO_NAMES = frozenset(
 
 def read_worlds(folder: Path, files: str = "*.jsonl", *, variants: int = 0) -> Iterator[dict[str, Any]]:
     """Written worlds, each also with so many other casts of names and years. Each memory has the turn `before` it."""
+    askings = read_askings()
     for file in sorted(folder.glob(files)):
         for written in map(json.loads, file.read_text("utf-8").splitlines()):
             rng = random.Random(written["world"])
+            for asked in written["questions"]:
+                again = askings.get((written["world"], asked["q"]), {"asks": [], "tells": None})
+                asked |= {"asks": again["asks"], "told_again": again["tells"]}
             for world in [written, *(retold(written, rng) for _ in range(variants))]:
                 last = None
                 for memory in world["memories"]:
@@ -67,7 +72,10 @@ def retold(world: dict[str, Any], rng: random.Random) -> dict[str, Any]:
         for memory in world["memories"]
     ]  # fmt: skip
     questions = [
-        asked | {"q": tell(asked["q"]), "asked_at": _later(asked["asked_at"], years)} for asked in world["questions"]
+        asked
+        | {"q": tell(asked["q"]), "asked_at": _later(asked["asked_at"], years), "asks": [*map(tell, asked["asks"])]}
+        | {"told_again": tell(asked["told_again"]) if asked["told_again"] else None}
+        for asked in world["questions"]
     ]
     return world | {"memories": memories, "questions": questions}
 
@@ -116,11 +124,37 @@ def _with_candidates(worlds: Iterator[dict[str, Any]], name: str) -> tuple[list[
             cands = right + [cand for cand in cands if not cand["y"]][:WRONG]
             known = asked["kind"] != "none"
             later = _pairs_for(asked, world["memories"], side_of)
-            questions.append({"set": name, "q": asked["q"], "answerable": known, "cands": cands, "pairs": later})
+            again = asked_before(asked, world, rng) if name != "strangers" else []
+            later += [
+                {"q": asked["q"], "earlier": side_of[key], "later": ask, "relation": "none"}
+                for key in asked["right"][:1]
+                for ask in again[:2]
+            ]
+            if asked["told_again"]:
+                again.append({"t": asked["told_again"], "s": rng.choice(speakers_of(world)), "p": "", "y": 1})
+            pack = {"set": name, "q": asked["q"], "answerable": known, "cands": cands + again}
+            questions.append(pack | {"pairs": later})
+            for text in asked["asks"]:
+                others = [ask for ask in again if ask["t"] != text]
+                questions.append({"set": "asked_again", "q": text, "answerable": known, "cands": cands + others})
         for pair in world["pairs"]:
             earlier, later = side_of[pair["earlier"]], side_of[pair["later"]]
             pairs.append({"earlier": earlier, "later": later, "relation": pair["relation"]})
     return questions, pairs
+
+
+def asked_before(asked: dict[str, Any], world: dict[str, Any], rng: random.Random) -> list[dict[str, Any]]:
+    """Turns that asked for what a question asks for, as candidates that answer nothing: those written for it, and now
+    and then other questions of the world with the same answers."""
+    same = [other["q"] for other in world["questions"] if {*other["right"], *other["stale"]} & set(asked["right"])]
+    texts = [*asked["asks"], *(rng.sample(same, min(len(same), 2)) if rng.random() < 0.35 else [])]
+    return [{"t": text, "s": rng.choice(speakers_of(world)), "p": "", "y": 0, "asks": 1} for text in texts]
+
+
+def speakers_of(world: dict[str, Any]) -> list[str | None]:
+    """Who may ask in a world: its speakers but the assistant."""
+    speakers = sorted({memory["speaker"] for memory in world["memories"] if memory["speaker"]} - {"assistant"})
+    return speakers or [None]
 
 
 def _pairs_for(

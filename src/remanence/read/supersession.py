@@ -207,7 +207,7 @@ class _RowScores:
                 continue
             score = before[row] * DEMOTION_FACTOR
             for other, kind, _ in disagreeing_rows(self._index, row, self._snapshot):
-                if kind == "conflict" and score > self._score(other) and self._may_be_added(other):
+                if kind == "conflict" and score > self._score(other) and self._may_be_added(other, row):
                     self._scores[other] = score
                     self._moves[other] = _Move("contradicts", row)
 
@@ -222,8 +222,12 @@ class _RowScores:
     def _score(self, row: int) -> float:
         return self._scores.get(row, 0.0)
 
-    def _may_be_added(self, row: int) -> bool:
-        return bool(self._allowed[row]) and not _is_superseded(self._index, row, self._snapshot)
+    def _may_be_added(self, row: int, contradicted: int) -> bool:
+        """Whether a row may be returned beside the row that it contradicts: it is current, or only that row superseded
+        it. That was decided by the order of the two; whoever links them says that it is not decided."""
+        if not self._allowed[row] or not _is_superseded(self._index, row, self._snapshot):
+            return bool(self._allowed[row])
+        return _current_successor(self._index, row, self._snapshot) == contradicted
 
     def _notes(self, rows: Sequence[int]) -> dict[int, Evidence]:
         """The reasons for the rows that were moved."""

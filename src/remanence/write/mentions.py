@@ -56,21 +56,31 @@ def _is_different_person(index: Index, number: int, claim: Triple, prepared: Pre
 
 
 def add_registered_mentions(index: Index, prepared: PreparedVersion) -> PreparedVersion:
-    """The version with the registered names in its text added to its mentions. Use it with the lock of the index."""
+    """The version with the registered names in its text added to its mentions, in the order of the text: a memory is
+    about the first of them. Use it with the lock of the index."""
     version = prepared.version
     if not prepared.has_extracted_names or not index.registry.has_names:
         return prepared
-    existing = {normalize_name(mention.name) for mention in version.mentions}
-    registered = {
-        normalize_name(registered_mention.name): registered_mention
-        for registered_mention in _registered_mentions(index, version, prepared.recorded_at)
-    }
-    more = tuple(mention for key, mention in registered.items() if key not in existing)
-    return prepared._replace(version=replace(version, mentions=version.mentions + more)) if more else prepared
+    registered: dict[str, tuple[int, Mention]] = {}
+    for start, mention in _registered_mentions(index, version, prepared.recorded_at):
+        registered.setdefault(normalize_name(mention.name), (start, mention))
+    if not registered:
+        return prepared
+    text = version.text.lower()
+    mentions: list[tuple[int, Mention]] = []
+    for mention in version.mentions:
+        if mention.kind == "thing" and normalize_name(mention.name) in registered:
+            continue  # the subject of a claim: these follow the names that have capitals
+        registered.pop(normalize_name(mention.name), None)
+        mentions.append((-1 if mention.kind == "heading" else text.find(mention.name.lower()), mention))
+    for start, mention in registered.values():
+        before = next((at for at, (place, _) in enumerate(mentions) if place > start), len(mentions))
+        mentions.insert(before, (start, mention))
+    return prepared._replace(version=replace(version, mentions=tuple(mention for _, mention in mentions)))
 
 
-def _registered_mentions(index: Index, version: Remembered, at: datetime) -> Iterator[Mention]:
-    """The registered names in a text, the longest at each word."""
+def _registered_mentions(index: Index, version: Remembered, at: datetime) -> Iterator[tuple[int, Mention]]:
+    """The registered names in a text, the longest at each word, with the place where each begins."""
     registry, position = index.registry, index.catalog.position
     words = [(match.start(), match.end()) for match in _WORD.finditer(version.text)]
     first = 0
@@ -85,7 +95,7 @@ def _registered_mentions(index: Index, version: Remembered, at: datetime) -> Ite
                 continue
             entity = registry.find(spelling, position, at)
             kind = None if entity is None else registry.registered_kind(entity, position)
-            yield Mention(spelling, kind or index.names.kinds[number])
+            yield words[first][0], Mention(spelling, kind or index.names.kinds[number])
             first += size - 1
             break
         first += 1

@@ -12,6 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from remanence.language.claim_extraction.described_relations import (
+    ABSTRACT_HEADS,
+    is_present,
+    may_relate_descriptions,
+    relates_descriptions,
+)
 from remanence.language.claim_extraction.nonperson_attributes import (
     ATTRIBUTE_OF,
     OPENERS,
@@ -32,6 +38,8 @@ from remanence.language.claim_extraction.nonperson_phrases import (
     is_adverb,
     is_bare_noun,
     is_identifier,
+    is_of_group,
+    is_surely_person,
     is_verb,
     names_something,
     phrase_at,
@@ -57,15 +65,7 @@ from remanence.language.lexicon.verb_forms import (
     PRESENT_FORMS,
     participle_of,
 )
-from remanence.language.lexicon.word_lists import (
-    FIRST_NAMES,
-    HONORIFICS,
-    KINSHIP_TITLES,
-    PRODUCTS,
-    load_pattern,
-    load_words,
-    word_set,
-)
+from remanence.language.lexicon.word_lists import PRODUCTS, load_pattern, load_words, word_set
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.language.text import sentence_breaks
 from remanence.schema import Triple
@@ -98,11 +98,8 @@ _PARENT = re.compile(r"(?P<owner>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)*)['’]s (?P<ro
 _GENERIC_HEAD = re.compile(r"^([A-Z][\w-]+) project$")
 _CALENDAR_DATE = re.compile(rf"\d|\b(?:{load_pattern('months')})\b")
 _EVALUATIVE = load_words("evaluative_words")
+_NAMING = word_set("named called renamed nicknamed is")
 _KNOWING = word_set("learned learnt forget remember note noted noticed out confirmed see reminder fact know known")
-_ABSTRACT_HEADS = word_set(
-    "reason cause point problem question answer goal purpose idea thing key trick secret case hope fear love need"
-    " issue blame result part kind sort type lot beginning end rest"
-)
 _PRONOUNS = word_set("it it's it’s which")
 _CONSEQUENCES = word_set("cost mean make cause allow help give result save take bring let lead keep explain")
 _REPORTED = word_set("says say states state shows confirms")
@@ -125,10 +122,12 @@ def find_nonperson_claims(text: str, names: Sequence[NameSpan]) -> list[Triple]:
         if number >= _MAX_SENTENCES:
             break
         has_sign = _MAY_CLAIM.search(text, begin + 1, end) is not None
-        if 8 < end - begin <= _MAX_SENTENCE_CHARS and (has_sign or begin in starts):
+        if 8 < end - begin <= _MAX_SENTENCE_CHARS and (
+            has_sign or begin in starts or may_relate_descriptions(text, begin, end)
+        ):
             claims = list(_claims_of_sentence(text, begin, end, kinds, is_first=number == 0))
             if not has_sign:  # "Vercel hosts the blog" says what is so, "Ingvar ate the cake" what happened
-                claims = [claim for claim in claims if claim.predicate.partition("_")[0] in PRESENT_FORMS]
+                claims = [claim for claim in claims if is_present(claim.predicate)]
             if claims and not _DOUBT.search(text, begin, end):
                 claim_set.update(dict.fromkeys(claims))
         begin = start
@@ -217,7 +216,9 @@ class _SentenceReader:
         subject = subject_at(self.words, at, self.text)
         if subject is None:
             return self._elliptical_claims(at)
-        if any(map(self._is_person, subject.names)) or (at > 0 and self._is_participle(subject.verb)):
+        if any(is_surely_person(name, self.statement.kinds) for name in subject.names) or (
+            at > 0 and self._is_participle(subject.verb)
+        ):
             return [], subject.verb
         claims, stop = self._claims_of_subject(subject)
         return ([] if claims and self._is_negated(subject.verb) else claims), stop
@@ -228,13 +229,6 @@ class _SentenceReader:
         following = self.words[at + 1].lower if at + 1 < len(self.words) else ""
         is_other_form = lower in PRESENT_FORMS or lower in BASE_FORMS
         return lower in PARTICIPLES and not is_other_form and following in PREPOSITIONS and following != "to"
-
-    def _is_person(self, name: str) -> bool:
-        """Whether this is surely a person. A firm may have the verbs of a person too."""
-        first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
-        return (first in FIRST_NAMES and not name.islower()) or (
-            self.statement.kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES
-        )
 
     def _claims_of_subject(self, subject: Subject) -> tuple[list[Triple], int]:
         all_claims: list[Triple] = []
@@ -247,6 +241,8 @@ class _SentenceReader:
         while True:
             claims, stop = claims_of_verb(self.statement, verb_index, is_passive=is_passive)
             claims = [claim for claim in claims if self._is_definite(subject, names[0], verb_index, *claim)]
+            if is_of_group(names[0].lower()):  # what else such a person or animal does is no lasting relation
+                claims = [claim for claim in claims if claim[0] in _NAMING and names_something(claim[1])]
             all_claims += [
                 subject_claim(self.statement.kinds, name, predicate, value)
                 for predicate, value in claims
@@ -283,7 +279,7 @@ class _SentenceReader:
         attribute = ATTRIBUTE_OF.fullmatch(name)
         if attribute is not None and predicate in ("is", "is_a") and not is_attribute(attribute["attribute"]):
             head = attribute["attribute"].lower().split()[-1]
-            return names_something(value) and head not in _ABSTRACT_HEADS  # the reason for Brexit
+            return names_something(value) and head not in ABSTRACT_HEADS  # the reason for Brexit
         has_name = (
             is_identifier(name.partition(" ")[0])
             or any(known in name for known in self.statement.kinds)
@@ -291,7 +287,9 @@ class _SentenceReader:
             or (name.isupper() and len(name) > 1)
         )
         if not names_something(value) and not is_date_predicate(predicate):
-            return has_name and _EVALUATIVE.isdisjoint(value.lower().split())
+            clause = self.text[self.words[verb].start : self.words[-1].end]
+            tells = has_name or (subject.is_definite and relates_descriptions(name, clause, predicate, value))
+            return tells and _EVALUATIVE.isdisjoint(value.lower().split())
         if has_name or subject.is_definite or not is_bare_noun(name) or self.words[subject.verb].text in EQUALS:
             return True
         # "Auditor was …": whose, was said before. "Prod database is …" tells.
@@ -371,7 +369,7 @@ class _SentenceReader:
         if i == at or not (size == 2 or verb.partition(" ")[0] in _CHOOSING) or self._is_negated(i):
             return None
         tool = phrase_at(self.words, i + size, self.text)
-        if tool is None or not names_something(tool.text) or self._is_person(tool.text):
+        if tool is None or not names_something(tool.text) or is_surely_person(tool.text, self.statement.kinds):
             return None
         if tool.next + 1 >= len(self.words) or self.words[tool.next].lower not in ("for", "as"):
             return None

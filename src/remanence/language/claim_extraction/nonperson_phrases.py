@@ -7,12 +7,15 @@ cluster"). An object is a noun phrase up to the next preposition, conjunction or
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from remanence.language.lexicon.verb_forms import BASE_FORMS, GERUNDS, PARTICIPLES, PAST_FORMS, PRESENT_FORMS
 from remanence.language.lexicon.word_lists import (
+    FIRST_NAMES,
+    HONORIFICS,
+    KINSHIP_TITLES,
     PLURAL_RELATIONSHIP_NOUNS,
     RELATIONSHIP_NOUNS,
     compile_pattern,
@@ -36,6 +39,9 @@ NO_SUBJECT = load_words("no_thing_subjects")
 _INSIDE_SUBJECT = word_set("of for with in at from on by to between behind under")
 _NAMING = word_set("called named dubbed nicknamed")
 _ARTICLES = word_set("the our a an")
+_GROUPS = frozenset().union(
+    *map(load_words, ("groups", "workplaces", "work_fields", "organization_words", "place_heads"))
+)
 _PLURALS = word_set("people data staff children men women police media criteria")
 _OBJECT_STOPS = load_words("thing_object_stops") | PREPOSITIONS | ADVERBS | BE | HAVE | _MODALS
 _EMPTY_OBJECTS = load_words("empty_thing_objects")
@@ -204,7 +210,9 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
     if inside and (inside[0] == 0 or inside[-1] == len(words) - 1):
         return False
     head = words[inside[0] - 1 if inside else -1].lower
-    if head in RELATIONSHIP_NOUNS or head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
+    if head in PLURAL_RELATIONSHIP_NOUNS or head in _EMPTY_OBJECTS:
+        return False
+    if head in RELATIONSHIP_NOUNS and not (is_definite and is_of_group(" ".join(word.lower for word in words))):
         return False
     if words[0].text.endswith(("'s", "’s")) and any(
         one.lower in RELATIONSHIP_NOUNS and other.text[:1].isupper() for one, other in pairwise(words)
@@ -213,6 +221,25 @@ def _may_be_subject(words: Sequence[Word], *, is_definite: bool) -> bool:
     if len(words) > 1 and words[0].lower.endswith("ing") and not is_definite and words[0].lower in GERUNDS:
         return False  # "making choices": somebody does so
     return head not in ("user", "users", "assistant") and "'" not in words[-1].text.removesuffix("'s")
+
+
+def is_surely_person(name: str, kinds: Mapping[str, str]) -> bool:
+    """Whether this is surely a person, by the kinds of the names in the text. A firm may have the verbs of one too."""
+    first = name.partition(" ")[0].lower().rstrip(".").removesuffix("'s").removesuffix("’s")
+    return (first in FIRST_NAMES and not name.islower()) or (
+        kinds.get(name) == "person" and first in HONORIFICS | KINSHIP_TITLES
+    )
+
+
+def is_of_group(description: str) -> bool:
+    """Whether this is somebody or an animal of a group or a place, not of a person.
+
+    >>> is_of_group("office dog"), is_of_group("project manager"), is_of_group("older brother")
+    (True, True, False)
+    """
+    owner, _, head = description.rpartition(" ")
+    owner = owner.rpartition(" ")[2].removesuffix("'s").removesuffix("’s")
+    return owner in _GROUPS and head in RELATIONSHIP_NOUNS
 
 
 def is_verb(words: Sequence[Word], at: int, *, is_plural: bool = False, before: str | None = None) -> bool:

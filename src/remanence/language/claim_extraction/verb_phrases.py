@@ -126,8 +126,10 @@ _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the seco
     "studies": (re.compile(r" at (?:the )?"), "studies_at"),
     "studied": (re.compile(r" (?:from|at) (?:the )?"), "graduated_from"),
     "moved_from": (re.compile(r" (?:back )?to (?:the )?"), "moved_to"),
+    "switched_from": (re.compile(r" (?:back |over )?to (?:the )?"), "switched_to"),
     "left": (re.compile(rf"[^.;,!?]{{0,30}}? (?:{load_pattern('to_join')}) (?:the )?"), "joined"),
 }
+_CAPITALIZED = re.compile(r"[A-Z][\w+#-]*(?: [A-Z0-9][\w+#-]*){0,2}")
 _ACTIVITY = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
 _PROFESSION = compile_pattern("profession")
 _WORD = re.compile(r"\w+")
@@ -197,6 +199,9 @@ def following_claims(text: str, at: int, claim: Triple, names: NamesByStart) -> 
         place = name_at(text, conjunction.end(), names) if conjunction else None
         if place is not None:
             return [Triple(subject, second_predicate, place.text)], place.end
+        tool = _CAPITALIZED.match(text, conjunction.end()) if conjunction and predicate == "switched_from" else None
+        if tool is not None:  # Teams and Linear are ordinary words as well
+            return [Triple(subject, second_predicate, tool[0])], tool.end()
     return [], at
 
 

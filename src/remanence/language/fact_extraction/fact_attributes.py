@@ -20,6 +20,7 @@ _MONTH_NAME = load_pattern("months")
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
 _ADDED_DATE = compile_pattern("added_date")
+_SCHEDULED = compile_pattern("scheduled_event")
 _TEMPORARY = re.compile(rf"\b(?:{load_pattern('temporary_phrases')})\b", re.IGNORECASE)
 
 
@@ -70,7 +71,7 @@ def strip_dates(text: str) -> str:
 
 def find_expiry(text: str, phrases: list[TimePhrase], now: datetime) -> datetime | None:
     """When the fact ends: only for what is temporary, such as a meeting today."""
-    if not _TEMPORARY.search(text):
+    if not _TEMPORARY.search(text) and not _SCHEDULED.search(text):
         return None
     last = max((phrase.window.end for phrase in phrases if phrase.window.end is not None), default=None)
     return last if last is not None and last > now else None

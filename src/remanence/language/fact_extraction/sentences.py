@@ -6,7 +6,7 @@ Sentences without a subject are completed: "Meeting at 3pm with Bob" becomes "I 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from remanence.language.fact_extraction.embedded_statements import (
@@ -14,6 +14,7 @@ from remanence.language.fact_extraction.embedded_statements import (
     find_presuppositions,
     without_introduction,
 )
+from remanence.language.lexicon.languages import ENGLISH, language_of
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.language.lexicon.word_lists import (
     FIRST_NAMES,
@@ -22,6 +23,7 @@ from remanence.language.lexicon.word_lists import (
     PRODUCTS,
     PROPER_ADJECTIVES,
     compile_pattern,
+    is_common_word,
     load_pattern,
     load_words,
     word_set,
@@ -184,19 +186,33 @@ def is_boilerplate(sentence: str) -> bool:
 
 
 def is_non_english(sentence: str) -> bool:
-    """Whether a sentence has at least as many short words of another language as of English.
+    """Whether a sentence has at least as many short words of another language as of English, or is in another language
+    by its other words.
 
-    The rules read English. In Italian, "I miei genitori" does not begin with the first person.
+    The rules read English. In Italian, "I miei genitori" does not begin with the first person, nor does "I morgon" in
+    Swedish.
 
     >>> is_non_english("I miei genitori vivono a Milano."), is_non_english("I ate tacos al pastor in Los Angeles.")
+    (True, False)
+    >>> is_non_english("I morgon kommer snickaren."), is_non_english("I adore gnocchi.")
     (True, False)
     """
     words = _LETTERS.findall(sentence)
     foreign = sum(word in _FOREIGN_WORDS for word in words)  # with its capitals: Las Vegas is a name
     if not foreign:
-        return False
+        return _is_in_another_language(sentence, words)
     foreign += words[0].lower() in _FOREIGN_WORDS and words[0] not in _FOREIGN_WORDS
     return foreign >= sum(word in _ENGLISH_WORDS for word in words)
+
+
+def _is_in_another_language(sentence: str, words: Sequence[str]) -> bool:
+    """Whether a sentence of several words, which has no short word of English after the first, is in another language:
+    the second word is none of English, and neither are most of the others."""
+    plain = [word for word in words[1:] if word.islower()]
+    if len(plain) < 3 or not _ENGLISH_WORDS.isdisjoint(words[1:]):
+        return False
+    known = [word in _PAST_FORMS or is_common_word(word) for word in plain]
+    return not known[0] and 2 * sum(known) < len(plain) and language_of(sentence) != ENGLISH
 
 
 def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
@@ -302,6 +318,7 @@ def _without_openers(sentence: str, to_assistant: bool, remember_requested: bool
 
 
 _FOREIGN_WORDS = load_words("foreign_words")
+_PAST_FORMS = load_words("irregular_past")
 _ENGLISH_WORDS = load_words("english_words")
 # A part of eu-west-1 or acme.io is no word.
 _LETTERS = re.compile(r"(?<![\w.@/-])[^\W\d_]+(?:['’][^\W\d_]+)?(?![\w@/-]|\.\w)")

@@ -35,6 +35,20 @@ def related_words(word: str) -> Sequence[tuple[str, float]]:
     )
 
 
+def words_of_series(text: str) -> dict[int, set[str]]:
+    """The words of a text that are in a series, in the form of `tokens`, by the number of the series.
+
+    >>> sorted(map(sorted, words_of_series("The rooms on floors two and three are free in May.").values()))
+    [['may'], ['three', 'two']]
+    """
+    found: dict[int, set[str]] = {}
+    for word in tokens(text):
+        number = _series().get(word)
+        if number is not None:
+            found.setdefault(number, set()).add(word)
+    return found
+
+
 @lru_cache(1)
 def _series() -> dict[str, int]:
     """The number of the series of each word in one."""

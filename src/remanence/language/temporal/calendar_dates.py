@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import ONE_DAY, Span, iso_span, parse_with_dateparser, shift
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, in_zone, iso_span, parse_with_dateparser, shift
 from remanence.language.temporal.token_reader import SpanMatch, TokenReader
 
 
@@ -43,8 +43,8 @@ class CalendarDateRules(TokenReader):
         if kind == "iso":
             span = iso_span(text)
             if ":" in text:
-                ahead, j = self.time_zone(i + 1)
-                return Span(span.start - ahead, span.end - ahead, span.granularity), j
+                zone, j = self.time_zone(i + 1)
+                return Span(in_zone(span.start, zone), in_zone(span.end, zone), span.granularity), j
         elif kind == "isomonth":
             span = Span.of_date("month", digits[0], digits[1])
         elif kind == "isoweek":

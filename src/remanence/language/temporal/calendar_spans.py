@@ -178,16 +178,14 @@ def iso_span(text: str) -> Span:
     return Span.enclosing(start, "second" if digits[5] else "minute" if digits[3] else "day")
 
 
-def zone_offset(name: str) -> timedelta:
-    """How far a time zone is ahead of UTC, by its abbreviation; dateparser knows them.
+def in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """The moment, in UTC, at which the clock of a time zone shows what the clock of UTC shows at `moment`.
 
-    >>> zone_offset("EST")
-    datetime.timedelta(days=-1, seconds=68400)
+    >>> from datetime import timezone
+    >>> in_zone(datetime(2026, 6, 3, 15, tzinfo=UTC), timezone(timedelta(hours=2))).isoformat()
+    '2026-06-03T13:00:00+00:00'
     """
-    from dateparser.timezone_parser import pop_tz_offset_from_string
-
-    zone = pop_tz_offset_from_string(f"10:00 {name}")[1]
-    return zone.utcoffset(None) if isinstance(zone, tzinfo) and zone.utcoffset(None) else timedelta(0)
+    return moment.replace(tzinfo=zone).astimezone(UTC)
 
 
 def parse_with_dateparser(phrase: str, now: datetime, languages: tuple[str, ...] | None = ("en",)) -> Span | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import Span
+from remanence.language.temporal.calendar_spans import Span, in_zone
 from remanence.language.temporal.token_reader import TokenReader
+from remanence.schema import UTC
 
 _CLOCK_CUES = {"at", "@", "around", "by", "before", "after", "until", "till", "since", "from", "between"}
 CLOCK_WORDS = {*vocab.NOON_WORDS, *vocab.NUMBERS, "half", "quarter", "from", "between", "at"}
@@ -44,15 +45,14 @@ class ClockTime:
 
     first: Hour
     final: Hour | None = None
-    ahead: timedelta = timedelta(0)
-    """How far the time zone is ahead of UTC."""
+    zone: tzinfo = UTC
 
     def on_day(self, day: datetime, hint: str) -> Span:
         start = self.first.on(day, hint)
         end = self.final.on(day, hint) if self.final else start + self.first.duration
         if end <= start:
             end += timedelta(days=1)  # "from 10pm to 2am"
-        return Span(start - self.ahead, end - self.ahead, "clock")
+        return Span(in_zone(start, self.zone), in_zone(end, self.zone), "clock")
 
 
 class TimeOfDayRules(TokenReader):
@@ -77,8 +77,8 @@ class TimeOfDayRules(TokenReader):
             announced or allow_ambiguous or in_day_part or self.whole_text
         ):  # a score, a verse, a ratio
             return None
-        ahead, j = self.time_zone(j)
-        return ClockTime(hour, ahead=ahead), j
+        zone, j = self.time_zone(j)
+        return ClockTime(hour, zone=zone), j
 
     def clock_range(self, i: int, allow_ambiguous: bool) -> tuple[ClockTime, int] | None:
         """As in "from 3 to 5pm", "10:30 - 11"; two bare numbers only next to a day: "Monday 11-4"."""
@@ -102,8 +102,8 @@ class TimeOfDayRules(TokenReader):
             first = replace(first, mark=final.mark if same else "a")
         elif not first.mark and not final.mark and 12 > first.digits[0] > final.digits[0]:
             first, final = replace(first, mark="a"), replace(final, mark="p")
-        ahead, k = self.time_zone(k)
-        return ClockTime(first, final, ahead), k
+        zone, k = self.time_zone(k)
+        return ClockTime(first, final, zone), k
 
     def hour(self, i: int) -> tuple[Hour, int] | None:
         """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a bare number up to 24."""

@@ -15,6 +15,7 @@ from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
+from remanence.language.temporal.times_in_names import is_name
 from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
@@ -76,6 +77,11 @@ def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
 
 
 def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
+    phrases = _find_phrases(text, now, is_statement)
+    return phrases and [phrase for phrase in phrases if not is_name(text, phrase.start, phrase.end)]
+
+
+def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
     if translated := _find_translated(text, now, is_statement):
         return translated
     if not may_have_time(text):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -201,11 +202,15 @@ def _in_english(parts: Sequence[_Meaning], language: _DateparserLanguage, before
         return _month(by_kind["month"][0], numbers, by_kind.get("step"), before in language.inside)
     if kinds == {"weekday"}:
         return by_kind["weekday"][0] if len(parts[0].english) else None
+    if week := _week(by_kind):
+        return week
     if kinds == {"weekday", "step"}:
         step = by_kind["step"][0]
         return f"{'coming' if step == 'next' else step} {by_kind['weekday'][0]}"
     if kinds == {"unit", "step"} and len(parts) == 2 and by_kind["unit"][0] in ("week", "month", "year"):
         return f"{by_kind['step'][0]} {by_kind['unit'][0]}"
+    if "counted" in kinds and kinds in ({"counted", "ago"}, {"counted", "ahead"}):
+        return f"{by_kind['counted'][0]} ago" if "ago" in kinds else f"in {by_kind['counted'][0]}"
     if kinds <= {"number", "unit", "ago", "ahead"} and len(kinds & {"ago", "ahead"}) == 1 and "unit" in kinds:
         if len(numbers) > 1 or len(by_kind["unit"]) > 1:
             return None
@@ -215,6 +220,15 @@ def _in_english(parts: Sequence[_Meaning], language: _DateparserLanguage, before
         return _numbered(dict(zip(by_kind["unit"], numbers, strict=True)), language)
     if kinds == {"number"} and len(numbers) == 1 and _is_year(numbers[0]) and before in language.inside:
         return numbers[0]
+    return None
+
+
+def _week(by_kind: Mapping[str, Sequence[str]]) -> str | None:
+    """A weekday of a week: "gelecek hafta pazartesi" is the Monday of next week."""
+    if by_kind.keys() == {"weekday", "phrase"} and by_kind["phrase"][0].endswith(" week"):
+        return f"{by_kind['weekday'][0]} of {by_kind['phrase'][0]}"
+    if by_kind.keys() == {"weekday", "step", "unit"} and by_kind["unit"] == ["week"]:
+        return f"{by_kind['weekday'][0]} of {by_kind['step'][0]} week"
     return None
 
 
@@ -319,16 +333,26 @@ def _language(code: str) -> _DateparserLanguage | None:
         add("step", step, more.get(step, ()))
     for number, forms in enumerate(more.get("numbers", ()), 1):
         add("number", str(number), forms.split("/"))
+    for counted in more.get("counted", ()):
+        english, _, forms = counted.partition("=")
+        add("counted", english.replace("_", " "), forms.split("/"))
     is_short = code in ("zh", "ko")  # a name may have two characters
     for month in vocab.MONTH_NAMES:
         add("month", month.capitalize(), info.get(month, ()), 2 if is_short else _MIN_CHARS)
     for day in vocab.DAY_NAMES:
         add("weekday", day, info.get(day, ()), 2 if is_short else _MIN_CHARS_ALONE)
+        if code == "zh":  # the names of weekdays begin with that of the week: 下周一 is the Monday of next week
+            for step in ("last", "next", "this"):
+                add("phrase", f"{day} of {step} week", map("".join, product(more[step], info[day])))
     add("ago", "ago", info.get("ago", ()))
     add("ahead", "in", info.get("in", ()))
     for unit in (*_UNITS, "hour", "minute"):
         add("unit", unit, info.get(unit, ()), 1 if code in _BY_SCRIPT else 2)
     add("skip", "", (word for word in (*info.get("skip", ()), *more.get("skip", ())) if word.isalpha()))
+    if code == "he":  # "in" is a part of the word
+        for form, meaning in list(meanings.items()):
+            if meaning.kind in ("unit", "weekday"):
+                meanings.setdefault(f"ב{form}", meaning)
     names = {form: meaning for form, meaning in meanings.items() if meaning.kind in ("month", "weekday")}
     forms = sorted((re.escape(form) for form in meanings), key=len, reverse=True)
     return _DateparserLanguage(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, tzinfo
 from typing import Literal
 
 from remanence.language.lexicon.word_lists import FIRST_NAMES
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import Span, midnight, zone_offset
+from remanence.language.temporal.calendar_spans import Span, midnight
 from remanence.language.temporal.tense import PAST, Direction, TenseReader
 from remanence.language.temporal.time_lexer import END_TOKEN, TimeToken
+from remanence.language.temporal.time_zones import fixed_zone, zone_by_abbreviation, zone_by_place
+from remanence.schema import UTC
 
+_OWN_TIME = frozenset(("local", "our", "my", "your", "their", "his", "her"))
 SpanMatch = tuple[Span, int] | None
 """The result of a rule: the span and the position after it, or None if the rule does not apply."""
 
@@ -97,20 +100,37 @@ class TokenReader:
     def word(self, i: int) -> str:
         return self._words[i]
 
-    def time_zone(self, i: int) -> tuple[timedelta, int]:
-        """How far the time zone named at `i` is ahead of UTC, as in "CET", "UTC+2"; and where its name ends. In
-        "15:00+02:00" it belongs to the token before `i`."""
+    def time_zone(self, i: int) -> tuple[tzinfo, int]:
+        """The time zone named at `i`, as in "CET", "UTC+2", "(CET)", "Pacific", "New York time", "Europe/Vienna"; and
+        where its name ends. In "15:00+02:00" it belongs to the token before `i`. UTC if there is none, and for "our
+        time"."""
         before = self.token(i - 1)
         offset = before.normalized.partition("+")[2].replace(":", "") if before.kind == "hm" else ""
         if offset and int(offset[:2]) <= 14:
-            return timedelta(hours=int(offset[:2]), minutes=int(offset[2:])), i
+            return fixed_zone(int(offset[:2]), int(offset[2:])), i
+        if self.word(i) == "(":
+            zone, j = self._zone_name(i + 1)
+            return (zone, j + 1) if j > i + 1 and self.word(j) == ")" else (UTC, i)
+        return self._zone_name(i)
+
+    def _zone_name(self, i: int) -> tuple[tzinfo, int]:
         word = self.word(i)
-        if word not in vocab.TIME_ZONES or not self.token(i).capitalized:
-            return timedelta(0), i
-        sign, hours = self.word(i + 1), self.word(i + 2)
-        if word in ("gmt", "utc") and sign in ("+", "-") and hours.isdigit() and int(hours) <= 14:
-            return timedelta(hours=int(f"{sign}{hours}")), i + 3
-        return zone_offset(word.upper()), i + 1
+        if word in vocab.TIME_ZONES and self.token(i).capitalized:
+            sign, hours = self.word(i + 1), self.word(i + 2)
+            if word in ("gmt", "utc") and sign in ("+", "-") and hours.isdigit() and int(hours) <= 14:
+                return fixed_zone(int(f"{sign}{hours}")), i + 3
+            return zone_by_abbreviation(word.upper()), i + 1
+        for size in (1, 2, 3):
+            words = [self.word(k) for k in range(i, i + size)]
+            if self.word(i + size) in ("time", "standard", "daylight"):
+                end = self.skip(self.skip(i + size, "standard", "daylight"), "time")
+                if words[0] in _OWN_TIME or all(self.token(k).capitalized for k in range(i, i + size)):
+                    return zone_by_place(" ".join(words)) or UTC, end
+        if self.word(i + 1) == "/" and (zone := zone_by_place(self.word(i + 2))):  # Europe/Vienna
+            return zone, i + 3
+        if word in ("eastern", "pacific") and self.token(i).capitalized:
+            return zone_by_place(word) or UTC, i + 1
+        return UTC, i
 
     def skip(self, i: int, *words: str) -> int:
         """The position after token `i` if it is one of these words, else `i`."""

@@ -1,14 +1,14 @@
 """A growing graph: which edges meet at a vertex, and since when an edge no longer holds.
 
-igraph has the edges of a graph of up to 16,384 edges. It takes all edges in one call, during which no other thread can
-run: some milliseconds then, and seconds for millions of edges. So a larger graph is in sorted arrays, which a thread
-makes while others read. The newest edges are in a small overlay.
+igraph has the edges of a graph of up to 524,288 edges. It takes all edges of a graph in one call, during which no other
+thread can run, so it gets them in parts of 131,072: 30 ms each. A part has an entry for every vertex, so more parts
+would take gigabytes, and a larger graph is in sorted arrays. The newest edges are in a small overlay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,13 @@ from remanence.schema import OPEN_END
 from remanence.state.arrays.background import BackgroundBuild
 from remanence.state.arrays.columns import Codec, Column, pack, unpack
 
-_MAX_IGRAPH = 1 << 14
+_MAX_IGRAPH = 1 << 19
+_MAX_PART = 1 << 17
+_MAX_AT_ONCE = 1 << 14
+"""How many edges are indexed in the thread that asks for them; for more, another thread does it while others read."""
 _MIN_OVERLAY = 32
 _OVERLAY_SHARE = 16
-"""The overlay has no more than this part of the edges, or a quarter of those in igraph."""
+"""The overlay has no more than this part of the edges in arrays; beside igraph a quarter, or a quarter of a part."""
 _MIN_CACHED = 64
 _MAX_SCANS = 12
 """For how many vertices the edges of a small graph are searched one by one before it is given to igraph: a first recall
@@ -32,12 +35,12 @@ class Adjacency:
 
     def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
         self._endpoints = Column(np.int32, endpoints, width=2)
-        self._base: _IgraphEdges | _SortedEdges | None = None
+        self._base: tuple[_Part, ...] = ()
         self._cached: dict[int, list[int]] = {}  # edges in the base of vertices that have many
         self._overlay: dict[int, list[int]] = {}
         self._overlay_end = 0
-        self._build: BackgroundBuild[_SortedEdges] = BackgroundBuild()
-        self._scans = 0 if endpoints is not None and _MIN_OVERLAY < len(endpoints) <= _MAX_IGRAPH else _MAX_SCANS
+        self._build: BackgroundBuild[tuple[_Part, ...]] = BackgroundBuild()
+        self._scans = 0 if endpoints is not None and _MIN_OVERLAY < len(endpoints) <= _MAX_AT_ONCE else _MAX_SCANS
 
     def __len__(self) -> int:
         return len(self._endpoints)
@@ -49,7 +52,7 @@ class Adjacency:
     def extend(self, endpoints: Sequence[tuple[int, int]]) -> None:
         """Add edges. Those of a small graph are indexed by the next `edges_of`."""
         self._endpoints.extend(endpoints)
-        if len(self) > _MAX_IGRAPH:
+        if len(self) > _MAX_AT_ONCE:
             self._update()
 
     def edges_of(self, vertex: int) -> list[int]:
@@ -71,12 +74,12 @@ class Adjacency:
         return edges
 
     def _edges_in_base(self, vertex: int) -> list[int]:
-        base = self._base
-        if base is None or vertex >= base.vertex_count:
-            return []
         edges = self._cached.get(vertex)
         if edges is None:
-            edges = base.edges_of(vertex)
+            edges = []
+            for part in self._base:
+                if vertex < part.vertex_count:
+                    edges += part.edges_of(vertex)
             if len(edges) > _MIN_CACHED:
                 self._cached[vertex] = edges
         return edges
@@ -87,15 +90,14 @@ class Adjacency:
             self._set_base(made)
         if size == self._overlay_end:
             return
-        in_base = 0 if self._base is None else self._base.size
-        if size <= _MAX_IGRAPH:
-            if size - in_base > max(_MIN_OVERLAY, in_base // 4):
-                self._set_base(_IgraphEdges(self.endpoints))
-        elif self._base is None:
-            self._set_base(_SortedEdges(self.endpoints))
-        elif size - in_base > in_base // _OVERLAY_SHARE:
-            present = self.endpoints  # what is added later is behind its end
-            self._build.start(lambda: _SortedEdges(present))
+        in_base = self._base[-1].end if self._base else 0
+        most = in_base // _OVERLAY_SHARE if size > _MAX_IGRAPH else min(in_base, _MAX_PART) // 4
+        if size - in_base > max(_MIN_OVERLAY, most):
+            present, base = self.endpoints, self._base  # what is added later is behind its end
+            if not base or size <= _MAX_AT_ONCE:
+                self._set_base(_with_newer(base, present))
+            else:
+                self._build.start(lambda: _with_newer(base, present))
         self._extend_overlay()
 
     def _extend_overlay(self) -> None:
@@ -107,18 +109,19 @@ class Adjacency:
                 overlay.setdefault(second, []).append(edge)
         self._overlay_end = len(self._endpoints)
 
-    def _set_base(self, base: _IgraphEdges | _SortedEdges) -> None:
+    def _set_base(self, base: tuple[_Part, ...]) -> None:
         self._base, self._cached, self._overlay = base, {}, {}
-        self._overlay_end = base.size
+        self._overlay_end = base[-1].end
 
 
 class _IgraphEdges:
-    """The edges of a small graph."""
+    """A part of the edges, in igraph: those from the number `start` on, before the number `end`."""
 
-    def __init__(self, endpoints: NDArray[np.int32]) -> None:
+    def __init__(self, endpoints: NDArray[np.int32], start: int) -> None:
         import igraph
 
-        self.size, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
+        self.start, self.end = start, start + len(endpoints)
+        self.vertex_count = int(endpoints.max()) + 1
         # As tuples: igraph takes more than twice as long for an array.
         self.graph = igraph.Graph(n=self.vertex_count, edges=list(zip(*endpoints.T.tolist(), strict=True)))
         self._has_loops = bool((endpoints[:, 0] == endpoints[:, 1]).any())
@@ -126,15 +129,16 @@ class _IgraphEdges:
     def edges_of(self, vertex: int) -> list[int]:
         edges = self.graph.incident(vertex, mode="all")
         # igraph lists an edge from a vertex to itself twice.
-        return sorted(set(edges) if self._has_loops else edges)
+        edges = sorted(set(edges) if self._has_loops else edges)
+        return [self.start + edge for edge in edges] if self.start else edges
 
 
 class _SortedEdges:
     """The edges of a large graph, by vertex. Every step is a call of numpy that lets other threads run."""
 
     def __init__(self, endpoints: NDArray[np.int32]) -> None:
-        self.size, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
-        numbers = np.arange(self.size)
+        self.end, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
+        numbers = np.arange(self.end)
         first, second = (endpoints[:, end].astype(np.int64) << 32 | numbers for end in (0, 1))
         order = np.concatenate((first, second[first != second]))  # an edge from a vertex to itself is there once
         order.sort()
@@ -144,6 +148,18 @@ class _SortedEdges:
     def edges_of(self, vertex: int) -> list[int]:
         begin, end = self._starts[vertex : vertex + 2].tolist()
         return self._edges[begin:end].tolist()  # type: ignore[no-any-return]
+
+
+_Part: TypeAlias = _IgraphEdges | _SortedEdges
+
+
+def _with_newer(base: tuple[_Part, ...], endpoints: NDArray[np.int32]) -> tuple[_Part, ...]:
+    """The parts of all these edges. Parts of the base that are full stay as they are."""
+    if len(endpoints) > _MAX_IGRAPH:
+        return (_SortedEdges(endpoints),)
+    full = tuple(part for part in base if isinstance(part, _IgraphEdges) and part.end - part.start == _MAX_PART)
+    starts = range(full[-1].end if full else 0, len(endpoints), _MAX_PART)
+    return (*full, *(_IgraphEdges(endpoints[start : start + _MAX_PART], start) for start in starts))
 
 
 class EdgeEnds:

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from remanence.core.index import Index
+from remanence.language.lexicon.thesaurus import words_of_series
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash, truncate
 from remanence.ports import Progress
@@ -185,6 +186,18 @@ def _conflict(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemo
         numbers, other_numbers = set(NUMBER_PATTERN.findall(text)), set(NUMBER_PATTERN.findall(other))
         if numbers - other_numbers and other_numbers - numbers:
             return "they have different numbers"
+        if different := _different_in_series(text, other):
+            return f"one says {different[0]!r} and another {different[1]!r}"
+    return None
+
+
+def _different_in_series(text: str, other: str) -> tuple[str, str] | None:
+    """A word of each text, of which only one can be meant: two numbers, months or days of the week."""
+    words, other_words = words_of_series(text), words_of_series(other)
+    for series in words.keys() & other_words.keys():
+        only, only_other = words[series] - other_words[series], other_words[series] - words[series]
+        if only and only_other:
+            return min(only), min(only_other)
     return None
 
 

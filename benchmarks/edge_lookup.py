@@ -1,0 +1,146 @@
+"""What it costs to hold the edges of the graph: in igraph, in parts of several sizes, and in sorted arrays.
+
+    python benchmarks/edge_lookup.py                            500,000, a million and five million edges
+    python benchmarks/edge_lookup.py --edges 500000 --parts 0 131072
+    python benchmarks/edge_lookup.py --operations              what igraph's own searches cost around one entity
+
+Edges lead from names, a few of which are everywhere, to memories. Each way is measured in a process of its own: the
+time to make it, the longest call of igraph, during which no other thread runs, the memory it takes, and the time for
+the edges of one node. Then a graph grows by 500 edges at a time, as it is held by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import igraph
+import numpy as np
+from numpy.typing import NDArray
+
+from graph_speed import make_society
+from remanence.state.arrays import adjacency
+
+_LOOKUPS = 20_000
+_GROWN_BY = 500
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--edges", type=int, nargs="*", default=[500_000, 1_000_000, 5_000_000])
+    options.add_argument("--parts", type=int, nargs="*", default=[0, 1 << 16, 1 << 17], help="0 is arrays")
+    options.add_argument("--grow", type=int, default=500_000, help="to how many edges a graph grows; 0: not at all")
+    options.add_argument("--operations", action="store_true", help="only these, in the society of graph_speed.py")
+    chosen = options.parse_args()
+    if chosen.operations:
+        measure_operations(500_000)
+        return
+    fresh = multiprocessing.get_context("spawn")
+    for count in chosen.edges:
+        for part in chosen.parts:
+            _run(fresh, measure, count, part)
+    if chosen.grow:
+        _run(fresh, measure_growth, chosen.grow)
+
+
+def _run(context: Any, work: Any, *given: int) -> None:
+    process = context.Process(target=work, args=given)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"{work.__name__}{given} ended with {process.exitcode}")
+
+
+def make_edges(count: int) -> NDArray[np.int32]:
+    dice = np.random.default_rng(0)
+    rows = np.sort(dice.integers(0, count // 5 * 2, count)) * 2 + 1
+    names = dice.zipf(1.3, count) % (count // 5) * 2
+    return np.stack([names, rows], 1).astype(np.int32)
+
+
+def measure(count: int, part: int) -> None:
+    """Print the figures of one way to hold all edges."""
+    ends, longest = make_edges(count), [0.0]
+    created = igraph.Graph.__init__
+
+    def timed(*given: Any, **named: Any) -> None:
+        began = time.process_time()
+        created(*given, **named)
+        longest[0] = max(longest[0], time.process_time() - began)
+
+    igraph.Graph.__init__ = timed
+    adjacency._MAX_IGRAPH, adjacency._MAX_PART = (count, part) if part else (0, 1)
+    before, began = _resident(), time.process_time()
+    graph = adjacency.Adjacency(ends)
+    graph.edges_of_each([0])
+    made, resident = time.process_time() - began, _resident() - before
+    dice = np.random.default_rng(1)
+    asked = [*dice.integers(0, count // 5 * 2, _LOOKUPS // 2) * 2 + 1, *dice.integers(0, count // 5, _LOOKUPS // 2) * 2]
+    began = time.process_time()
+    graph.edges_of_each(map(int, asked))
+    each = (time.process_time() - began) / _LOOKUPS
+    print(
+        f"{count:9,} edges, {f'igraph, {len(graph._base)} parts' if part else 'arrays':18}"
+        f" made in {made:5.2f} s, longest call {longest[0] * 1000:4.0f} ms, {resident:6.0f} MB,"
+        f" {each * 1e6:5.1f} µs for a node"
+    )
+
+
+def measure_growth(count: int) -> None:
+    """Print what a growing graph costs, and the longest that adding some edges to it takes by the clock."""
+    edges = [(int(a), int(b)) for a, b in make_edges(count)]
+    graph, spent, longest = adjacency.Adjacency(), time.process_time(), 0.0
+    for start in range(0, count, _GROWN_BY):
+        began = time.perf_counter()
+        graph.extend(edges[start : start + _GROWN_BY])
+        longest = max(longest, time.perf_counter() - began)
+        time.sleep(0.001)
+    graph._build.wait()
+    print(
+        f"{count:9,} edges, {_GROWN_BY} at a time: {time.process_time() - spent:.2f} s, longest {longest * 1000:.0f} ms"
+    )
+
+
+def measure_operations(count: int) -> None:
+    """Print what igraph's searches cost around an entity: nothing is left out, however many edges it has."""
+    society = make_society(count)
+    numbers = {name: number for number, name in enumerate(society.names)}
+    graph = igraph.Graph(len(numbers), [(numbers[one], numbers[other]) for one, _, other in society.ties])
+
+    def part(start: int, hops: int) -> tuple[igraph.Graph, int]:
+        near = graph.neighborhood(start, order=hops)
+        return graph.induced_subgraph(near), sorted(near).index(start)
+
+    def rank(start: int, hops: int) -> list[float]:
+        local, place = part(start, hops)
+        ranks: list[float] = local.personalized_pagerank(reset_vertices=place)
+        return ranks
+
+    work: dict[str, tuple[int, Callable[[int], object]]] = {
+        "incident": (100, graph.incident),
+        **{f"neighborhood, {hops} hops": (20, partial(graph.neighborhood, order=hops)) for hops in (1, 2, 3)},
+        **{f"induced_subgraph, {hops} hops": (20, partial(part, hops=hops)) for hops in (1, 2)},
+        **{f"personalized_pagerank, {hops} hops": (10, partial(rank, hops=hops)) for hops in (1, 2)},
+        "personalized_pagerank, all": (2, lambda start: graph.personalized_pagerank(reset_vertices=start)),
+    }
+    for name, (times, call) in work.items():
+        spent = []
+        for start in np.random.default_rng(1).integers(0, len(numbers), times).tolist():
+            began = time.process_time()
+            call(start)
+            spent.append(time.process_time() - began)
+        print(f"{name:30} median {np.median(spent) * 1000:8.3f} ms, most {max(spent) * 1000:8.3f} ms")
+
+
+def _resident() -> float:
+    """The memory of this process, in megabytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+if __name__ == "__main__":
+    main()
