@@ -2,7 +2,8 @@
 
 `python qdrant_server.py` prints its URL and serves until it is killed. `PUT /fault` with a JSON object makes it fail:
 `{"status": 500}` answers every call so, `{"delay": 3}` answers late, `{"cut": true}` closes connections without an
-answer, `{"garbage": true}` answers with what is not JSON; `{}` ends it. `GET /calls` counts calls by method and route.
+answer, `{"garbage": true}` answers with what is not JSON, `{"drip": true}` sends a byte now and then, `{"long": true}`
+never stops; `{}` ends it. `GET /calls` counts calls by method and route.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import urllib.request
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -114,6 +115,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif "garbage" in fault:
             self.send(200, b"<html>not a Qdrant</html>")
+        elif "drip" in fault or "long" in fault:
+            self.send_endless(b" " * (1 if "drip" in fault else 1 << 20), 0.1 if "drip" in fault else 0.0)
         elif "status" in fault:
             self.reply(fault["status"], {"status": {"error": "told to fail"}})
         else:
@@ -121,6 +124,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, status: int, content: Any) -> None:
         self.send(status, json.dumps(content, default=lambda each: each.model_dump(mode="json")).encode())
+
+    def send_endless(self, part: bytes, pause: float) -> None:
+        """Send this part again and again, until the client goes or the fault ends."""
+        self.send_response(200)
+        self.send_header("Content-Length", str(10**12))
+        self.end_headers()
+        self.close_connection = True
+        with suppress(OSError):
+            while fault:
+                self.wfile.write(part)
+                time.sleep(pause)
 
     def send(self, status: int, content: bytes) -> None:
         self.send_response(status)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
+from remanence.core.engine import Engine
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.ledger.sqlite_backend import tables
 from remanence.ports import Vector
@@ -839,6 +841,41 @@ def test_a_new_space_on_a_full_disk(home: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(tables, "_migrate", no_room)
     with pytest.raises(remanence.errors.LedgerUnavailable, match="the disk is full"):
         remanence.open(home / "new", embedder=HashingEmbedder())
+
+
+@pytest.mark.parametrize("rows", [600, 1_200])
+def test_of_many_rows_the_stored_ones_are_counted(
+    home: Path, reopen: Reopen, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Rows are stored 250 at a time, so that a full disk may be met with some of them stored."""
+    monkeypatch.setattr("remanence.write.bulk.can_extract_in_parallel", lambda extractor, count: count > 1_000)
+    space = reopen()
+    append, calls = Engine.append, list[Any]()
+
+    def no_room(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) > rows // 250:
+            raise remanence.errors.LedgerUnavailable("the disk is full.")
+        return append(*arguments)
+
+    monkeypatch.setattr(Engine, "append", no_room)
+    stored = rows // 250 * 250
+    with pytest.raises(remanence.errors.LedgerUnavailable, match=f"first {stored} rows were stored") as caught:
+        space.add_many([f"Boat {number} lies in the harbour." for number in range(rows)])
+    assert caught.value.stored_rows == space.count() == stored
+
+
+def test_a_disk_without_a_free_block_is_named(home: Path, reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite only says that it cannot read or write."""
+    reopen().close()
+
+    def no_room(path: Path) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("remanence.ledger.sqlite_backend.sqlite.connect", no_room)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=0))
+    with pytest.raises(remanence.errors.LedgerUnavailable, match="the disk is full"):
+        reopen()
 
 
 def test_a_closed_space_says_so(reopen: Reopen) -> None:

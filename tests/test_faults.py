@@ -21,7 +21,7 @@ import pytest
 
 import remanence
 from remanence import Space
-from remanence.errors import LedgerTampered
+from remanence.errors import LedgerTampered, LedgerUnavailable
 from remanence.testing import FakeClock, HashingEmbedder
 from warm_process import WarmProcess
 
@@ -72,6 +72,58 @@ def test_a_log_whose_last_write_was_cut_short_loses_only_that(crashed: tuple[Pat
         assert texts(space) == [f"Boat {number} lies in the harbour." for number in range(9)]
         space.add("The bakery is open.")
         assert space.verify().entries == 10
+        assert space.admin.check() == {}
+
+
+# Locks of SQLite, which end for a whole process when it closes the file
+
+ANOTHER = """
+import sys, remanence
+from remanence.testing import HashingEmbedder
+with remanence.open(sys.argv[1], embedder=HashingEmbedder()) as space:
+    space.add(f"Boat {space.count()} lies in the harbour.")
+    print(space.verify().entries)
+"""
+
+
+def entries_after_another_process(home: Path) -> int:
+    """Add a memory in another process, which closes the folder."""
+    printed, failed = WarmProcess(ANOTHER, home).communicate()
+    assert printed.strip().isdigit(), failed[-2000:]
+    return int(printed)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_folder_that_is_opened_again_keeps_its_log(home: Path, closed: bool) -> None:
+    """Its header was read for the second opening, without which another process deletes the log when it closes."""
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        space.add("The bakery is open.")
+        again = remanence.open(home, embedder=HashingEmbedder())
+        assert again.count() == 1
+        if closed:
+            again.close()
+        assert entries_after_another_process(home) == 2
+        assert space.add("The harbour is closed.") in space.memories()
+        assert entries_after_another_process(home) == 4
+        assert space.count() == 4
+        again.close()
+    assert entries_after_another_process(home) == 5
+
+
+def test_a_log_that_another_process_deleted_is_named(home: Path) -> None:
+    """Something in this process has read the file: nothing is written to a log that nobody else sees."""
+    space = remanence.open(home, embedder=HashingEmbedder())
+    space.add("The bakery is open.")
+    (home / "ledger.db").read_bytes()
+    assert entries_after_another_process(home) == 2
+    with pytest.raises(LedgerUnavailable, match=r"deleted by another process.*open it again"):
+        space.add("The harbour is closed.")
+    with pytest.raises(LedgerUnavailable, match="deleted by another process"):
+        space.recall("harbour")
+    space.close()
+    assert entries_after_another_process(home) == 3
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert texts(space)[0] == "The bakery is open."
         assert space.admin.check() == {}
 
 

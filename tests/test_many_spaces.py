@@ -257,6 +257,7 @@ def test_a_full_disk_is_named_and_heals(reopen: Reopen, monkeypatch: pytest.Monk
         assert "Free some space" in found.missing["vectors"]
         assert space.recall("Porto", signals=["vectors"])[0].memory.text == PORTO
     room = 10**12
+    assert space.recall("cello").missing == {}  # whether or not somebody writes
     space.add("Carol sails.")
     assert space.recall("sails").missing == {}
     assert space.admin.check() == {}

@@ -249,14 +249,24 @@ def test_options_of_a_server_are_checked(home: Path, options: dict[str, Any], na
 # Failures
 
 
-FAULTS = [{"status": 500}, {"status": 401}, {"status": 429}, {"cut": True}, {"garbage": True}, {"delay": 1.6}]
+FAULTS = [
+    {"status": 500},
+    {"status": 401},
+    {"status": 429},
+    {"cut": True},
+    {"garbage": True},
+    {"delay": 1.6},
+    {"drip": True},
+    {"long": True},
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: "-".join(map(str, *fault.items())))
 def test_a_server_that_fails_costs_one_signal_for_as_long(
-    home: Path, server: RunningServer, fault: dict[str, Any]
+    home: Path, server: RunningServer, fault: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Adding, recalling, forgetting and erasing go on; what is missing is named, and caught up with by itself."""
+    monkeypatch.setattr("remanence.signals.stores.qdrant_connection.MAX_RESPONSE_BYTES", 8 << 20)
     settings = remanence.QdrantSettings(timeout=1)
     with opened(home, server, qdrant_settings=settings) as space:
         harbour, secret = space.add("The harbour is closed."), space.add("The harbour hides a secret.")

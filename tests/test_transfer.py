@@ -796,6 +796,24 @@ class TestVectors:
 class TestBombs:
     """Files that expand to more than memory."""
 
+    def test_a_packed_one_of_complete_lines_is_refused(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
+        """Each of them could have been exported, and no export has so many that are alike."""
+        old = fresh()
+        old.add("a" * 1_900_000)
+        old.admin.export(tmp_path / "one.jsonl")
+        header, start, line, *_ = [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
+        path = tmp_path / "bomb.jsonl.gz"
+        with JsonLinesWriter(path) as file:
+            file.write(_without_crc(header | {"lines": 20}))
+            file.write(_without_crc(start | {"lines": 20}))
+            for number in range(20):
+                line["event"] |= {"memory": f"{number:024x}", "identity": f"{number:024x}"}
+                file.write(_without_crc(line))
+            file.finish()
+        with pytest.raises(InvalidInput, match=r"40 times what is packed.*Nothing was imported"):
+            remanence.import_(path, into=space)
+        assert space.spaces() == []
+
     @pytest.mark.parametrize("name", ["one line", "many lines"])
     def test_a_packed_one_is_refused_in_bounded_memory(self, space: Space, tmp_path: Path, name: str) -> None:
         """Far more than a file has bytes: as one line, or as lines that are each in order."""
@@ -821,3 +839,7 @@ class TestBombs:
         tracemalloc.stop()
         assert peak < 20_000_000
         assert space.spaces() == []
+
+
+def _without_crc(fields: dict[str, Any]) -> str:
+    return json.dumps({name: value for name, value in fields.items() if name != "crc"}, separators=(",", ":"))

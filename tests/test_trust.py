@@ -339,6 +339,16 @@ class TestRedaction:
             assert space.admin.import_from(tmp_path / "notes").unchanged == 1
             assert memory.trust == (0.5 if memory.source or memory.observed_by else 1.0)
 
+    def test_sources_and_tags_too(self, home: Path) -> None:
+        """An address may have a password, and so may the tag of a turn."""
+        with remanence.open(home, embedder=HashingEmbedder(), redact=True) as space:
+            memory = space.add("A page.", source="https://bob:s3cret@example.org/x", tags=["key sk-" + "ab12" * 6])
+            [turn] = space.add_turns([{"content": "Hello.", "tags": ["password: s3cret"]}])
+        assert memory.source == "https://bob:[redacted password]@example.org/x"
+        assert memory.meta["redacted"] == {"password": 1, "key": 1}
+        assert turn.meta["redacted"] == {"password": 1}
+        assert not any(b"s3cret" in file.read_bytes() for file in home.rglob("*") if file.is_file())
+
     def test_nothing_is_redacted_unless_asked_for(self, space: Space) -> None:
         """A text is stored verbatim."""
         assert space.add("My password is hunter2.").text == "My password is hunter2."

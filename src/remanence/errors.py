@@ -64,12 +64,18 @@ class LedgerError(RemanenceError):
 class LedgerUnavailable(LedgerError):
     """The folder is read-only, full, locked, or belongs to another program; or a database cannot be reached.
 
-    `written` is False if nothing of the write was stored, and None if that is not known.
+    `written` is False if nothing of the write was stored, and None if that is not known. Many rows are several writes:
+    `stored_rows` is how many rows of the same call were stored before.
     """
 
     def __init__(self, message: str, *, written: Literal[False] | None = False) -> None:
         super().__init__(message)
         self.written = written
+        self.stored_rows = 0
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{message} The first {self.stored_rows} rows were stored." if self.stored_rows else message
 
 
 class LedgerCorrupt(LedgerError):

@@ -30,8 +30,9 @@ NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from read
 GZIP_MAGIC = b"\x1f\x8b"
 _MAX_LINE = 32 << 20
 """In bytes. The longest text, with its metadata, takes half of it."""
-_MAX_EXPANSION, _EXPANSION_CHECKED_FROM = 200, 16 << 20
-"""Each line has hashes of its own, so that a real export shrinks to a twentieth at most."""
+_MAX_EXPANSION, _EXPANSION_CHECKED_FROM = 40, 16 << 20
+"""Each line has hashes of its own, so that a real export shrinks to a twentieth at most. The longest text shrinks to a
+hundred-and-fortieth if it is one letter only."""
 
 
 class JsonLinesWriter:
@@ -191,7 +192,10 @@ class JsonLinesReader:
             raise self.damaged_file_error(f"it is longer than {_MAX_LINE >> 20} MB")
         self._size += len(raw)
         if self._is_packed and self._size > max(_EXPANSION_CHECKED_FROM, _MAX_EXPANSION * self._raw.tell()):
-            raise self.damaged_file_error(f"it expands to {self._size >> 20} MB and more, as no export does")
+            raise self.damaged_file_error(
+                f"it expands to {self._size >> 20} MB and more, {_MAX_EXPANSION} times what is packed, as no export "
+                "does (a file that you trust can be unpacked with gunzip first)"
+            )
 
     def _parse(self, raw: bytes) -> dict[str, Any]:
         body, _, checksum = raw.rpartition(_CRC)

@@ -165,6 +165,7 @@ class Space(MemoryRemoval):
 
         Raises:
             InvalidInput: A row is not valid; the message names its number, counted from 1. Nothing is stored.
+            LedgerUnavailable: As on a full disk. Its `stored_rows` says how many rows were stored before.
 
         Example:
             >>> import remanence

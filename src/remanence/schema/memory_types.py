@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from remanence.schema.display import html_table
-from remanence.schema.quick_init import quick_init
 from remanence.schema.windows import ANY_TIME, EPOCH, Window, format_moment
 
 MemoryKind = Literal["episode", "semantic", "viewpoint"]
@@ -24,7 +23,6 @@ DOCUMENT_FIELD = "_document"
 """The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The turn of a conversation in which a memory was stated.
@@ -42,7 +40,6 @@ class Turn:
     at: datetime | None = None
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A name in a memory.
@@ -60,7 +57,6 @@ cached_mention = lru_cache(1 << 14)(Mention)
 """`Mention`, with one shared instance for each name and kind: the same names occur again and again."""
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Triple:
     """A claim that a memory makes, such as "Alice", "lives_in", "Porto".
@@ -289,7 +285,6 @@ class Verdict:
     why: str = ""
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One remembered item, in one version.

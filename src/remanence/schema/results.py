@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from remanence.schema.memory_types import Memory
-from remanence.schema.quick_init import quick_init
 from remanence.schema.windows import Window
 
 if TYPE_CHECKING:
@@ -117,7 +116,6 @@ class Ranking:
 _SHARE = attrgetter("share")
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The result of one signal for one memory.
@@ -154,7 +152,6 @@ class Disagreement:
     memory: Memory
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class HitUsage:
     """How a memory was used: its `decay_score`, which falls with the time since `last_used` and rises with `uses`.
@@ -171,7 +168,6 @@ class HitUsage:
     review_priority: float = 0.0
 
 
-@quick_init
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score, and the evidence for it.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from remanence.core.embedding import embed, embed_missing, store_vectors
 from remanence.core.engine import Engine
 from remanence.core.index import Index, memory_from_entry
+from remanence.errors import LedgerUnavailable
 from remanence.events import Event, Quarantined, Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import Entry, Memory
@@ -47,10 +49,22 @@ def append(
     for number, chunk in enumerate(chunks, 1):
         is_last = number == len(chunks)
         extra_at = chunk[-1].recorded_at if chunk else at or engine.now()
-        memories += _append_chunk(engine, space, chunk, prepared, memories, extra_events if is_last else None, extra_at)
+        extra = extra_events if is_last else None
+        with counting_stored_rows(memories):
+            memories += _append_chunk(engine, space, chunk, prepared, memories, extra, extra_at)
         if progress is not None:
             progress(len(memories), len(prepared))
     return memories
+
+
+@contextmanager
+def counting_stored_rows(stored: Sequence[Memory]) -> Iterator[None]:
+    """An error of the ledger says that these rows were stored before."""
+    try:
+        yield
+    except LedgerUnavailable as error:
+        error.stored_rows += len(stored)
+        raise
 
 
 def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersion]]:

@@ -12,7 +12,7 @@ from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.models.extractors import speaker_name
 from remanence.schema import Memory
-from remanence.write.append import append
+from remanence.write.append import append, counting_stored_rows
 from remanence.write.parallel_extraction import ExtractionInput, ParallelExtractor, can_extract_in_parallel
 from remanence.write.prepare import PreparedVersion, prepare, prepare_turns
 from remanence.write.validate import Draft, TurnDraft
@@ -75,7 +75,7 @@ def store_turns(
             texts_to_read.append(ExtractionInput(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
         return texts_to_read
 
-    return _store(engine, space, len(turns), texts, prepare_rows, progress)
+    return _store(engine, space, len(turns), texts, prepare_rows, progress, are_turns=True)
 
 
 def _store(
@@ -85,6 +85,8 @@ def _store(
     texts: Callable[[], list[ExtractionInput]],
     prepare_rows: PrepareRows,
     progress: Progress | None,
+    *,
+    are_turns: bool = False,
 ) -> list[Memory]:
     """Prepare and store all rows. `texts` returns the extraction input of each row, and checks it. It is used only to
     extract many texts with the rules, which never fail. With other extractors all rows are prepared before the first is
@@ -97,8 +99,9 @@ def _store(
         if progress is not None:
             progress(len(memories) + done, count)
 
-    with ParallelExtractor(engine.extractor, texts()) as extractor:
+    with ParallelExtractor(engine.extractor, texts(), are_turns=are_turns) as extractor:
         for begin in range(0, count, _SLICE):
             prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
-            memories += append(engine, space, prepared, report)
+            with counting_stored_rows(memories):
+                memories += append(engine, space, prepared, report)
     return memories

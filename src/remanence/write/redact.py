@@ -16,12 +16,13 @@ REDACTED_FIELD = "redacted"
 
 
 def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
-    """A memory as given, without the secrets in its text, metadata, tags, names and claims."""
+    """A memory as given, without the secrets in its text, source, metadata, tags, names and claims."""
     counts: Counter[str] = Counter()
     text = _redact_text(draft.text, redactor, counts)
     meta = _redact_value(draft.meta, redactor, counts)
     update: dict[str, Any] = {
         "text": text,
+        "source": None if draft.source is None else _redact_text(draft.source, redactor, counts),
         "tags": tuple(_redact_text(tag, redactor, counts) for tag in draft.tags),
         "meta": _with_counts(meta, counts),
     }
@@ -35,7 +36,9 @@ def redact_turn(turn: TurnDraft, redactor: Redactor) -> TurnDraft:
     """A chat turn as given, without its secrets."""
     counts: Counter[str] = Counter()
     content, meta = _redact_text(turn.content, redactor, counts), _redact_value(turn.meta, redactor, counts)
-    return turn.model_copy(update={"content": content, "meta": _with_counts(meta, counts)}) if counts else turn
+    tags = tuple(_redact_text(tag, redactor, counts) for tag in turn.tags)
+    update = {"content": content, "tags": tags, "meta": _with_counts(meta, counts)}
+    return turn.model_copy(update=update) if counts else turn
 
 
 def _with_counts(meta: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:

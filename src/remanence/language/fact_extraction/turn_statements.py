@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from remanence.language.fact_extraction.sentences import (
     is_question,
@@ -17,6 +17,8 @@ from remanence.language.lexicon.word_lists import compile_pattern, word_set
 from remanence.language.text import split_sentences, split_words
 
 _MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
+_MAX_KNOWN = 8_192
+_known: dict[str, bool] = {}
 
 
 def has_statement(text: str) -> bool:
@@ -25,7 +27,22 @@ def has_statement(text: str) -> bool:
     >>> has_statement("Hi! What am I allergic to?"), has_statement("I keep kosher, so what can I eat?")
     (False, True)
     """
-    return len(text) > _MAX_SMALL_TALK_CHARS or next(_statements(text), None) is not None
+    if len(text) > _MAX_SMALL_TALK_CHARS:
+        return True
+    known = _known.get(text)
+    return next(_statements(text), None) is not None if known is None else known
+
+
+def add_known_statements(known: Mapping[str, bool]) -> None:
+    """Add results of `has_statement` that another process has found, until `clear_known_statements`."""
+    if len(_known) > _MAX_KNOWN:
+        _known.clear()
+    _known.update(known)
+
+
+def clear_known_statements() -> None:
+    """Forget what `add_known_statements` has added."""
+    _known.clear()
 
 
 def stated_text(text: str) -> str:
@@ -83,7 +100,7 @@ def _without_unmarked_question(sentence: str, words: Sequence[str]) -> tuple[str
     >>> _without_unmarked_question("I had something at 10:40 what was it", ["i", "had", "what", "was", "it"])
     ('I had something at 10:40', True)
     """
-    if _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
+    if _may_match(sentence, words, _PLEASE) and _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
         return "", True  # the date of my flight, please
     # The pattern takes longer than all the rest, and these words are in each form of it.
     may_match = (
@@ -140,6 +157,7 @@ _INDIRECT_WORDS = word_set(
     "ask asks asking wonder wonders wondered wondering know hear check curious unsure sure forget forgot remember "
     "recall idea"
 )
+_PLEASE = word_set("please pls plz")
 _NOUN_PLEASE = re.compile(r"(?!no\b|not\b)(?:[\w'’-]+ ){0,8}[\w'’-]+,? (?:please|pls|plz)\W*", re.IGNORECASE)
 # "Name the thing", "Book me a flight": verbs whose past has another form, as "Read a book" may mean "I read a book".
 _ASKS_TO_DO = re.compile(

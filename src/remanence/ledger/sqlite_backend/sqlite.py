@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from remanence.ledger.sqlite_backend.head_record import NAME
 
 APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
 BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
+MIN_FREE_BYTES = 2**16  # SQLite makes a file of 32 KB beside the ledger, which its connections share
 T = TypeVar("T")
 
 _RESTORE = (
@@ -22,16 +24,23 @@ _RESTORE = (
 )
 
 
-def ensure_ledger_file(folder: Path) -> Path:
-    """The path of the ledger file in this folder: created empty, or checked to be a ledger."""
+def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | None]) -> Path:
+    """The path of the ledger file in this folder: created empty, or checked to be a ledger.
+
+    Args:
+        folder: The folder of the ledger.
+        open_files: The files that this process has open as ledgers. They were checked, and must not be read here:
+            closing a file ends the locks that SQLite holds on it for the whole process. Another process would then take
+            itself for the last one, delete the write-ahead log when it closes, and with it what is written here later.
+    """
     path = folder.absolute() / "ledger.db"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        is_open = file_identity(path) in open_files
         created = not path.exists()
         if created:
             path.touch()
-        with path.open("rb") as file:
-            header = file.read(100)
+        header = b"" if is_open else _read_header(path)
     except FileExistsError as error:
         raise LedgerUnavailable(f"{folder} is a file, not a folder. Give another path.") from error
     except OSError as error:
@@ -44,6 +53,8 @@ def ensure_ledger_file(folder: Path) -> Path:
             f"{path} is read-only. A ledger needs to write in its folder, even to read: "
             "change the permissions, or copy the folder to a writable place."
         )
+    if is_open:
+        return path
     if not header and (remains := _leftover_files(path.parent)):
         if created:
             path.unlink()
@@ -61,6 +72,11 @@ def ensure_ledger_file(folder: Path) -> Path:
             "It was not changed: give another folder."
         )
     return path
+
+
+def _read_header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
 
 
 def _leftover_files(folder: Path) -> list[str]:
@@ -146,6 +162,11 @@ def _translate(error: Exception, path: Path) -> Exception:
     if mentions("locked", "busy"):
         seconds = f"{BUSY_TIMEOUT:.0f} s"
         return LedgerUnavailable(f"{path}: another process has been writing for {seconds}. Try again, or end it.")
+    if mentions("I/O", "unable to open") and shutil.disk_usage(path.parent).free < MIN_FREE_BYTES:
+        return LedgerUnavailable(
+            f"{path}: the disk is full. To open it, SQLite needs {MIN_FREE_BYTES // 1024} KB beside it, even to read. "
+            "Free some space."
+        )
     if mentions("readonly", "unable to open", "I/O"):
         return LedgerUnavailable(
             f"{path} cannot be written ({text}). Check its permissions, and that the disk is there and not read-only."

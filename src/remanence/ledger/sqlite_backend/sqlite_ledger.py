@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -35,31 +37,38 @@ class SqliteLedger(SqlLedger):
 
     shared_vectors = True
     _instances: ClassVar[WeakSet[SqliteLedger]] = WeakSet()
+    _opening: ClassVar[AbstractContextManager[object]] = threading.Lock()
 
     def __init__(self, folder: Path) -> None:
-        self.path = sqlite.ensure_ledger_file(folder)
-        super().__init__(str(self.path))
         self._connected = self._log_has_erased_text = False
-        self._errors = sqlite.SqliteErrors(self.path)
-        for other in self._instances:
-            if other.path == self.path and other._connected:
-                other._check_process()
         self._readers: deque[sqlite3.Connection] = deque()
-        self._head_record = HeadRecord(self.path.parent)
         self._head = EMPTY_HEAD
         self._head_version: int | None = None  # see `_find_head`
+        with self._opening:  # no other thread may connect while the file is read: see `ensure_ledger_file`
+            connected = [other for other in self._instances if other._connected]
+            self.path = sqlite.ensure_ledger_file(folder, {other._file for other in connected})
+            super().__init__(str(self.path))
+            for other in connected:
+                if other.path == self.path:
+                    other._check_process()
+            self._errors = sqlite.SqliteErrors(self.path)
+            self._head_record = HeadRecord(self.path.parent)
+            with self._errors:
+                self._writer = sqlite.connect(self.path)
+            self._file: tuple[int, int] | None = sqlite.file_identity(self.path)
+            self._log_path = self.path.with_name(f"{self.path.name}-wal")
+            self._log: tuple[int, int] | None = None
+            self._connected = True
+            self._instances.add(self)
         with self._errors:
-            self._writer = sqlite.connect(self.path)
-            self._file = sqlite.file_identity(self.path)
             # 16 and 32 MB: a large batch fits into the cache, and most of its pages are overwritten in the
             # write-ahead log by later batches before they are copied to the database.
             self._writer.execute("PRAGMA cache_size=-16000")
             self._writer.execute("PRAGMA wal_autocheckpoint=4000")
-            self._connected = True
-            self._instances.add(self)
             try:
                 sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
                 self._check_head_record(self._writer)  # also finds damage at the end at once
+                self._log = sqlite.file_identity(self._log_path)  # that SQLite has open from here on
                 self._clean_log(wait=0)  # a crash may have left the text of an erased entry in the log
             except BaseException:
                 self._disconnect()
@@ -168,6 +177,10 @@ class SqliteLedger(SqlLedger):
 
     # Reading
 
+    def head(self) -> int:
+        self._check_log()
+        return super().head()
+
     @contextmanager
     def _snapshot(self) -> Iterator[Read]:
         with self._errors, self._reader() as reader:
@@ -226,3 +239,22 @@ class SqliteLedger(SqlLedger):
                 f"{self.path} was moved, deleted or replaced while it was open, and nothing of this write was "
                 "stored. Restore the file if necessary, close this space, and open it again."
             )
+        self._check_log()
+
+    def _check_log(self) -> None:
+        """Raise if the write-ahead log was deleted: SQLite would write to it, and read from it, all the same."""
+        if self._log is not None and sqlite.file_identity(self._log_path) != self._log and self._connected:
+            raise LedgerUnavailable(
+                f"{self._log_path} was deleted by another process, because this one has lost its lock on {self.path}: "
+                "something read or copied the file in this process, other than SQLite. Nothing was lost or written. "
+                "Close every space of this folder in this process, open it again, and copy open folders in another "
+                "process."
+            )
+
+
+def _allow_opening() -> None:
+    SqliteLedger._opening = threading.Lock()  # another thread may have held it when this process was forked
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_allow_opening)

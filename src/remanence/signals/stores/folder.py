@@ -82,6 +82,8 @@ class FolderStore:
         self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
     ) -> tuple[list[int], list[float]]:
         with self._usable():
+            if self.problem is not None:  # there may be room again, and nobody may be writing
+                self._move(_MOVE_AT_ONCE)
             found = self._recent.search(vector, limit, allowed_ids)
             if self._shard is None or limit <= 0:
                 return found
@@ -164,7 +166,7 @@ class FolderStore:
     def _move(self, count: int) -> None:
         """Move this many points to the engine, if that is due."""
         limit = ENGINE_FROM // self._dimension if self._shard is None else _MOVE_AFTER
-        if not self._moving and len(self._recent) < limit:
+        if not self._moving and len(self._recent) < limit and self.problem is None:
             return
         if self._shard is None and time.monotonic() >= self._retry_at:
             self._start_engine()
@@ -179,7 +181,7 @@ class FolderStore:
         self.problem = None
         self._recent.delete(ids)
         self._replaced.difference_update(ids)
-        self._last_in_shard = max(self._last_in_shard, *ids)
+        self._last_in_shard = max([self._last_in_shard, *ids])
         self._moving = len(self._recent) > 0
 
     def _start_engine(self) -> None:

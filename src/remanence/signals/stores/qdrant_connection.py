@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from remanence.errors import InvalidInput, ProjectionUnavailable, RemanenceError
 from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS
+from remanence.signals.stores.response_limits import response_limits
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _SAFE = "The ledger has every vector, and what is missing is written when Qdrant answers."
+
+MAX_RESPONSE_BYTES = 1 << 28
+"""Several times the longest answer to a call: a page of ten thousand points, or the ids of a million hits."""
 
 _locks: WeakKeyDictionary[QdrantClient, threading.RLock] = WeakKeyDictionary()
 
@@ -48,7 +52,13 @@ class QdrantServer:
         else:
             key = api_key if api_key is not None else os.environ.get("QDRANT_API_KEY")
             self._clients = [
-                QdrantClient(url=url, api_key=key, timeout=timeout, check_compatibility=False)
+                QdrantClient(
+                    url=url,
+                    api_key=key,
+                    timeout=timeout,
+                    check_compatibility=False,
+                    event_hooks=response_limits(timeout, MAX_RESPONSE_BYTES),
+                )
                 for url in addresses(qdrant)
             ]
         self._first = 0
@@ -120,4 +130,5 @@ def _explain(error: Exception, address: str, in_process: bool) -> tuple[Projecti
         return ProjectionUnavailable(f"Qdrant at {address} answers with an error: {reason}. {_SAFE}"), status >= 429
     if isinstance(error, RuntimeError):  # a client that was closed
         return ProjectionUnavailable(f"Qdrant at {address} cannot be asked: {error} {_SAFE}"), False
-    return ProjectionUnavailable(f"Qdrant at {address} does not answer: {error}. {_SAFE}"), True
+    reason = str(error).partition("\n")[0]  # pydantic has a line for each field of an answer that is none of Qdrant's
+    return ProjectionUnavailable(f"Qdrant at {address} does not answer: {reason}. {_SAFE}"), True
