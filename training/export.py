@@ -86,6 +86,13 @@ def pack_places(path: Path) -> None:
     onnx.save(model, str(path))
 
 
+def mean_of(readers: list[Reader]) -> Reader:
+    """The reader whose weights are the means of these."""
+    states = [reader.state_dict() for reader in readers]
+    readers[0].load_state_dict({name: torch.stack([s[name] for s in states]).mean(0) for name in states[0]})
+    return readers[0]
+
+
 def check(reader: Reader, path: Path, folder: Path, count: int = 400) -> None:
     """Print how far 8 bits and floats are apart on questions that took no part in training."""
     import onnxruntime
@@ -111,11 +118,11 @@ def check(reader: Reader, path: Path, folder: Path, count: int = 400) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reader", type=Path)
+    parser.add_argument("readers", type=Path, nargs="+", help="of several that began as one, the mean is written")
     parser.add_argument("target", type=Path)
     parser.add_argument("--check", type=Path)
     options = parser.parse_args()
-    trained = load(options.reader).eval()
+    trained = mean_of([load(path) for path in options.readers]).eval()
     export(trained, options.target)
     if options.check:
         check(trained.cpu(), options.target, options.check)

@@ -6,7 +6,7 @@
     python training/train.py FOLDER small:6 --seconds 400     six layers of the large one, taught by both
     python training/train.py FOLDER large+small:6             both go on, on the same batches
     python training/train.py FOLDER told:small6               what a saved one says, for those that go on from it
-    python training/train.py FOLDER small:6 --like small6     goes on and stays near what it is now, but for askings
+    python training/train.py FOLDER small:6 --like before     goes on and stays near a saved one, but for askings
 
 Each stage writes FOLDER/out/<stage>.pt, goes on with that file if it is there, and prints what it finds on questions
 that took no part in training.
@@ -503,6 +503,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--like", help="the saved reader that teaches, if no teacher was saved")
+    parser.add_argument("--rate", type=float, help="the rate of learning, in place of the one of the stage")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
@@ -543,18 +544,20 @@ def train_stage(names: list[str], data: Data, timelines: Timelines, options: arg
         taught_by = load_teacher(out / "teacher.pt", options.folder)
     elif options.like:
         taught_by = load(out / f"{options.like}.pt").to(DEVICE).eval()
-    students = [begin(name, options.folder, is_taught=taught_by is not None) for name in names]
+    students = [begin(name, options, is_taught=taught_by is not None) for name in names]
     train(students, data, timelines, seconds=options.seconds, taught_by=taught_by, seed=options.seed)
     return students
 
 
-def begin(name: str, folder: Path, *, is_taught: bool) -> Student:
+def begin(name: str, options: argparse.Namespace, *, is_taught: bool) -> Student:
     """A model as it begins a stage. A small one that begins anew follows the layers of the large one."""
+    folder: Path = options.folder
     out, model = folder / "out", first_weights(name, folder)
     if name == "teacher":
-        return Student(model, RATE[name])
+        return Student(model, options.rate or RATE[name])
     begins = not (out / f"{name}.pt").exists()
-    student = Student(model, RATE[name] * (1.0 if begins else 0.7), labels=0.4 if is_taught else 1.0)
+    rate = options.rate or RATE[name] * (1.0 if begins else 0.7)
+    student = Student(model, rate, labels=0.4 if is_taught else 1.0)
     parts = [np.load(file) for file in sorted(out.glob("told_*.npz"))] if not is_taught else []
     if parts:
         mean = {key: sum(part[key] for part in parts) / len(parts) for key in ("said", "compared")}
