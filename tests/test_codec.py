@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields, replace
 from datetime import datetime, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from remanence.core.identity import content_digest, turn_identity
 from remanence.core.index import memory_from_entry
 from remanence.events import Remembered
 from remanence.ledger.codec import decode, encode
 from remanence.schema import Entry, Memory, Mention, Triple, Turn, Window
-from remanence.schema.json_encoding import prepared_encode
 from remanence.write.resolve_identity import _with_memory_and_turn
 
 UTC = timezone.utc
@@ -94,14 +90,3 @@ def test_what_is_not_json_is_refused(value: object) -> None:
     """Rather than stored as something else."""
     with pytest.raises(TypeError, match="not JSON serializable"):
         encode(Remembered("m1", "text", "i1", meta={"value": value}))
-
-
-_SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-_JSON = st.recursive(_SCALARS, lambda values: st.lists(values) | st.dictionaries(st.text(), values))
-
-
-@given(st.lists(_JSON) | st.dictionaries(st.text(), _JSON), st.booleans(), st.booleans())
-def test_a_prepared_encoder_writes_what_its_encoder_does(value: object, is_ascii: bool, is_sorted: bool) -> None:
-    """Digests in ledgers depend on every character."""
-    encoder = json.JSONEncoder(ensure_ascii=is_ascii, sort_keys=is_sorted, check_circular=False)
-    assert prepared_encode(encoder)(value) == encoder.encode(value)

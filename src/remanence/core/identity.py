@@ -9,10 +9,8 @@ import random
 import time
 from typing import Any
 
-from remanence.schema.json_encoding import prepared_encode
-
 # Digests depend on these options. Circular references are not checked for: validated input has none.
-_encode = prepared_encode(json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False))
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False)
 
 
 def key_identity(key: str) -> str:
@@ -37,7 +35,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def content_digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as well,
     the second changes nothing. Neither includes what an extractor found, so that another extractor changes neither."""
-    return _hash(_encode(values))
+    return _hash(_ENCODER.encode(values))
 
 
 def _hash(text: str) -> str:

@@ -18,7 +18,6 @@ from remanence.errors import InvalidInput, LedgerTooNew
 from remanence.events import Event, Remembered
 from remanence.language.text import truncate
 from remanence.schema import Alias, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
-from remanence.schema.json_encoding import prepared_encode
 
 _CLASSES: dict[str, type[Any]] = {event.__name__.lower(): event for event in get_args(Event)}
 _NAMES = {event: name for name, event in _CLASSES.items()}
@@ -38,9 +37,7 @@ def _to_json(value: Any) -> Any:
 
 
 # Digests depend on these options. Without the check, a circular value raises RecursionError.
-_encode_json = prepared_encode(
-    json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
-)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
 
 
 def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:
@@ -80,7 +77,7 @@ def encode(event: Event) -> str:
     >>> encode(Forgotten("m1", why="she asked"))
     '{"memory":"m1","why":"she asked"}'
     """
-    return _encode_json(_stored_memory(event) if isinstance(event, Remembered) else _stored_fields(event))
+    return _ENCODER.encode(_stored_memory(event) if isinstance(event, Remembered) else _stored_fields(event))
 
 
 def _stored_fields(event: Event) -> dict[str, Any]:
