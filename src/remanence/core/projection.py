@@ -23,7 +23,7 @@ from remanence.core.memory_cache import MemoryCache
 from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ledger.event_validation import WRONG_TYPES, find_damage
+from remanence.ledger.codec import WRONG_TYPES, find_damage
 from remanence.schema import OPEN_END, Entry
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -31,6 +32,24 @@ VECTOR_DTYPE = np.dtype("<f4")
 MAX_KNOWN_TIMES = 10_000
 
 
+class DatabaseErrors:
+    """Turns database errors of some types inside a `with` block into ours, with the place and the next step.
+
+    One object serves all blocks. A function with `@contextmanager` would make several objects for each, and
+    every add has about ten such blocks.
+    """
+
+    def __init__(self, kinds: tuple[type[Exception], ...], translate: Callable[[Exception], Exception]) -> None:
+        self._kinds, self._translate = kinds, translate
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, self._kinds):
+            raise self._translate(error) from error
+
+
 class SqlLedger(ABC):
     """A ledger in a database that the messages call `name`."""
 
@@ -42,6 +61,7 @@ class SqlLedger(ABC):
         self._pid = os.getpid()
         self._closed = self._writing = False
         self._write_lock = threading.RLock()
+        self._readers: deque[Any] = deque()
         self._last_times: dict[str, int] = {}
         """When the last entry of some spaces was recorded, as of the last transaction: a subclass keeps it so."""
 
@@ -195,6 +215,27 @@ class SqlLedger(ABC):
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         """The same with a statement whose last word is a column, which has to be one of these values."""
 
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
+        """An unused connection that reads; one that was left in the middle of something is closed."""
+        try:
+            reader = self._readers.pop()
+        except IndexError:
+            reader = self._connect()
+        try:
+            yield reader
+        finally:
+            if self._closed or not self._is_usable(reader):
+                reader.close()
+            else:
+                self._readers.append(reader)
+
+    @abstractmethod
+    def _connect(self) -> Any: ...
+
+    def _is_usable(self, reader: Any) -> bool:
+        return True
+
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         rows = self._rows(sql, values)
         return rows[0][0] if rows else None
@@ -217,6 +258,8 @@ class SqlLedger(ABC):
             if not self._closed:
                 self._closed = True
                 self._close()
+                while self._readers:
+                    self._readers.pop().close()
 
     @abstractmethod
     def _close(self) -> None: ...

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -43,15 +42,14 @@ class PostgresLedger(SqlLedger):
     def __init__(self, url: str) -> None:
         self._address = postgres.parse_address(url)
         super().__init__(self._address.shown)
-        self._errors = postgres.PostgresErrors(self.name)
+        self._errors = postgres.translated_errors(self.name)
         self._key = lock_key(self._address.schema, "writer")
         self._begin_sql = (
             f"BEGIN; SELECT pg_advisory_xact_lock({self._key}); {tables.LAST_ENTRY}; "
-            f"{tables.GET_META.replace('?', _literal(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
+            f"{tables.GET_META.replace('?', repr(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
         )
         self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
         self._last_times_at = 0  # the position as of which `_last_times` is
-        self._readers: deque[Connection] = deque()
         self._free_readers = threading.BoundedSemaphore(MAX_READERS)
         self._writer = postgres.connect_to_write(self._address)
         try:
@@ -232,13 +230,13 @@ class PostgresLedger(SqlLedger):
             while self._readers:
                 try:
                     with self._reader() as reader:
-                        return reader.execute(statement, values).fetchall()
+                        return reader.execute(statement, values).fetchall()  # type: ignore[no-any-return]
                 except psycopg.OperationalError:
                     if not is_lost(reader):
                         raise
                     # The idle connection was closed, for example by a restart of the server: use the next one.
             with self._reader() as reader:
-                return reader.execute(statement, values).fetchall()
+                return reader.execute(statement, values).fetchall()  # type: ignore[no-any-return]
 
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         return self._rows(f"{sql} = ANY(?)", (*values, list(choices)))
@@ -251,33 +249,18 @@ class PostgresLedger(SqlLedger):
             yield lambda sql, values: reader.execute(to_numbered_placeholders(sql), values).fetchall()
             reader.execute("ROLLBACK")
 
-    @contextmanager
-    def _reader(self) -> Iterator[Connection]:
-        """An unused connection; one that was left in the middle of something is closed."""
-        try:
-            reader = self._readers.pop()
-        except IndexError:
-            reader = postgres.connect(self._address)
-        try:
-            yield reader
-        finally:
-            if self._closed or not is_idle(reader):
-                reader.close()
-            else:
-                self._readers.append(reader)
+    def _connect(self) -> Connection:
+        return postgres.connect(self._address)
+
+    def _is_usable(self, reader: Connection) -> bool:
+        return is_idle(reader)
 
     def _close(self) -> None:
         self._writer.close()
-        while self._readers:
-            self._readers.pop().close()
 
 
 def exists(url: str) -> bool:
     """Whether there is a ledger at this address."""
     address = postgres.parse_address(url)
-    with postgres.PostgresErrors(address.shown), closing(postgres.connect(address)) as connection:
+    with postgres.translated_errors(address.shown), closing(postgres.connect(address)) as connection:
         return postgres_tables.exists(connection, address)
-
-
-def _literal(text: str) -> str:
-    return f"'{text}'"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -17,7 +16,6 @@ from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.locks import FolderLocks
 from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction, parse_head
 from remanence.ledger.sqlite_backend import sqlite, tables
-from remanence.ledger.sqlite_backend.head_record import HeadRecord
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 
@@ -41,7 +39,6 @@ class SqliteLedger(SqlLedger):
 
     def __init__(self, folder: Path) -> None:
         self._connected = self._log_has_erased_text = False
-        self._readers: deque[sqlite3.Connection] = deque()
         self._head = EMPTY_HEAD
         self._head_version: int | None = None  # see `_find_head`
         with self._opening:  # no other thread may connect while the file is read: see `ensure_ledger_file`
@@ -51,8 +48,8 @@ class SqliteLedger(SqlLedger):
             for other in connected:
                 if other.path == self.path:
                     other._check_process()
-            self._errors = sqlite.SqliteErrors(self.path)
-            self._head_record = HeadRecord(self.path.parent)
+            self._errors = sqlite.translated_errors(self.path)
+            self._head_record = sqlite.HeadRecord(self.path.parent)
             with self._errors:
                 self._writer = sqlite.connect(self.path)
             self._file: tuple[int, int] | None = sqlite.file_identity(self.path)
@@ -194,7 +191,7 @@ class SqliteLedger(SqlLedger):
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
         with self._errors, self._reader() as reader:
-            return reader.execute(sql, values).fetchall()
+            return reader.execute(sql, values).fetchall()  # type: ignore[no-any-return]
 
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         if not choices:
@@ -204,20 +201,8 @@ class SqliteLedger(SqlLedger):
         repeated = [choices[-1]] * (length - len(choices))
         return self._rows(f"{sql} IN ({', '.join('?' * length)})", (*values, *choices, *repeated))
 
-    @contextmanager
-    def _reader(self) -> Iterator[sqlite3.Connection]:
-        """An unused connection. Each read on it is a transaction that ends with its last row."""
-        try:
-            reader = self._readers.pop()
-        except IndexError:
-            reader = sqlite.connect(self.path)
-        try:
-            yield reader
-        finally:
-            if self._connected:
-                self._readers.append(reader)
-            else:  # closed by another thread meanwhile
-                reader.close()
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite.connect(self.path)
 
     # Closing
 
@@ -229,8 +214,6 @@ class SqliteLedger(SqlLedger):
         self._writer.close()
         self._head_record.close()
         self._connected = False
-        while self._readers:
-            self._readers.pop().close()
 
     def _check_file(self) -> None:
         """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""
