@@ -1,4 +1,4 @@
-"""Parts of the graph signal: the scores that a walk collects for rows, and the speakers of a space."""
+"""Part of the graph signal: the scores that a walk collects for rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.text import normalize_name
 from remanence.schema import Query
 from remanence.state.arrays.columns import unique_inverse
 
@@ -71,29 +70,3 @@ def _visible_end(visible: NDArray[np.bool_]) -> int:
     if not visible.any():
         return 0
     return len(visible) if visible[-1] else len(visible) - int(np.argmax(visible[::-1]))
-
-
-class Speakers:
-    """Speakers by the number of their name."""
-
-    def __init__(self) -> None:
-        self._first_row: dict[int, int] = {}
-        self._by_word: dict[str, list[int]] = {}
-
-    def add(self, number: int, name: str, row: int) -> None:
-        if number not in self._first_row:
-            self._first_row[number] = row
-            for word in set(normalize_name(name).split()):
-                self._by_word.setdefault(word, []).append(number)
-
-    def find(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
-        """The speaker that a name means, among those with a turn up to the last visible row: the one with this name
-        (`number`), or else the only one with this word in the name."""
-        if number is not None and self._has_turn(number, visible):
-            return number
-        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_turn(other, visible)]
-        return found[0] if len(found) == 1 else None
-
-    def _has_turn(self, number: int, visible: NDArray[np.bool_]) -> bool:
-        first = self._first_row.get(number)
-        return first is not None and bool(visible[first:].any())

@@ -8,6 +8,7 @@ a piece of a document, if the pieces were added one after another with one `sour
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from remanence.events import Remembered
 from remanence.language.text import normalize_name, question_share, text_hash
 from remanence.schema import micros
-from remanence.signals.graph_walk import Speakers
 from remanence.signals.vector_sketch import SketchedVectors
 from remanence.state.arrays.adjacency import Adjacency
 from remanence.state.arrays.columns import INTERNED, Column, Interner, pack, unpack
@@ -33,6 +33,7 @@ _SHORT_TEXT = 450
 """The length in characters from which on the neighbours of a turn score less."""
 _HUB = 1_024
 """An entity that this many rows mention is a hub: it is not followed."""
+_NEVER = np.iinfo(np.int32).max
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 EarlierVersion = Callable[[int], "int | None"]
@@ -210,6 +211,26 @@ class MentionIndex:
     def is_short(self, row: int, length: int) -> bool:
         return bool(self._length.values[row] <= length)
 
+    def specificity(self, number: int, horizon: int) -> float:
+        """How specific a name is, as of the last row of the view: 1 if mentioned once, 0 if every memory does."""
+        if horizon < 2:
+            return 1.0
+        if self.is_hub(number, horizon):
+            return 0.0
+        if horizon == len(self._before):
+            count = self._mention_counts[number] if number < len(self._mention_counts) else 0
+        else:
+            count = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
+        return 1.0 - math.log(min(max(count, 1), horizon + 1)) / math.log(horizon + 1)
+
+    def is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
+        """Whether a visible memory mentions this name. Nearly always the first one does."""
+        ends = self._edges.endpoints
+        return any(visible[ends[edge, 1] // 2] for edge in self._edges.edges_of(name_vertex(number)))
+
+    def is_hub(self, number: int, horizon: int) -> bool:
+        return self._hub_since.get(number, _NEVER) < horizon
+
     # Indexing
 
     def _connect_neighbours(self, row: int, version: Remembered) -> None:
@@ -323,3 +344,29 @@ def name_vertex(number: int) -> int:
 
 def row_vertex(row: int) -> int:
     return 2 * row + 1
+
+
+class Speakers:
+    """Speakers by the number of their name."""
+
+    def __init__(self) -> None:
+        self._first_row: dict[int, int] = {}
+        self._by_word: dict[str, list[int]] = {}
+
+    def add(self, number: int, name: str, row: int) -> None:
+        if number not in self._first_row:
+            self._first_row[number] = row
+            for word in set(normalize_name(name).split()):
+                self._by_word.setdefault(word, []).append(number)
+
+    def find(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
+        """The speaker that a name means, among those with a turn up to the last visible row: the one with this name
+        (`number`), or else the only one with this word in the name."""
+        if number is not None and self._has_turn(number, visible):
+            return number
+        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_turn(other, visible)]
+        return found[0] if len(found) == 1 else None
+
+    def _has_turn(self, number: int, visible: NDArray[np.bool_]) -> bool:
+        first = self._first_row.get(number)
+        return first is not None and bool(visible[first:].any())

@@ -25,9 +25,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import Closed, ProjectionError
-from remanence.signals.stores.checksums import Checksums
-from remanence.signals.stores.child_process import loads_in_child_process
 from remanence.signals.stores.exact import as_rows, top_points
+from remanence.signals.stores.shard_files import Checksums, loads_in_child_process
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter
