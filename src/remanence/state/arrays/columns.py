@@ -182,7 +182,7 @@ def pack_columns(columns: Mapping[str, Column]) -> NDArray[np.uint8]:
     sizes = np.array([len(column) for column in columns.values()], "<i8")
     values = [column.values.astype("<i8").view(np.uint8) for column in columns.values()]
     names = PackedTexts().array(columns)
-    return np.concatenate((pack_size(len(sizes)), sizes.view(np.uint8), *values, names))
+    return np.concatenate((np.array([len(sizes)], "<i8").view(np.uint8), sizes.view(np.uint8), *values, names))
 
 
 def unpack_columns(array: NDArray[np.uint8]) -> dict[str, Column]:
@@ -191,20 +191,12 @@ def unpack_columns(array: NDArray[np.uint8]) -> dict[str, Column]:
     >>> {name: column.values.tolist() for name, column in unpack_columns(packed).items()}
     {'a': [1, 2], 'b': []}
     """
-    count = unpack_size(array)
+    count = int(array[:8].view("<i8")[0])
     ends = [0, *array[8 : 8 * (count + 1)].view("<i8").cumsum().tolist()]
     first = 8 * (count + 1)
     values = array[first : first + 8 * ends[-1]].view("<i8")
     columns = (Column(np.int64, values[start:end]) for start, end in pairwise(ends))
     return dict(zip(PackedTexts.unpack(array[first + 8 * ends[-1] :]), columns, strict=True))
-
-
-def pack_size(size: int) -> NDArray[np.uint8]:
-    return np.array([size], "<i8").view(np.uint8)
-
-
-def unpack_size(array: NDArray[np.uint8]) -> int:
-    return int(array[:8].view("<i8")[0])
 
 
 def to_tuples(value: Any) -> Any:
