@@ -301,7 +301,7 @@ class SqlTransaction(ChainedTransaction):
         return self.chain_head != self._first_head
 
     def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        rows = ((space, bytearray(h), model, bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
+        rows = ((space, h, model, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items())
         self._queue_write(tables.INSERT_VECTOR, rows)
 
     def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
@@ -326,7 +326,7 @@ class SqlTransaction(ChainedTransaction):
             self._queue_write(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._queue_write(tables.INSERT_ENTRY, map(_bound_values, entries))
+        self._queue_write(tables.INSERT_ENTRY, entries)
         self.last_times.update((entry.space, entry.at) for entry in entries)
 
     def _blank_space(self, space: str) -> None:
@@ -363,12 +363,6 @@ def _stored_entries(read: Read) -> Iterator[StoredEntry]:
     while rows:
         yield from map(StoredEntry._make, rows)
         rows = read(tables.READ_STORED, (rows[-1][0],)) if len(rows) == tables.CHUNK else []
-
-
-def _bound_values(entry: StoredEntry) -> tuple[Any, ...]:
-    """The values of an entry with its bytes as bytearrays: for bytes, sqlite3 searches for an adapter each time."""
-    *texts, salt, content, digest = entry
-    return (*texts, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
 
 
 def _vectors(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:

@@ -12,15 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from heapq import nlargest
 from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence.language.text import tokens
 from remanence.schema import Query, RelatedName
-from remanence.signals.graph_walk import WalkScores
 from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
-from remanence.state.arrays.columns import unique_inverse
 
 MAX_HOPS = 2
 MAX_RELATIONS = 3
@@ -72,6 +71,66 @@ class ReachedRow(NamedTuple):
 
 
 _Scored = TypeVar("_Scored", Hop, ReachedRow)
+Rows = NDArray[np.integer[Any]]
+Scores = NDArray[np.floating[Any]]
+
+
+class WalkScores:
+    """Scores of rows, collected step by step and added up at the end: there may be millions of rows, and a walk
+    reaches a few hundred."""
+
+    def __init__(self, query: Query) -> None:
+        self.allowed = query.allowed
+        self.visible_end = _visible_end(query.visible)
+        self.near_rows: Rows = np.fromiter(query.candidate_scores, np.int64, len(query.candidate_scores))
+        """The rows that the earlier stages agree on, best first; their scores follow."""
+        self.near_scores: Scores = np.fromiter(query.candidate_scores.values(), np.float64, len(query.candidate_scores))
+        self._rows: list[Rows] = [np.empty(0, np.int64)]
+        self._scores: list[Scores] = [np.empty(0)]
+        self._reasons: list[str | Callable[[int], str]] = [""]
+
+    def add_score(self, rows: Rows, score: float, why: str) -> None:
+        """Add a score to these rows. Each is listed once and may be returned."""
+        if score > 0:
+            self._append(rows, np.full(len(rows), score), why)
+
+    def add_scores(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
+        """Add a score to each of these rows that may be returned. `why` is the reason, or a function from a row to the
+        reason."""
+        counted = np.flatnonzero(self.allowed[rows] & (scores > 0))
+        self._append(rows[counted], scores[counted], why)
+
+    def scored_rows_with(self, rows: Rows) -> Rows:
+        """These rows and those that have a score so far, sorted, each once."""
+        found: Rows = np.unique(np.concatenate((rows, *self._rows)))
+        return found
+
+    def total_scores(self) -> tuple[Rows, NDArray[np.float64]]:
+        """The rows that have a score, sorted, and the sum of each."""
+        rows, places = np.unique(np.concatenate(self._rows), return_inverse=True)
+        scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._scores), minlength=len(rows))
+        return rows, scores
+
+    def reasons(self, wanted: Sequence[int]) -> list[str]:
+        """The reason with the highest score for each of these rows; of equals the first."""
+        best: dict[int, tuple[float, str | Callable[[int], str]]] = dict.fromkeys(wanted, (0.0, ""))
+        for rows, scores, why in zip(self._rows, self._scores, self._reasons, strict=True):
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
+                if row in best and score > best[row][0]:
+                    best[row] = score, why
+        reasons = [best[row][1] for row in wanted]
+        return [why if isinstance(why, str) else why(row) for row, why in zip(wanted, reasons, strict=True)]
+
+    def _append(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
+        self._rows.append(rows)
+        self._scores.append(scores)
+        self._reasons.append(why)
+
+
+def _visible_end(visible: NDArray[np.bool_]) -> int:
+    if not visible.any():
+        return 0
+    return len(visible) if visible[-1] else len(visible) - int(np.argmax(visible[::-1]))
 
 
 class LocalGraph:
@@ -110,7 +169,7 @@ class LocalGraph:
         short = (kinds == MENTION) & ~graph._turn.values[rows] & (graph._length.values[rows] <= _SHORT_MEMORY)
         shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
         about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
-        _, places = unique_inverse(owners[about])
+        _, places = np.unique(owners[about], return_inverse=True)
         few = about[np.bincount(places)[places] <= _MAX_HOP_ROWS] if len(about) else about
         return zip(owners[few].tolist(), rows[few].tolist(), shares[few].tolist(), strict=True)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
-from remanence.state.arrays.columns import COLUMNS, GROWING, Column, SavedPart
+from remanence.state.arrays.columns import COLUMNS, GROWING, Column, SavedPart, split_bytes
 
 _DIGEST_SIZE = 12
 _NO_DIGEST = bytes(_DIGEST_SIZE)
@@ -209,8 +209,7 @@ class VersionDigests(SavedPart):
     def _by_identity(self) -> dict[bytes, int]:
         memories, self._unread_memories = self._unread_memories, None
         if memories is not None:
-            raw = self._identities.values[: len(memories)].tobytes()
-            digests = [raw[begin : begin + _DIGEST_SIZE] for begin in range(0, len(raw), _DIGEST_SIZE)]
+            digests = split_bytes(self._identities.values[: len(memories)], _DIGEST_SIZE)
             self._memory_of = dict(zip(digests, memories.tolist(), strict=True))
             self._memory_of.pop(_NO_DIGEST, None)
         return self._memory_of
