@@ -67,7 +67,9 @@ class ExactStore:
             slots: Any = slice(0, len(self._slots))
             if allowed_ids is not None:
                 slots = [self._slots[point] for point in set(allowed_ids) if point in self._slots]
-            ids, scores = self._ids.values[slots], _dot(self._matrix.values[slots], query)
+            # Not `@`: BLAS may differ in the last digit between equal rows, so that ties would depend on their place,
+            # and its threads wait for each other on a busy machine.
+            ids, scores = self._ids.values[slots], np.einsum("ij,j->i", self._matrix.values[slots], query)
             limit = min(limit, len(ids))
             if limit <= 0:
                 return [], []
@@ -118,13 +120,6 @@ class ExactStore:
             if self._closed:
                 raise Closed("This vector store was closed. Open the space again.")
             yield
-
-
-def _dot(rows: Vector, query: Vector) -> Vector:
-    """The score of each row. Not `rows @ query`: BLAS may differ in the last digit between equal rows, so that ties
-    would depend on their place, and its threads wait for each other on a busy machine."""
-    scores: Vector = np.einsum("ij,j->i", rows, query)
-    return scores
 
 
 def as_rows(vectors: Vector, count: int, dimension: int) -> Vector:

@@ -34,7 +34,7 @@ class Column:
     ) -> None:
         """`values` belong to this column from now on."""
         if values is None:
-            self._data = self.values = _empty(dtype, width)
+            self._data = self.values = np.empty((0, width) if width else 0, dtype)
             return
         self._data = self.values = values if values.dtype == dtype else np.asarray(values, dtype)
         if len(values) > MAX_UNRESERVED_VALUES:
@@ -77,17 +77,6 @@ class Column:
         grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown
-
-
-_EMPTY: dict[tuple[Any, int], NDArray[Any]] = {}
-"""Arrays without values by type and width. All empty columns share one: an index has dozens of them."""
-
-
-def _empty(dtype: type[np.generic] | np.dtype[Any], width: int) -> NDArray[Any]:
-    found = _EMPTY.get((dtype, width))
-    if found is None:
-        found = _EMPTY[dtype, width] = np.empty((0, width) if width else 0, dtype=dtype)
-    return found
 
 
 class PackedTexts:

@@ -16,12 +16,7 @@ from typing import NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.language.claim_extraction.predicate_rules import (
-    EVENT_PREDICATES,
-    IMMUTABLE_PREDICATES,
-    STATE_AFTER_EVENT,
-    claim_key,
-)
+from remanence.language.claim_extraction.predicate_rules import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 from remanence.schema import Entry, Triple
 from remanence.state.arrays.columns import Interner
 
@@ -142,10 +137,6 @@ def states_after_event(predicate: str) -> Sequence[str]:
     """The states that begin with an event: who moved to Porto lives there."""
     state = STATE_AFTER_EVENT.get(predicate)
     return () if state is None else (state,)
-
-
-def is_state(predicate: str) -> bool:
-    return predicate not in EVENT_PREDICATES
 
 
 def _snake_case(text: str) -> str:

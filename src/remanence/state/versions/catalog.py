@@ -180,10 +180,7 @@ class Catalog(SavedPart):
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
     def first_recorded(self, memory: int) -> datetime:
-        row = int(self._last_row.values[memory])
-        while (earlier := int(self._earlier.values[row])) >= 0:
-            row = earlier
-        return self.times.recorded_at(row)
+        return self.times.recorded_at(self.rows_of(memory)[0])
 
     def previous_row(self, row: int) -> int | None:
         """The previous version of the memory of a row."""
