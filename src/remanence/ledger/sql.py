@@ -29,7 +29,6 @@ Read = Callable[[str, Sequence[Any]], list[Any]]
 """Runs a statement with these values, and returns its rows."""
 BATCH = 500  # values in one list of choices
 VECTOR_DTYPE = np.dtype("<f4")
-MAX_KNOWN_TIMES = 10_000
 
 
 class DatabaseErrors:
@@ -62,8 +61,6 @@ class SqlLedger(ABC):
         self._closed = self._writing = False
         self._write_lock = threading.RLock()
         self._readers: deque[Any] = deque()
-        self._last_times: dict[str, int] = {}
-        """When the last entry of some spaces was recorded, as of the last transaction: a subclass keeps it so."""
 
     # Writing
 
@@ -106,9 +103,6 @@ class SqlLedger(ABC):
 
     def _last_time(self, space: str) -> int | None:
         """When the last entry of a space was recorded, of those before this transaction."""
-        known = self._last_times.get(space)
-        if known is not None:
-            return known
         rows = self._read_in_transaction(tables.LAST_TIME, (space,))
         return int(rows[0][0]) if rows else None
 

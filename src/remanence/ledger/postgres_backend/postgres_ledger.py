@@ -22,7 +22,7 @@ from remanence.ledger.chain import ChainHead
 from remanence.ledger.postgres_backend import postgres, postgres_tables
 from remanence.ledger.postgres_backend.postgres import Address, Connection, is_idle, is_lost, to_numbered_placeholders
 from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks, lock_key
-from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction
+from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
 from remanence.ledger.sqlite_backend import tables
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ MAX_READERS = 8
 RECONNECT_SECONDS = 10.0
 """How long a server that was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
+_MAX_KNOWN_TIMES = 10_000
 _MAX_ENTRIES_OF_OTHERS = 200
 """Up to how many entries of other writers are read for their times when a transaction begins."""
 
@@ -49,7 +50,8 @@ class PostgresLedger(SqlLedger):
             f"{tables.GET_META.replace('?', repr(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
         )
         self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
-        self._last_times_at = 0  # the position as of which `_last_times` is
+        self._last_times: dict[str, int] = {}  # when the last entry of some spaces was recorded
+        self._last_times_at = 0  # the position as of which that is
         self._free_readers = threading.BoundedSemaphore(MAX_READERS)
         self._writer = postgres.connect_to_write(self._address)
         try:
@@ -99,7 +101,7 @@ class PostgresLedger(SqlLedger):
             results.append(cursor.fetchall())
         _, _, last_entry, recorded, of_others = results
         head = self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
-        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > MAX_KNOWN_TIMES:
+        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > _MAX_KNOWN_TIMES:
             self._last_times.clear()
         self._last_times.update(reversed(of_others))
         self._last_times_at = head.position
@@ -187,6 +189,9 @@ class PostgresLedger(SqlLedger):
 
     def _queue_write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._unsent.append((to_numbered_placeholders(sql), list(rows)))
+
+    def _last_time(self, space: str) -> int | None:
+        return self._last_times.get(space) or super()._last_time(space)
 
     def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:

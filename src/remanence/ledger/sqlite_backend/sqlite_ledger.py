@@ -14,7 +14,7 @@ from weakref import WeakSet
 from remanence.errors import LedgerTampered, LedgerUnavailable
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.locks import FolderLocks
-from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction, parse_head
+from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
 from remanence.ledger.sqlite_backend import sqlite, tables
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
@@ -39,8 +39,6 @@ class SqliteLedger(SqlLedger):
 
     def __init__(self, folder: Path) -> None:
         self._connected = self._log_has_erased_text = False
-        self._head = EMPTY_HEAD
-        self._head_version: int | None = None  # see `_find_head`
         with self._opening:  # no other thread may connect while the file is read: see `ensure_ledger_file`
             connected = [other for other in self._instances if other._connected]
             self.path = sqlite.ensure_ledger_file(folder, {other._file for other in connected})
@@ -83,7 +81,7 @@ class SqliteLedger(SqlLedger):
         with self._errors:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
-                return self._find_head()
+                return self._read_head(self._read_in_transaction)
             except BaseException:
                 self._roll_back()
                 raise
@@ -91,17 +89,12 @@ class SqliteLedger(SqlLedger):
     def _commit(self, transaction: SqlTransaction) -> None:
         with self._errors:
             self._writer.execute("COMMIT")
-        if transaction.chain_head != self._head:
+        if transaction.has_entries:
             self._head_record.write(transaction.chain_head)
-        self._head = transaction.chain_head
-        if len(self._last_times) > MAX_KNOWN_TIMES:
-            self._last_times.clear()
-        self._last_times.update(transaction.last_times)
         if transaction.erased:
             self._clean_log(wait=_LOG_WAIT)
 
     def _roll_back(self) -> None:
-        self._head_version = None
         with self._errors:
             if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                 self._writer.execute("ROLLBACK")
@@ -113,14 +106,6 @@ class SqliteLedger(SqlLedger):
     def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:
             return self._writer.execute(sql, values).fetchall()
-
-    def _find_head(self) -> ChainHead:
-        """The end of the chain. It is read again only if another connection has written since."""
-        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._head_version:
-            self._last_times.clear()
-            self._head, self._head_version = self._read_head(self._read_in_transaction), version
-        return self._head
 
     def _check_head_record(self, connection: sqlite3.Connection) -> None:
         """Raise if the ledger ends before an entry that was committed."""

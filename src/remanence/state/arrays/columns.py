@@ -50,22 +50,14 @@ class Column:
         return self._data.nbytes
 
     def append(self, value: Any) -> None:
-        size = len(self.values)
-        if size == len(self._data):
-            self._reserve(size + 1)
-        self._data[size] = value
-        self.values = self._data[: size + 1]
+        self.fill(1, value)
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
-        if len(values) == 1:
-            self.append(values[0])  # twice as fast, and one added memory does it a dozen times
-        elif len(values):
+        if len(values):
             self.fill(len(values), values)
 
     def fill(self, count: int, value: Any) -> None:
-        if count == 1:
-            self.append(value)
-            return
+        """Add this many rows, all with one value, or each with its own."""
         size = len(self.values) + count
         if size > len(self._data):
             self._reserve(size)
