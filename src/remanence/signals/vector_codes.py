@@ -150,7 +150,8 @@ class VectorCodes:
         bound = _distance_bound(distances, _FIRST_SCORED * limit)
         if bound < _EXCLUDED:  # otherwise few are allowed, and all of them are scored
             first = np.flatnonzero(distances <= bound)
-            last = _kth_best_score(self._scores(question, first if slots is None else slots[first]), min(limit, _SURE))
+            scores = self._scores(question, first if slots is None else slots[first])
+            last = scores[top_indices(scores, min(limit, _SURE))[-1]]
             bound = max(bound, max_differing_bits(last / length))
         places = np.flatnonzero(distances <= min(bound, _EXCLUDED - 1))
         if len(places) > max_candidates:
@@ -277,12 +278,6 @@ def max_differing_bits(nearness: float) -> int:
     """
     share = acos(min(1.0, max(-1.0, nearness))) / pi
     return int(_BITS * share + _SPREAD * sqrt(_BITS * share * (1 - share)))
-
-
-def _kth_best_score(scores: NDArray[np.float32], limit: int) -> float:
-    """The lowest of the `limit` highest scores."""
-    count = min(limit, len(scores))
-    return float(np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
 def _distance_bound(distances: NDArray[np.uint8], count: int) -> int:

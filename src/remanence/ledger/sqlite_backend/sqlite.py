@@ -47,7 +47,10 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
         created = not path.exists()
         if created:
             path.touch()
-        header = b"" if is_open else _read_header(path)
+        header = b""
+        if not is_open:
+            with path.open("rb") as file:
+                header = file.read(100)
     except FileExistsError as error:
         raise LedgerUnavailable(f"{folder} is a file, not a folder. Give another path.") from error
     except OSError as error:
@@ -79,11 +82,6 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
             "It was not changed: give another folder."
         )
     return path
-
-
-def _read_header(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(100)
 
 
 def _leftover_files(folder: Path) -> list[str]:

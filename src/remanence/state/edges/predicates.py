@@ -85,8 +85,6 @@ class Predicates(Interner[str]):
 
     def _build_rule(self, name: str, position: int) -> PredicateRule:
         declared = self.declared[: self._count(position)]
-        if not declared:
-            return _default_rule(name)
         inverses = _latest_inverses(
             (declared_name, inverse) for _, declared_name, _, inverse in declared if inverse is not None
         )
@@ -158,10 +156,3 @@ def _latest_inverses(declared: Iterable[tuple[str, str]]) -> dict[str, str]:
         inverses = {p: q for p, q in inverses.items() if not {p, q} & {name, inverse}}
         inverses[name] = inverse
     return inverses
-
-
-@lru_cache(1 << 12)
-def _default_rule(predicate: str) -> PredicateRule:
-    """The properties of a predicate in a space without declarations."""
-    key = _default_key(predicate)
-    return PredicateRule(predicate, None, False, key is not None, key == "object", predicate in IMMUTABLE_PREDICATES)
