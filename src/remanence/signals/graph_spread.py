@@ -3,7 +3,7 @@
 A hop leads to a name: from a memory that has it, or from another name along a relation that holds at the time asked
 for. The memories about that name are reached, and the next hop starts from the best of them. Each hop costs a part of
 the score, and so does a name that many memories have. At every hop only the best few are followed, so that the walk is
-local however large the graph is.
+local however large the graph is. `WalkScores` collects what each step adds to the score of a row.
 """
 
 from __future__ import annotations
