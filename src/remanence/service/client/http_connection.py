@@ -15,8 +15,7 @@ from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceE
 from remanence.language.text import truncate
 from remanence.schema.version import __version__
 from remanence.service.client.http_address import ServerAddress
-from remanence.service.client.http_channel import NO_ANSWER, HttpResponse
-from remanence.service.client.http_pool import HttpPool, HttpRequest, Transport
+from remanence.service.client.http_pool import NO_ANSWER, HttpAnswer, HttpPool, HttpRequest, Transport
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
@@ -112,7 +111,7 @@ class Connection:
                 f"({truncate(' '.join(repr(error).split()), 160)}). Is it a server of Remanence, of the same release?"
             ) from error
 
-    def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpResponse:
+    def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpAnswer:
         """Send a request. One that got no answer is sent once more: writes have a key, and are done once."""
         if self._closed:
             raise Closed(f"the connection to {self.url} was closed. Connect again.")
@@ -129,7 +128,7 @@ class Connection:
         except NO_ANSWER as error:
             raise self._unavailable(error) from error
 
-    def _checked(self, request: HttpRequest, response: HttpResponse) -> None:
+    def _checked(self, request: HttpRequest, response: HttpAnswer) -> None:
         """Raise the exception that an answer stands for, if it is not a success."""
         if 200 <= response.status < 300:
             return
