@@ -68,12 +68,12 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     found = space.recall("Where does Ana live?", history=True)
     events = space.history("Ana")
 
-    read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_recall()
+    read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_value()
     assert [hit.memory for hit in read] == [hit.memory for hit in found]
     assert (read.explain(), read.receipt, str(read)) == (found.explain(), found.receipt, str(found))
     assert [hit.superseded_by for hit in read] == [hit.superseded_by for hit in found]
     texts = [HistoryEventAnswer.of(event).model_dump_json() for event in events]
-    assert [HistoryEventAnswer.model_validate_json(text).to_event() for text in texts] == list(events)
+    assert [HistoryEventAnswer.model_validate_json(text).to_value() for text in texts] == list(events)
 
 
 def test_a_recall_is_written_as_its_answer_says(space: Space, clock: FakeClock) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remanence.admin.imports.importing import ImportReport
@@ -66,7 +65,7 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
 
     def _one(self, operation: Any, **arguments: Any) -> Entity | None:
         try:
-            entity: Entity = self._read(operation, **arguments).to_entity()
+            entity: Entity = self._read(operation, **arguments).to_value()
         except NotFound:
             return None
         return entity
@@ -79,10 +78,7 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
         )
 
     def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
-        return tuple(
-            candidate.to_candidate()
-            for candidate in self._read(entity_operations.propose, name=name, limit=limit).items
-        )
+        return tuple(self._read(entity_operations.propose, name=name, limit=limit).to_value())
 
 
 class RemoteEntities(RemoteEntitiesView, Entities):
@@ -93,7 +89,7 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     ) -> Registration:
         given = [alias_to_json(alias) for alias in to_list(aliases)]
         answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
-        return answer.to_registration()
+        return answer.to_value()
 
     def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
         return self._revise_by(entity_operations.rename, entity=entity, name=name, observed_by=observed_by)
@@ -112,7 +108,7 @@ class RemoteEntities(RemoteEntitiesView, Entities):
         return self._revise_by(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
 
     def _revise_by(self, operation: Operation[Any, RevisionAnswer], **arguments: Any) -> Revision:
-        return self._send(operation, **arguments).to_revision()
+        return self._send(operation, **arguments).to_value()
 
 
 class RemoteJob(Job):
@@ -183,32 +179,13 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
-        return self._read(memory_operations.replay, receipt=given, vector=vector).to_recall()
+        return self._read(memory_operations.replay, receipt=given, vector=vector).to_value()
 
     def exposures(self, id: str | Memory) -> list[Exposure]:
-        items = self._read(admin_operations.exposures, id=id_to_json(id)).items
-        return [
-            Exposure(
-                Receipt.from_dict(exposure.receipt),
-                datetime.fromisoformat(exposure.at),
-                exposure.memory.to_memory(),
-                None if exposure.superseded_by is None else exposure.superseded_by.to_memory(),
-            )
-            for exposure in items
-        ]
+        return self._read(admin_operations.exposures, id=id_to_json(id)).to_value()
 
     def diff(self, since: Any, until: Any = None) -> Diff:
-        answer = self._read(admin_operations.diff, since=since, until=until)
-        names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
-        ended = (*(relation.to_relation() for relation in answer.invalidated.relations),)
-        return Diff(
-            **{name: tuple(memory.to_memory() for memory in getattr(answer, name)) for name in names},
-            erased=tuple(answer.erased),
-            related=tuple(relation.to_relation() for relation in answer.related),
-            linked=tuple(link.to_link() for link in answer.linked),
-            invalidated=(*ended, *(link.to_link() for link in answer.invalidated.links)),
-            entity_events=tuple(entity_event.to_event() for entity_event in answer.entity_events),
-        )
+        return self._read(admin_operations.diff, since=since, until=until).to_value()
 
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
         first = self._read(admin_operations.changes, after=after_position, limit=1_000)
@@ -216,7 +193,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def _changes(self, page: Any) -> Iterator[Change]:
         while True:
-            yield from (change.to_change() for change in page.items)
+            yield from (change.to_value() for change in page.items)
             if not page.has_more:
                 return
             page = self._read(admin_operations.changes, after=page.position, limit=1_000)
@@ -238,13 +215,13 @@ class RemoteAudit(RemoteAuditView, Audit):
         return receipt
 
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
-        return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
+        return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_value()
 
     def release(self, id: str, why: str | None = None) -> Quarantine:
-        return self._send(upkeep_operations.release, id=id, why=why).to_quarantine()
+        return self._send(upkeep_operations.release, id=id, why=why).to_value()
 
     def quarantines(self) -> list[Quarantine]:
-        return [quarantine.to_quarantine() for quarantine in self._send(upkeep_operations.quarantines).items]
+        return self._send(upkeep_operations.quarantines).to_value()
 
 
 class RemoteAdminView(RemoteFacet, AdminView):
@@ -256,7 +233,7 @@ class RemoteAdminView(RemoteFacet, AdminView):
         return None
 
     def stats(self) -> Any:
-        return self._read(admin_operations.stats).to_stats()
+        return self._read(admin_operations.stats).to_value()
 
     def _unembedded(self) -> int:
         unembedded: int = self.stats().unembedded
@@ -279,7 +256,7 @@ class RemoteAdmin(RemoteAdminView, Admin):
         return self._send(admin_operations.rebuild_collection).collection
 
     def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
-        return [memory.to_memory() for memory in self._send(admin_operations.reextract, id=id, now=now).items]
+        return self._send(admin_operations.reextract, id=id, now=now).to_value()
 
     def export(
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False

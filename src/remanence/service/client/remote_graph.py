@@ -30,52 +30,42 @@ class RemoteGraphView(RemoteFacet, GraphView):
         limit: int = 100,
     ) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at}
-        return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_subgraph()
+        return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_value()
 
     def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
-        return self._read(graph_operations.path, start=start, end=end, depth=depth, at=at).to_path()
+        return self._read(graph_operations.path, start=start, end=end, depth=depth, at=at).to_value()
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
-        items = self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).items
-        return RelationList(relation.to_relation() for relation in items)
+        return RelationList(
+            self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).to_value()
+        )
 
     def disagreements(self, kinds: Any = "conflict", *, memory: Any = None) -> list[tuple[Memory, Disagreement]]:
         items = self._read(graph_operations.disagreements, kinds=to_list(kinds), memory=memory).items
-        return [(item.memory.to_memory(), item.disagreement.to_disagreement()) for item in items]
+        return [(item.memory.to_value(), item.disagreement.to_value()) for item in items]
 
     def entity_map(self, *, limit: int = 5_000) -> EntityMap:
         return self._read(map_operations.entity_map, limit=limit)
 
     def temporal_join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
-        items = self._read(graph_operations.join, left=left, condition=condition, right=right).items
-        return [
-            OverlapPeriod(
-                item.left.to_relation(),
-                item.right.to_relation(),
-                None if item.overlap is None else item.overlap.to_window(),
-            )
-            for item in items
-        ]
+        return self._read(graph_operations.join, left=left, condition=condition, right=right).to_value()
 
     def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
         given = {"node": node, "since": since, "until": until, "relations": to_list(relations)}
-        return Timeline(event.to_event() for event in self._read(graph_operations.timeline, **given).items)
+        return Timeline(self._read(graph_operations.timeline, **given).to_value())
 
     def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
-        return self._read(graph_operations.read_graph, status=status, page=page, page_size=page_size).to_page()
+        return self._read(graph_operations.read_graph, status=status, page=page, page_size=page_size).to_value()
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
-        return self._read(graph_operations.graph, **given).to_subgraph()
+        return self._read(graph_operations.graph, **given).to_value()
 
     def _relations_of(self, node: Any) -> list[Relation]:
-        return [
-            relation.to_relation()
-            for relation in self._read(graph_operations.list_relations, node=node, limit=10_000).items
-        ]
+        return self._read(graph_operations.list_relations, node=node, limit=10_000).to_value()
 
     def _all_relations(self) -> list[Relation]:
-        return [relation.to_relation() for relation in self._read(graph_operations.list_relations, limit=10_000).items]
+        return self._read(graph_operations.list_relations, limit=10_000).to_value()
 
 
 class RemoteGraph(RemoteGraphView, Graph):
@@ -84,13 +74,13 @@ class RemoteGraph(RemoteGraphView, Graph):
     def relate(self, subject: Any, predicate: str, object: Any, *, evidence: Any = (), **details: Any) -> Relation:
         several_ids = [evidence] if isinstance(evidence, str | Memory) else evidence
         given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
-        return self._send(graph_operations.relate, **given, **details).to_relation()
+        return self._send(graph_operations.relate, **given, **details).to_value()
 
     def link(self, source: Any, kind: Any, target: Any = None, **details: Any) -> Link:
         if target is None and isinstance(kind, str) and kind in LINK_KINDS:
             raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
         kind, target = ("related_to", kind) if target is None else (kind, target)
-        return self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_link()
+        return self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
 
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
         self._send(graph_operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)
@@ -99,5 +89,4 @@ class RemoteGraph(RemoteGraphView, Graph):
         self, edge: Any, predicate: str | None = None, object: Any = None, **details: Any
     ) -> list[Relation | Link]:
         given = {"edge": to_json(edge), "predicate": predicate, "object": object}
-        ended = self._send(graph_operations.invalidate, **given, **details)
-        return [*(relation.to_relation() for relation in ended.relations), *(link.to_link() for link in ended.links)]
+        return list(self._send(graph_operations.invalidate, **given, **details).to_value())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from pydantic_core import from_json
 
@@ -36,7 +36,6 @@ from remanence.service.client.remote_facets import (
 from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import admin_operations, memory_operations
-from remanence.service.endpoints.memory_operations import MemoriesAnswer
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
@@ -46,7 +45,6 @@ from remanence.write import validate
 if TYPE_CHECKING:
     from remanence.ports import Progress
     from remanence.upkeep.steps.decay import TouchReport
-    from remanence.write.jobs import Job
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -89,7 +87,7 @@ class RemoteViewBase(View):
         return self._connection.call(operation, self.name, request)
 
     def _server_now(self) -> datetime:
-        return datetime.fromisoformat(self._read(memory_operations.now).now)
+        return self._read(memory_operations.now).now
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         request = ask.EmbedRequest(texts=list(texts), query=query)
@@ -119,14 +117,14 @@ class RemoteViewBase(View):
 
     def _one(self, operation: Any, **arguments: Any) -> Memory | None:
         try:
-            memory: Memory = self._read(operation, **arguments).to_memory()
+            memory: Memory = self._read(operation, **arguments).to_value()
         except NotFound:
             return None
         return memory
 
     @same_signature_as(View.get_many)
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_batch()
+        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
 
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
@@ -142,7 +140,7 @@ class RemoteViewBase(View):
         cursor = None
         while True:
             page = self._read(memory_operations.list_memories, cursor=cursor, **arguments)
-            yield from (memory.to_memory() for memory in page.items)
+            yield from (memory.to_value() for memory in page.items)
             cursor = page.next_cursor
             if cursor is None:
                 return
@@ -153,11 +151,11 @@ class RemoteViewBase(View):
 
     @same_signature_as(View.profile)
     def profile(self, *, max_tokens: int = 400) -> Profile:
-        return self._read(memory_operations.profile, max_tokens=max_tokens).to_profile()
+        return self._read(memory_operations.profile, max_tokens=max_tokens).to_value()
 
     @same_signature_as(View.history)
     def history(self, node: str | Memory | Entity) -> Timeline:
-        return Timeline(event.to_event() for event in self._read(memory_operations.history, node=node).items)
+        return Timeline(self._read(memory_operations.history, node=node).to_value())
 
     @same_signature_as(View.as_of)
     def as_of(self, moment: Any) -> View:
@@ -199,42 +197,20 @@ class RemoteSpace(RemoteViewBase, Space):
 
     @same_signature_as(Space.add)
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_memory()
+        return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
 
     @same_signature_as(Space.add_many)
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        return _memories(self._write(memory_operations.add_many, rows=given))
+        return self._write(memory_operations.add_many, rows=given).to_value()
 
     @same_signature_as(Space.add_turns)
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
         checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
-        return _memories(self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
+        return self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now).to_value()
 
-    @overload
-    def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[True] = True,
-        now: Any = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> list[Memory]: ...
-    @overload
-    def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[False],
-        now: Any = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> Job: ...
     @same_signature_as(Space.remember)
     def remember(
         self,
@@ -245,7 +221,7 @@ class RemoteSpace(RemoteViewBase, Space):
         source: str | None = None,
         observed_by: str | None = None,
         progress: bool | Progress = False,
-    ) -> list[Memory] | Job:
+    ) -> Any:
         # Message objects of frameworks become turns here.
         checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft):
@@ -254,7 +230,7 @@ class RemoteSpace(RemoteViewBase, Space):
             content = {"turns": [_turn(turn) for turn in checked]}
         if not wait:
             return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
-        return _memories(self._write(memory_operations.remember_now, now=now, **content))
+        return self._write(memory_operations.remember_now, now=now, **content).to_value()
 
     @same_signature_as(Space.forget)
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
@@ -272,17 +248,15 @@ class RemoteSpace(RemoteViewBase, Space):
 
     @same_signature_as(Space.erase)
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_certificate()
+        return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_value()
 
     @same_signature_as(Space.erase_many)
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(
-            memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related
-        ).to_certificate()
+        return self._write(memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related).to_value()
 
     @same_signature_as(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
-        return self._write(memory_operations.erase_space).to_certificate()
+        return self._write(memory_operations.erase_space).to_value()
 
     @same_signature_as(Space.touch)
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
@@ -392,7 +366,3 @@ def _turn(turn: validate.TurnDraft) -> dict[str, Any]:
 
 def _numbers(weights: Any) -> Any:
     return None if weights is None else dict(weights)
-
-
-def _memories(answer: MemoriesAnswer) -> list[Memory]:
-    return [memory.to_memory() for memory in answer.items]

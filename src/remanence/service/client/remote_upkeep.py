@@ -41,7 +41,7 @@ class RemotePlan(Plan):
 
     @property
     def table(self) -> ResultTable:
-        return self.tables[-1].to_table()
+        return self.tables[-1].to_value()
 
     def __str__(self) -> str:
         return self.text
@@ -73,7 +73,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return list(items)
 
     def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
-        return self._send(upkeep_operations.at_risk, limit=limit).to_report()
+        return self._send(upkeep_operations.at_risk, limit=limit).to_value()
 
     def clusters(
         self,
@@ -88,10 +88,10 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return self._send(upkeep_operations.clusters, **asked).items
 
     def runs(self) -> list[Run]:
-        return [run.to_run() for run in self._send(upkeep_operations.runs).items]
+        return self._send(upkeep_operations.runs).to_value()
 
     def expire(self) -> list[Memory]:
-        return [memory.to_memory() for memory in self._send(upkeep_operations.expire).items]
+        return self._send(upkeep_operations.expire).to_value()
 
     def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
@@ -122,7 +122,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         if plan.run is not None:
             raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
         run = self._send(upkeep_operations.apply, plan=plan.id).run
-        return None if run is None else run.to_run()
+        return None if run is None else run.to_value()
 
     def undo(self, run: Any) -> Any:
         run_id = run_id_of(run)
