@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import update_wrapper
@@ -10,6 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from pydantic_core import from_json
 
 from remanence.admin.overview import MemoryBatch
+from remanence.api.facets.admin_facet import Admin, AdminView
+from remanence.api.facets.audit_facet import Audit, AuditView
+from remanence.api.facets.entity_facet import Entities, EntitiesView
+from remanence.api.facets.facet import Facet
+from remanence.api.facets.graph_facet import Graph, GraphView
+from remanence.api.facets.job_facet import Jobs
+from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
 from remanence.api.space_names import child_name
 from remanence.api.view import View
@@ -30,16 +38,18 @@ from remanence.service.client.remote_facets import (
     RemoteAuditView,
     RemoteEntities,
     RemoteEntitiesView,
+    RemoteFacet,
+    RemoteGraph,
+    RemoteGraphView,
     RemoteJob,
     RemoteJobs,
 )
-from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import admin_operations, memory_operations
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
-from remanence.service.payloads.from_fields import make_recall
+from remanence.service.payloads.answers import make_recall
 from remanence.write import validate
 
 if TYPE_CHECKING:
@@ -128,8 +138,6 @@ class RemoteViewBase(View):
 
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
-        import json
-
         text = None if meta is None else json.dumps(to_json(meta))
         filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
         # The arguments are checked here, not when the first memory is asked for.
@@ -161,21 +169,8 @@ class RemoteViewBase(View):
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
 
-    @property
-    def entities(self) -> Any:
-        return RemoteEntitiesView(self)
-
-    @property
-    def graph(self) -> Any:
-        return RemoteGraphView(self)
-
-    @property
-    def audit(self) -> Any:
-        return RemoteAuditView(self)
-
-    @property
-    def admin(self) -> Any:
-        return RemoteAdminView(self)
+    def _facet(self, facet: type[Any]) -> Any:
+        return _FACETS[facet](self)
 
 
 class RemoteView(RemoteViewBase):
@@ -283,29 +278,19 @@ class RemoteSpace(RemoteViewBase, Space):
         if self._root:
             self._connection.close()
 
-    @property
-    def entities(self) -> Any:
-        return RemoteEntities(self)
 
-    @property
-    def graph(self) -> Any:
-        return RemoteGraph(self)
-
-    @property
-    def jobs(self) -> Any:
-        return RemoteJobs(self)
-
-    @property
-    def audit(self) -> Any:
-        return RemoteAudit(self)
-
-    @property
-    def admin(self) -> Any:
-        return RemoteAdmin(self)
-
-    @property
-    def upkeep(self) -> Any:
-        return RemoteUpkeep(self)
+_FACETS: dict[type[Facet], type[RemoteFacet]] = {
+    EntitiesView: RemoteEntitiesView,
+    Entities: RemoteEntities,
+    GraphView: RemoteGraphView,
+    Graph: RemoteGraph,
+    AuditView: RemoteAuditView,
+    Audit: RemoteAudit,
+    AdminView: RemoteAdminView,
+    Admin: RemoteAdmin,
+    Jobs: RemoteJobs,
+    Upkeep: RemoteUpkeep,
+}
 
 
 def connect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import model_validator
@@ -11,7 +12,7 @@ from remanence.graph.diff import Diff
 from remanence.read.answer import Recall, memory_dict, to_iso
 from remanence.read.profile import Profile, ProfileStatement
 from remanence.read.receipts import Exposure, Receipt
-from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, PendingErasure
+from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, Evidence, Hit, PendingErasure
 from remanence.service.payloads.base_answers import (
     AnswerModel,
     LinkAnswer,
@@ -21,9 +22,14 @@ from remanence.service.payloads.base_answers import (
     Time,
     UsageAnswer,
     WindowAnswer,
+    make_memory,
+    make_usage,
+    make_window,
+    parse_moment_text,
 )
-from remanence.service.payloads.from_fields import make_recall
 from remanence.service.payloads.graph_answers import EdgesAnswer, HistoryEventAnswer
+
+_NAN = float("nan")
 
 
 class EvidenceAnswer(AnswerModel):
@@ -128,6 +134,51 @@ class RecallAnswer(AnswerModel):
 
     def to_value(self) -> Recall:
         return make_recall(self.model_dump())
+
+
+def make_recall(fields: Mapping[str, Any]) -> Recall:
+    """The recall with the fields of a `RecallAnswer`.
+
+    It is asked for most, and large: making models of all its parts first takes longer than making the recall.
+    """
+    return Recall(
+        question=fields["question"],
+        hits=tuple([_make_hit(hit) for hit in fields["hits"]]),
+        abstained=fields["abstained"],
+        missing=fields["missing"],
+        times=tuple([make_window(window["start"], window["end"]) for window in fields["times"]]),
+        history=fields["history"],
+        position=fields["position"],
+        confidence=fields["confidence"],
+        as_of=parse_moment_text(fields["as_of"]),
+        receipt=None if fields["receipt"] is None else Receipt.from_dict(fields["receipt"]),
+    )
+
+
+def _make_hit(fields: Mapping[str, Any]) -> Hit:
+    replacement, usage = fields["replacement"], fields["usage"]
+    return Hit(
+        memory=make_memory(fields["memory"]),
+        score=fields["score"],
+        evidence=tuple([_make_evidence(evidence) for evidence in fields["evidence"]]),
+        current=fields["current"],
+        superseded_by=None if replacement is None else make_memory(replacement),
+        disagreements=tuple([_make_disagreement(disagreement) for disagreement in fields["disagreements"]]),
+        usage=None if usage is None else make_usage(usage),
+        found_in=tuple(fields["found_in"]),
+    )
+
+
+def _make_disagreement(fields: Mapping[str, Any]) -> Disagreement:
+    return Disagreement(fields["kind"], fields["topic"], make_memory(fields["memory"]))
+
+
+def _make_evidence(fields: Mapping[str, Any]) -> Evidence:
+    raw_score = fields["raw_score"]
+    # JSON has no NaN.
+    return Evidence(
+        fields["signal"], fields["rank"], fields["share"], _NAN if raw_score is None else raw_score, fields["reason"]
+    )
 
 
 class MemoryPageAnswer(AnswerModel):

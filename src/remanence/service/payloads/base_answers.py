@@ -6,7 +6,7 @@ times are ISO text in UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -27,8 +27,21 @@ from typing_extensions import Self
 
 from remanence.read.answer import memory_dict, to_iso, usage_dict
 from remanence.read.receipts import Receipt
-from remanence.schema import UTC, Alias, Entity, HitUsage, Link, LinkKind, Memory, MemoryKind, Relation, Window
-from remanence.service.payloads.from_fields import make_memory, make_usage
+from remanence.schema import (
+    UTC,
+    Alias,
+    Entity,
+    HitUsage,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryKind,
+    Mention,
+    Relation,
+    Triple,
+    Turn,
+    Window,
+)
 
 _MOMENT = WithJsonSchema({"type": "string", "format": "date-time"})
 TimeText = Annotated[str, _MOMENT]
@@ -250,3 +263,55 @@ class UsageAnswer(AnswerModel):
 
     def to_value(self) -> HitUsage:
         return make_usage(self.model_dump())
+
+
+def parse_moment_text(text: str | None) -> datetime | None:
+    """The moment that `to_iso` wrote."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def make_window(start: str | None, end: str | None) -> Window:
+    """The window between two moments as text."""
+    return Window(parse_moment_text(start), parse_moment_text(end))
+
+
+def make_memory(fields: Mapping[str, Any]) -> Memory:
+    """The memory with the fields of a `MemoryAnswer`."""
+    turn = fields["turn"]
+    return Memory(
+        id=fields["id"],
+        space=fields["space"],
+        text=fields["text"],
+        key=fields["key"],
+        kind=fields["kind"],
+        valid=make_window(fields["valid_from"], fields["valid_until"]),
+        recorded_at=datetime.fromisoformat(fields["recorded_at"]),
+        revised_at=datetime.fromisoformat(fields["revised_at"]),
+        told_at=datetime.fromisoformat(fields["told_at"]),
+        importance=fields["importance"],
+        confidence=fields["confidence"],
+        strength=fields["strength"],
+        tags=tuple(fields["tags"]),
+        source=fields["source"],
+        observed_by=fields["observed_by"],
+        expires_at=parse_moment_text(fields["expires_at"]),
+        mentions=tuple([Mention(mention["name"], mention["kind"]) for mention in fields["mentions"]]),
+        triples=tuple([Triple(*triple) for triple in fields["triples"]]),
+        turn=None
+        if turn is None
+        else Turn(turn["conversation"], turn["number"], turn["speaker"], parse_moment_text(turn["at"])),
+        meta=fields["meta"],
+        trust=fields["trust"],
+    )
+
+
+def make_usage(fields: Mapping[str, Any]) -> HitUsage:
+    """The usage with the fields of a `UsageAnswer`."""
+    return HitUsage(
+        fields["decay_score"],
+        fields["uses"],
+        datetime.fromisoformat(fields["last_used"]),
+        fields["age_days"],
+        fields["strength"],
+        fields["review_priority"],
+    )
