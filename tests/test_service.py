@@ -182,8 +182,8 @@ def test_a_cancelled_job_writes_nothing() -> None:
     """Its source stays stored."""
     with remanence.open(None, worker=False) as space:
         job = memory_operations.remember(space, ask.RememberRequest(text="I live in Porto."))
-        cancelled = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
-        again = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
+        cancelled = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
+        again = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
 
         assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
         assert (space.jobs.run_due(), space.count()) == (0, 1)

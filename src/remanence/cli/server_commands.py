@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -82,12 +81,7 @@ def revoke(args: Namespace) -> None:
         print(f"revoked: {tokens.revoke(args.id).name}")
 
 
-@contextmanager
-def _tokens(args: Namespace) -> Iterator[TokenStore]:
+def _tokens(args: Namespace) -> closing[TokenStore]:
     from remanence.service.hosting.tokens import TokenStore
 
-    tokens = TokenStore(memory_location(args))
-    try:
-        yield tokens
-    finally:
-        tokens.close()
+    return closing(TokenStore(memory_location(args)))

@@ -60,7 +60,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def same_signature_as(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
-    """Give a method the docstring and the signature of the one that it replaces."""
+    """Give a method with other options the docstring and the signature of the one that it replaces."""
 
     def apply(own: _Method) -> _Method:
         update_wrapper(own, method)
@@ -117,11 +117,9 @@ class RemoteViewBase(View):
         )
         return self._connection.call_json(memory_operations.recall, self.name, request, _read_recall)
 
-    @same_signature_as(View.get)
     def get(self, id: str | Memory) -> Memory | None:
         return self._one(memory_operations.get, id=id_to_json(id))
 
-    @same_signature_as(View.find)
     def find(self, key: str) -> Memory | None:
         return self._one(memory_operations.find, key=key)
 
@@ -132,7 +130,6 @@ class RemoteViewBase(View):
             return None
         return memory
 
-    @same_signature_as(View.get_many)
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
         return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
 
@@ -153,19 +150,15 @@ class RemoteViewBase(View):
             if cursor is None:
                 return
 
-    @same_signature_as(View.count)
     def count(self) -> int:
         return self._read(memory_operations.count).count
 
-    @same_signature_as(View.profile)
     def profile(self, *, max_tokens: int = 400) -> Profile:
         return self._read(memory_operations.profile, max_tokens=max_tokens).to_value()
 
-    @same_signature_as(View.history)
     def history(self, node: str | Memory | Entity) -> Timeline:
         return Timeline(self._read(memory_operations.history, node=node).to_value())
 
-    @same_signature_as(View.as_of)
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
 
@@ -194,19 +187,16 @@ class RemoteSpace(RemoteViewBase, Space):
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
         return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
 
-    @same_signature_as(Space.add_many)
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
         return self._write(memory_operations.add_many, rows=given).to_value()
 
-    @same_signature_as(Space.add_turns)
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
         checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
         return self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now).to_value()
 
-    @same_signature_as(Space.remember)
     def remember(
         self,
         text_or_turns: Any,
@@ -227,53 +217,41 @@ class RemoteSpace(RemoteViewBase, Space):
             return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
         return self._write(memory_operations.remember_now, now=now, **content).to_value()
 
-    @same_signature_as(Space.forget)
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
         self._write(memory_operations.forget, id=id_to_json(id), why=why, with_related=with_related)
 
-    @same_signature_as(Space.forget_many)
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
         return self._write(
             memory_operations.forget_many, ids=ids_to_json(ids), why=why, with_related=with_related
         ).count
 
-    @same_signature_as(Space.unforget)
     def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
         self._write(memory_operations.unforget, id=id_to_json(id), with_related=with_related)
 
-    @same_signature_as(Space.erase)
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
         return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_value()
 
-    @same_signature_as(Space.erase_many)
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
         return self._write(memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related).to_value()
 
-    @same_signature_as(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
         return self._write(memory_operations.erase_space).to_value()
 
-    @same_signature_as(Space.touch)
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
         return self._write(memory_operations.touch, id=id_to_json(id), boost=boost)
 
-    @same_signature_as(Space.child)
     def child(self, *path: str) -> Space:
         return RemoteSpace(self._connection, child_name(self.name, path))
 
-    @same_signature_as(Space.spaces)
     def spaces(self) -> list[str]:
         return self._write(memory_operations.spaces_below).spaces
 
-    @same_signature_as(Space.verify)
     def verify(self) -> VerificationReport:
         return self._write(admin_operations.verify)
 
-    @same_signature_as(Space.rebuild)
     def rebuild(self, *, progress: bool | Progress = False) -> None:
         self._write(admin_operations.rebuild)
 
-    @same_signature_as(Space.close)
     def close(self) -> None:
         if self._root:
             self._connection.close()

@@ -12,7 +12,6 @@ from remanence.schema import Memory
 from remanence.service.client.arguments import ids_to_json, to_list
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import memory_operations, upkeep_operations
-from remanence.service.payloads.upkeep_answers import TableAnswer
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
@@ -29,7 +28,7 @@ class RemotePlan(Plan):
     changes: int
     due: bool
     memories: tuple[str, ...]
-    tables: tuple[TableAnswer, ...]
+    tables: tuple[ResultTable, ...]
     text: str
 
     def __len__(self) -> int:
@@ -41,7 +40,7 @@ class RemotePlan(Plan):
 
     @property
     def table(self) -> ResultTable:
-        return self.tables[-1].to_value()
+        return self.tables[-1]
 
     def __str__(self) -> str:
         return self.text
@@ -67,10 +66,8 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return RemoteUpkeep(self._view, {**self._changes, **changes})
 
     def observe_usage(self, ids: Any, context_tags: Any = ()) -> list[TouchReport]:
-        items = self._send(
-            memory_operations.observe_usage, ids=ids_to_json(ids), context_tags=to_list(context_tags)
-        ).items
-        return list(items)
+        given = {"ids": ids_to_json(ids), "context_tags": to_list(context_tags)}
+        return self._send(memory_operations.observe_usage, **given).items
 
     def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
         return self._send(upkeep_operations.at_risk, limit=limit).to_value()
@@ -131,27 +128,14 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return self._send(upkeep_operations.undo, run=run_id)
 
     def restore(self, memories: Any) -> int:
-        ids = (
-            memories.hidden
-            if isinstance(memories, Run)
-            else memories.memories
-            if isinstance(memories, RemotePlan)
-            else ids_to_json(memories)
-        )
+        if isinstance(memories, RemotePlan):
+            memories = memories.memories
+        ids = memories.hidden if isinstance(memories, Run) else ids_to_json(memories)
         return self._send(upkeep_operations.restore, ids=ids).count
 
     def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
         answer = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
-        plan = RemotePlan(
-            position=answer.position,
-            run=answer.run,
-            id=answer.id,
-            changes=answer.changes,
-            due=answer.due,
-            memories=tuple(answer.memories),
-            tables=tuple(answer.tables),
-            text=answer.text,
-        )
+        plan = RemotePlan(**answer.values("step"))
         run = None if dry_run else self.apply(plan)
         return plan if run is None else replace(plan, run=run.id)
 

@@ -65,7 +65,7 @@ def diff(space: Space, request: requests.DiffRequest) -> DiffAnswer:
 
 
 @operation("GET", "/memories/{id}/exposures")
-def exposures(space: Space, request: requests.MemoryReadRequest) -> Items[ExposureAnswer]:
+def exposures(space: Space, request: requests.IdReadRequest) -> Items[ExposureAnswer]:
     """List the recorded recalls that returned a memory which was replaced or forgotten since."""
     return Items[ExposureAnswer].of_all(view_of(space, request).audit.exposures(request.id))
 

@@ -9,7 +9,7 @@ from remanence.errors import NotFound
 from remanence.schema import Entity
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.operation import operation, view_of
-from remanence.service.payloads import graph_requests
+from remanence.service.payloads import graph_requests, requests
 from remanence.service.payloads.base_answers import EntityAnswer, Items
 from remanence.service.payloads.graph_answers import (
     EntityPageAnswer,
@@ -79,7 +79,7 @@ def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> I
 
 
 @operation("GET", "/entities/{id}")
-def get_entity(space: Space, request: graph_requests.EntityRequest) -> EntityAnswer:
+def get_entity(space: Space, request: requests.IdReadRequest) -> EntityAnswer:
     """Show one entity."""
     entity = view_of(space, request).entities.get(request.id)
     if entity is None:

@@ -91,13 +91,13 @@ def list_jobs(space: Space, request: requests.JobsRequest) -> JobPage:
 
 
 @operation("GET", "/jobs/{id}")
-def get_job(space: Space, request: requests.JobRequest) -> JobAnswer:
+def get_job(space: Space, request: requests.IdRequest) -> JobAnswer:
     """Show a job and its status."""
     return job_answer(space.jobs.get(request.id))
 
 
 @operation("POST", "/jobs/{id}/cancel", "write")
-def cancel_job(space: Space, request: requests.JobRequest) -> JobAnswer:
+def cancel_job(space: Space, request: requests.IdRequest) -> JobAnswer:
     """Cancel a job that is not finished. What it should have read stays stored."""
     job = space.jobs.get(request.id)
     job.cancel()
@@ -215,7 +215,7 @@ def find(space: Space, request: requests.FindRequest) -> MemoryAnswer:
 
 
 @operation("GET", "/memories/{id}")
-def get(space: Space, request: requests.MemoryReadRequest) -> MemoryAnswer:
+def get(space: Space, request: requests.IdReadRequest) -> MemoryAnswer:
     """Show one memory."""
     memory = view_of(space, request).get(request.id)
     if memory is None:

@@ -50,7 +50,7 @@ class DisagreementAnswer(AnswerModel):
     memory: MemoryAnswer
 
     def to_value(self) -> Disagreement:
-        return Disagreement(**self._values())
+        return Disagreement(**self.values())
 
 
 class DisagreeingPair(AnswerModel):
@@ -204,7 +204,7 @@ class MemoryDetailsAnswer(AnswerModel):
     usage: UsageAnswer | None
 
     def to_value(self) -> MemoryDetails:
-        return MemoryDetails(**self._values())
+        return MemoryDetails(**self.values())
 
 
 class MemoryDetailsPage(AnswerModel):
@@ -216,7 +216,7 @@ class MemoryDetailsPage(AnswerModel):
     total: int
 
     def to_value(self) -> MemoryPage:
-        return MemoryPage(**self._values())
+        return MemoryPage(**self.values())
 
 
 class MemoryBatchAnswer(AnswerModel):
@@ -226,7 +226,7 @@ class MemoryBatchAnswer(AnswerModel):
     missing: dict[str, str]
 
     def to_value(self) -> MemoryBatch:
-        return MemoryBatch(**self._values())
+        return MemoryBatch(**self.values())
 
 
 class JobAnswer(AnswerModel):
@@ -259,7 +259,7 @@ class ProfileAnswer(AnswerModel):
     until: Time | None
 
     def to_value(self) -> Profile:
-        return Profile(**self._values("text"))
+        return Profile(**self.values("text"))
 
 
 class ErasureAnswer(AnswerModel):
@@ -279,7 +279,7 @@ class ErasureAnswer(AnswerModel):
     digest: str
 
     def to_value(self) -> ErasureCertificate:
-        return ErasureCertificate(**self._values())
+        return ErasureCertificate(**self.values())
 
 
 class StatsAnswer(AnswerModel):
@@ -306,7 +306,7 @@ class StatsAnswer(AnswerModel):
     total: int
 
     def to_value(self) -> Stats:
-        return Stats(**self._values("total"))
+        return Stats(**self.values("total"))
 
 
 class ChangeAnswer(AnswerModel):
@@ -320,7 +320,7 @@ class ChangeAnswer(AnswerModel):
     why: str | None
 
     def to_value(self) -> Change:
-        return Change(**self._values())
+        return Change(**self.values())
 
 
 class ChangesPage(AnswerModel):
@@ -348,7 +348,7 @@ class DiffAnswer(AnswerModel):
     entity_events: list[HistoryEventAnswer]
 
     def to_value(self) -> Diff:
-        return Diff(**self._values())
+        return Diff(**self.values())
 
 
 class ExposureAnswer(AnswerModel):
@@ -360,7 +360,7 @@ class ExposureAnswer(AnswerModel):
     superseded_by: MemoryAnswer | None
 
     def to_value(self) -> Exposure:
-        return Exposure(**self._values() | {"receipt": Receipt.from_dict(self.receipt)})
+        return Exposure(**self.values() | {"receipt": Receipt.from_dict(self.receipt)})
 
 
 class CountAnswer(AnswerModel):

@@ -78,7 +78,7 @@ class AnswerModel(BaseModel):
         """The value that the answer was made of."""
         raise NotImplementedError
 
-    def _values(self, *without: str) -> dict[str, Any]:
+    def values(self, *without: str) -> dict[str, Any]:
         """The fields as arguments: lists as tuples, and answers as the values that they were made of."""
         return {name: _to_value(field) for name, field in self if name not in without}
 
@@ -196,7 +196,7 @@ class EntityAnswer(AnswerModel):
     aliases: list[AliasAnswer]
 
     def to_value(self) -> Entity:
-        return Entity(**self._values("names"))
+        return Entity(**self.values("names"))
 
 
 class RelationAnswer(AnswerModel):
@@ -224,7 +224,7 @@ class RelationAnswer(AnswerModel):
 
     def to_value(self) -> Relation:
         claimed = Window(self.claimed_from, self.claimed_until)
-        return Relation(**with_window(self._values("claimed_from", "claimed_until")), claimed_window=claimed)
+        return Relation(**with_window(self.values("claimed_from", "claimed_until")), claimed_window=claimed)
 
 
 class LinkAnswer(AnswerModel):
@@ -243,7 +243,7 @@ class LinkAnswer(AnswerModel):
     corroborated_by: list[str]
 
     def to_value(self) -> Link:
-        return Link(**with_window(self._values()))
+        return Link(**with_window(self.values()))
 
 
 class UsageAnswer(AnswerModel):

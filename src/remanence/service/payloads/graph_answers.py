@@ -48,7 +48,7 @@ class RegistrationAnswer(AnswerModel):
     position: int | None
 
     def to_value(self) -> Registration:
-        return Registration(**self._values())
+        return Registration(**self.values())
 
 
 class RevisionAnswer(AnswerModel):
@@ -59,7 +59,7 @@ class RevisionAnswer(AnswerModel):
     position: int | None
 
     def to_value(self) -> Revision:
-        return Revision(**self._values())
+        return Revision(**self.values())
 
 
 class SimilarEntityAnswer(AnswerModel):
@@ -71,7 +71,7 @@ class SimilarEntityAnswer(AnswerModel):
     reason: str
 
     def to_value(self) -> SimilarEntity:
-        return SimilarEntity(**self._values())
+        return SimilarEntity(**self.values())
 
 
 class MergeProposal(AnswerModel):
@@ -96,7 +96,7 @@ class ExtractionAnswer(AnswerModel):
     facts: list[str]
 
     def to_value(self) -> Extracted:
-        return Extracted(**self._values())
+        return Extracted(**self.values())
 
 
 _SUBJECTS = {
@@ -139,7 +139,7 @@ class HistoryEventAnswer(AnswerModel):
         return {name: getattr(value, name) for name in names} | {"text": str(value)} | about
 
     def to_value(self) -> HistoryEvent:
-        fields = self._values("text", *_SUBJECTS)
+        fields = self.values("text", *_SUBJECTS)
         about = [getattr(self, name) for name in _SUBJECTS if getattr(self, name) is not None]
         for found in about:
             fields["value"] = found.to_value() if isinstance(found, AnswerModel) else Receipt.from_dict(found)
@@ -161,7 +161,7 @@ class EdgeAnswer(AnswerModel):
     observed_by: str | None
 
     def to_value(self) -> Edge:
-        return Edge(**with_window(self._values()))
+        return Edge(**with_window(self.values()))
 
 
 class SubgraphAnswer(AnswerModel):
@@ -174,7 +174,7 @@ class SubgraphAnswer(AnswerModel):
     truncated: bool
 
     def to_value(self) -> Subgraph:
-        return Subgraph(**self._values())
+        return Subgraph(**self.values())
 
 
 class PathAnswer(AnswerModel):
@@ -191,7 +191,7 @@ class PathAnswer(AnswerModel):
         return cls.model_validate({"nodes": path.nodes, "steps": path.steps, "text": str(path)})
 
     def to_value(self) -> Path | None:
-        return Path(**self._values("text")) if self.nodes else None
+        return Path(**self.values("text")) if self.nodes else None
 
 
 class EdgesAnswer(AnswerModel):
@@ -222,4 +222,4 @@ class OverlapAnswer(AnswerModel):
     overlap: WindowAnswer | None
 
     def to_value(self) -> OverlapPeriod:
-        return OverlapPeriod(**self._values())
+        return OverlapPeriod(**self.values())

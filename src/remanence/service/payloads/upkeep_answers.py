@@ -31,7 +31,7 @@ class AtRiskAnswer(AnswerModel):
         return cls(**fields, total=len(report) + report.left_out)
 
     def to_value(self) -> DecayReport:
-        return DecayReport(**self._values("total"), left_out=self.total - len(self.at_risk))
+        return DecayReport(**self.values("total"), left_out=self.total - len(self.at_risk))
 
 
 class ClusterAnswer(AnswerModel):
@@ -76,7 +76,7 @@ class TableAnswer(AnswerModel):
     notes: list[str]
 
     def to_value(self) -> ResultTable:
-        return ResultTable(**self._values())
+        return ResultTable(**self.values())
 
 
 class PlanAnswer(AnswerModel):
@@ -115,7 +115,7 @@ class RunAnswer(AnswerModel):
         return str(self.to_value())
 
     def to_value(self) -> Run:
-        return Run(**self._values())
+        return Run(**self.values())
 
 
 class QuarantineAnswer(AnswerModel):
@@ -129,4 +129,4 @@ class QuarantineAnswer(AnswerModel):
     released: bool
 
     def to_value(self) -> Quarantine:
-        return Quarantine(**self._values())
+        return Quarantine(**self.values())
