@@ -106,14 +106,13 @@ def decide(space: Space, request: DecisionRequest) -> DecisionAnswer:
         subject = memory
     elif request.action == "supersede":
         subject = space.graph.link(memory, "supersedes", request.other, why=why).id
-    elif request.action == "merge":
-        source = space.entities.resolve(entity)
-        subject = entity if source is None else source.id
-        space.entities.merge(entity, request.into or "", why=why)
     else:
         source = space.entities.resolve(entity)
         subject = entity if source is None else source.id
-        space.entities.split(entity, request.names or [], why=why)
+        if request.action == "merge":
+            space.entities.merge(entity, request.into or "", why=why)
+        else:
+            space.entities.split(entity, request.names or [], why=why)
     return DecisionAnswer.of(decision_about(space, subject))
 
 
