@@ -17,8 +17,17 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence.adapters.chat_sessions import ChatSession, check_minutes, check_rename, check_session_id, check_ttl
-from remanence.adapters.message_text import MAX_TEXT_LENGTH, placeholder_text, storable_text, warn_of_long_texts
+from remanence.adapters.chat_sessions import (
+    MAX_TEXT_LENGTH,
+    ChatSession,
+    check_minutes,
+    check_rename,
+    check_session_id,
+    check_ttl,
+    placeholder_text,
+    storable_text,
+    warn_of_long_texts,
+)
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.api.for_prompt import (
     Keep,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from remanence.core.identity import new_id
@@ -50,14 +49,10 @@ class Connection:
         self._transport = transport or HttpPool(address)
         self._timeout = timeout
         self._closed = False
-        self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
-        adapter = self._adapters.get(operation.name)
-        if adapter is None:
-            adapter = self._adapters[operation.name] = TypeAdapter(operation.answer)
-        answer: AnswerT = self.call_json(operation, space, request, adapter.validate_json)
+        answer: AnswerT = self.call_json(operation, space, request, operation.adapter.validate_json)
         return answer
 
     def call_json(
