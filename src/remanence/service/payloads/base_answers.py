@@ -23,7 +23,6 @@ from pydantic import (
     computed_field,
     model_validator,
 )
-from typing_extensions import Self
 
 from remanence.read.answer import memory_dict, to_iso, usage_dict
 from remanence.read.receipts import Receipt
@@ -63,6 +62,9 @@ ReceiptFields = Annotated[
     dict[str, Any], BeforeValidator(lambda value: value.to_dict() if isinstance(value, Receipt) else value)
 ]
 
+AnswerT = TypeVar("AnswerT", bound="AnswerModel")
+ItemT = TypeVar("ItemT")
+
 
 class AnswerModel(BaseModel):
     """What an operation returns. Fields that a later release adds are ignored when an answer is read."""
@@ -70,7 +72,7 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, ser_json_inf_nan="null")
 
     @classmethod
-    def of(cls, value: object) -> Self:
+    def of(cls: type[AnswerT], value: object) -> AnswerT:
         """The answer with the attributes of a value, and of the values in it."""
         return cls.model_validate(value)
 
@@ -94,16 +96,13 @@ def with_window(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"valid": Window(values.pop("valid_from"), values.pop("valid_until"))}
 
 
-ItemT = TypeVar("ItemT")
-
-
 class Items(AnswerModel, Generic[ItemT]):
     """Some answers, in the order that the operation describes."""
 
     items: list[ItemT]
 
     @classmethod
-    def of_all(cls, values: Iterable[object]) -> Self:
+    def of_all(cls: type[AnswerT], values: Iterable[object]) -> AnswerT:
         """The answer with one item for each value."""
         return cls.model_validate({"items": list(values)})
 
