@@ -228,6 +228,21 @@ class TestSpaces:
         with pytest.raises(InvalidInput):
             Spaces(space).get(name)
 
+    def test_the_jobs_of_all_spaces_are_done_and_no_other_space_is_opened(self, home: Path) -> None:
+        """What another process queues later is found, and a job that has to wait is looked at again."""
+        with remanence.open(home, worker=False) as queuing, remanence.open(home, worker=False) as working:
+            queuing.child("quiet").add("The bridge is closed.")
+            jobs = [queuing.child("ann").remember("I live in Porto.", wait=False)]
+            spaces = Spaces(working)
+            assert (spaces.run_due_jobs(), spaces.run_due_jobs()) == (1, 0)
+            jobs.append(queuing.child("bob").remember("I live in Braga.", wait=False))
+            with queuing._engine.locks.acquire(jobs[1].id):
+                assert spaces.run_due_jobs() == 0
+            assert (spaces.run_due_jobs(), spaces.run_due_jobs()) == (1, 0)
+
+            assert [job.status for job in jobs] == ["done", "done"]
+            assert [name for name, _ in working._engine.indexes.items()] == ["default/ann", "default/bob"]
+
 
 class TestFiles:
     """Files become memories with their source."""

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from remanence.api.space import Space
 from remanence.api.space_names import escape_level
 from remanence.errors import InvalidInput
+from remanence.write.jobs import JobQueue
 
 
 class Spaces:
@@ -26,6 +27,7 @@ class Spaces:
 
     def __init__(self, root: Space) -> None:
         self.root = root
+        self._jobs = JobQueue(root._engine)
 
     def get(self, name: str) -> Space:
         """The space with this full name, as `Space.name` shows it: default/users/bob.
@@ -45,6 +47,13 @@ class Spaces:
     def expire(self) -> int:
         """Record in every space which memories have expired, and return how many."""
         return sum(len(self.get(name).upkeep.expire()) for name in self.names())
+
+    def run_due_jobs(self) -> int:
+        """Do the jobs of all spaces that are due, in this thread, and return how many were tried.
+
+        A call after the first one reads only what was written since.
+        """
+        return self._jobs.run_due()
 
 
 def to_segment(name: str) -> str:
