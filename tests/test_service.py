@@ -244,6 +244,17 @@ class TestSpaces:
             assert [name for name, _ in working._engine.indexes.items()] == ["default/ann", "default/bob"]
 
 
+def test_where_nothing_changed_no_entry_is_asked_for(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each event stream of a server asks several times a second."""
+    space.add("The bridge is closed.")
+    page = admin_operations.changes(space, ask.ChangesRequest(after=0))
+    monkeypatch.setattr(space._engine.ledger, "read", None)
+    again = admin_operations.changes(space, ask.ChangesRequest(after=page.position))
+
+    assert len(page.items) == 1
+    assert (again.items, again.position, again.has_more) == ([], page.position, False)
+
+
 class TestFiles:
     """Files become memories with their source."""
 
