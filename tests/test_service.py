@@ -6,6 +6,8 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from pydantic import ValidationError
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.facets.graph_facet import Graph
+from remanence.core.index import Index
 from remanence.service.endpoints import (
     admin_operations,
     decision_operations,
@@ -242,6 +245,29 @@ class TestSpaces:
 
             assert [job.status for job in jobs] == ["done", "done"]
             assert [name for name, _ in working._engine.indexes.items()] == ["default/ann", "default/bob"]
+
+    def test_expired_memories_are_recorded_and_quiet_spaces_are_not_opened_again(
+        self, space: Space, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The sweep of a server reads every space once, and then those where something may have happened."""
+        space.child("quiet").add("The bridge is closed.")
+        space.child("ann").add("The code is 4711.", expires_at="2027-01-02")
+        spaces, opened = Spaces(space), list[str]()
+        assert spaces.expire() == 0
+        open_index = space._engine.open_index
+
+        def spy(name: str, **options: bool) -> AbstractContextManager[Index]:
+            opened.append(name)
+            return open_index(name, **options)
+
+        monkeypatch.setattr(space._engine, "open_index", spy)
+        clock.advance(days=800)
+        assert (spaces.expire(), spaces.expire()) == (1, 0)
+        assert {*opened} == {"default/ann"}
+        space.child("bob").add("The key is under the mat.", expires_at=clock.now() + timedelta(days=1))
+        clock.advance(days=2)
+
+        assert (spaces.expire(), spaces.expire()) == (1, 0)
 
 
 def test_where_nothing_changed_no_entry_is_asked_for(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
