@@ -33,7 +33,8 @@ def find_damage(entries: Iterable[Entry]) -> LedgerCorrupt | None:
 
 def first_invalid_field(value: Any) -> str | None:
     """The first field of an event with a value of a wrong type; None if there is none."""
-    for name, fits in _checks_of_fields(type(value)):
+    kind: Any = type(value)
+    for name, fits in _checks_of_fields(kind):
         if not fits(getattr(value, name)):
             return name
     return None
