@@ -15,12 +15,14 @@ import signal
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import remanence
-from remanence import Space
+from remanence import InvalidInput, Space
+from remanence.admin import import_file
 from remanence.ledger import open_ledger
 from remanence.testing import HashingEmbedder
 from warm_process import WarmProcess
@@ -45,7 +47,8 @@ for line in sys.stdin:
     say("killed", str(child))
 """
 COMPARE_EVERY = 50
-GONE = ("forget", "forget_many", "erase", "erase_many", "erase_space")
+IMPORTED = 20
+GONE = ("forget", "forget_many", "erase", "erase_many", "erase_space", "quarantine")
 ERASED = ("erase", "erase_many", "erase_space")
 
 
@@ -58,7 +61,8 @@ class Writer:
 
     VERBS = (
         "add add_many add_turns revise remember remember_later forget forget_many unforget erase erase_many "
-        "erase_space touch register relate link invalidate recall rebuild compact export upkeep reopen"
+        "erase_space quarantine touch register merge relate link invalidate recall rebuild compact export import_file "
+        "upkeep reopen"
     ).split()
 
     def __init__(self, location: str, number: str, mostly: str, verbs: str, folder: str) -> None:
@@ -162,6 +166,15 @@ class Writer:
         child.erase_space()
         self._say("ended", "erase_space", [added.id])
 
+    def _quarantine(self, text: str) -> None:
+        source = f"source {self._number}x{self._count}"
+        self._say("began", "add", [])
+        memory = self._space.add(text, source=source)
+        self._say("ended", "add", {memory.id: text})
+        self._say("began", "quarantine", [memory.id])
+        self._space.audit.quarantine(source, dry_run=False)
+        self._say("ended", "quarantine", [memory.id])
+
     def _touch(self, _: str) -> None:
         self._say("began", "touch", [])
         self._space.touch(self._living[-1])
@@ -172,6 +185,14 @@ class Writer:
         self._say("began", "register", [])
         self._space.entities.register(name, aliases=[f"C{self._number}x{self._count}"])
         self._say("ended", "register", name)
+
+    def _merge(self, _: str) -> None:
+        names = [f"{kind} {self._number}x{self._count}" for kind in ("Shop", "Store")]
+        for name in names:
+            self._space.entities.register(name)
+        self._say("began", "merge", [])
+        self._space.entities.merge(*names)
+        self._say("ended", "merge", "/".join(names))
 
     def _relate(self, _: str) -> None:
         self._say("began", "relate", [])
@@ -211,6 +232,18 @@ class Writer:
         self._say("began", "export", [])
         self._space.admin.export(Path(self._folder) / f"{self._number}-{self._count}.jsonl.gz")
         self._say("ended", "export", None)
+
+    def _import_file(self, text: str) -> None:
+        """In several transactions, as a large file is."""
+        import_file._CHUNK_LINES = 3  # type: ignore[misc]
+        source, file = self._space.child("source", f"w{self._number}"), Path(self._folder) / f"{self._number}.jsonl"
+        if not file.exists():
+            source.add_many([f"{text} To be imported, {part}." for part in range(IMPORTED)])
+            source.admin.export(file)
+        child = ["imported", f"w{self._number}x{self._count}"]
+        self._say("began", "import_file", [str(file), *child])
+        remanence.import_(file, into=self._space.child(*child))
+        self._say("ended", "import_file", [str(file), *child])
 
     def _upkeep(self, _: str) -> None:
         self._say("began", "upkeep", [])
@@ -309,9 +342,12 @@ class Said:
         self.acts: dict[str, tuple[str, bool]] = {}  # the last verb on a memory, and whether it ended
         self.versions: dict[str, int] = {}
         self.others: dict[str, list[str]] = defaultdict(list)
+        self.imports: dict[tuple[str, ...], bool] = {}  # the file and the names of the space, and whether it ended
 
     def read(self, lines: Sequence[Sequence[Any]], outcome: Outcome) -> None:
         for state, verb, what in lines:
+            if verb == "import_file":
+                self.imports[tuple(what)] = state == "ended"
             if state == "began":
                 self.acts |= dict.fromkeys(what, (verb, False))
                 outcome.cut[verb] += 1
@@ -331,7 +367,7 @@ class Said:
     def compare(self, location: str, folders: Sequence[Path]) -> list[str]:
         """What is not as it was acknowledged."""
         with opened(location) as space:
-            wrong = [*self._compare_memories(space), *self._compare_graph(space)]
+            wrong = [*self._compare_memories(space), *self._compare_graph(space), *self._compare_imports(space)]
             for job in self.others["remember_later"]:
                 if space.jobs.get(job).result(timeout=60) == [] and space.jobs.get(job).status != "done":
                     wrong.append(f"job {job} is {space.jobs.get(job).status}")
@@ -368,6 +404,23 @@ class Said:
                 wrong.append(f"{name} has {len(relations)} relations")
             elif name in self.others["invalidate"] and relations[0].valid.end is None:
                 wrong.append(f"the relation of {name} has not ended")
+        for names in self.others["merge"]:
+            entities = {space.entities.resolve(name) for name in names.split("/")}
+            if len(entities) != 1 or None in entities:
+                wrong.append(f"{names} are not one entity")
+        return wrong
+
+    def _compare_imports(self, space: Space) -> list[str]:
+        """What was cut short is continued by importing the same file again."""
+        wrong = []
+        for (file, *names), ended in self.imports.items():
+            child = space.child(*names)
+            if not ended:
+                with suppress(InvalidInput):  # it was complete, and only not acknowledged
+                    remanence.import_(file, into=child)
+            if child.count() != IMPORTED:
+                wrong.append(f"{child.count()} memories were imported into {child.name}, acknowledged: {ended}")
+        self.imports = dict.fromkeys(self.imports, True)
         return wrong
 
     def _compare_links(self, location: str) -> list[str]:

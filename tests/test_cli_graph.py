@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence.cli import main
+from remanence.cli import admin_commands, main
+from remanence.errors import LedgerUnavailable
+from remanence.write.jobs import JobQueue
 
 Run = Callable[..., str]
 
@@ -56,6 +58,28 @@ def test_what_is_queued_is_done_by_work(run: Run) -> None:
     assert run("work", "--once") == "1 job worked on"
     assert run("jobs") == f"{job}\tdone"
     assert run("work", "--once") == "0 jobs worked on"
+    run("remember", "Bob lives in Braga.", "--no-wait", "--space", "bob")
+    assert run("work", "--once", "--space", "default") == "0 jobs worked on"
+    assert "there is no space 'eve'" in run("work", "--once", "--space", "eve", code=1)
+    assert run("work", "--once", "--space", "bob") == "1 job worked on"
+
+
+def test_work_goes_on_when_the_ledger_is_away_for_a_while(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so and tries again, until it is interrupted."""
+    job = run("remember", "I live in Porto.", "--no-wait")
+    rounds: list[object] = [LedgerUnavailable("the server is gone."), JobQueue.run_due, KeyboardInterrupt()]
+
+    def run_due(queue: JobQueue) -> int:
+        step = rounds.pop(0)
+        if isinstance(step, BaseException):
+            raise step
+        return real(queue)
+
+    real = JobQueue.run_due
+    monkeypatch.setattr(JobQueue, "run_due", run_due)
+    monkeypatch.setattr(admin_commands, "_RETRY_SECONDS", 0.0)
+    assert "trying again: the server is gone." in run("work", code=130)
+    assert run("jobs") == f"{job}\tdone"
 
 
 def test_an_extractor_of_one_s_own_is_named_by_its_module(

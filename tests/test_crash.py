@@ -10,7 +10,7 @@ import remanence
 from kill_runner import Outcome, Said, Writer, run_kills
 from remanence.testing import HashingEmbedder
 
-KILLS = 30
+KILLS = 33
 """Four fifths of them amid each verb in turn."""
 
 
@@ -42,6 +42,9 @@ def test_what_was_erased_stays_erased_through_kill_9(location: str, tmp_path: Pa
         (["ended", "register", "Nobody Ltd"], "Nobody Ltd is not registered"),
         (["ended", "relate", "Nobody"], "Nobody has 0 relations"),
         (["ended", "link", "l1"], "link l1 is lost"),
+        (["ended", "merge", "Nobody Ltd/Nobody"], "Nobody Ltd/Nobody are not one entity"),
+        (["ended", "quarantine", ["KEPT"]], "is still there"),
+        (["ended", "import_file", ["file", "imported", "w1"]], "0 memories were imported into default/imported/w1"),
     ],
     ids=lambda value: value[1] if isinstance(value, list) else "",
 )

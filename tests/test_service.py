@@ -6,6 +6,8 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from pydantic import ValidationError
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.facets.graph_facet import Graph
+from remanence.core.index import Index
 from remanence.service.endpoints import (
     admin_operations,
     decision_operations,
@@ -227,6 +230,55 @@ class TestSpaces:
         """The space of a vault is not reached by its name either."""
         with pytest.raises(InvalidInput):
             Spaces(space).get(name)
+
+    def test_the_jobs_of_all_spaces_are_done_and_no_other_space_is_opened(self, home: Path) -> None:
+        """What another process queues later is found, and a job that has to wait is looked at again."""
+        with remanence.open(home, worker=False) as queuing, remanence.open(home, worker=False) as working:
+            queuing.child("quiet").add("The bridge is closed.")
+            jobs = [queuing.child("ann").remember("I live in Porto.", wait=False)]
+            spaces = Spaces(working)
+            assert (spaces.run_due_jobs(), spaces.run_due_jobs()) == (1, 0)
+            jobs.append(queuing.child("bob").remember("I live in Braga.", wait=False))
+            with queuing._engine.locks.acquire(jobs[1].id):
+                assert spaces.run_due_jobs() == 0
+            assert (spaces.run_due_jobs(), spaces.run_due_jobs()) == (1, 0)
+
+            assert [job.status for job in jobs] == ["done", "done"]
+            assert [name for name, _ in working._engine.indexes.items()] == ["default/ann", "default/bob"]
+
+    def test_expired_memories_are_recorded_and_quiet_spaces_are_not_opened_again(
+        self, space: Space, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The sweep of a server reads every space once, and then those where something may have happened."""
+        space.child("quiet").add("The bridge is closed.")
+        space.child("ann").add("The code is 4711.", expires_at="2027-01-02")
+        spaces, opened = Spaces(space), list[str]()
+        assert spaces.expire() == 0
+        open_index = space._engine.open_index
+
+        def spy(name: str, **options: bool) -> AbstractContextManager[Index]:
+            opened.append(name)
+            return open_index(name, **options)
+
+        monkeypatch.setattr(space._engine, "open_index", spy)
+        clock.advance(days=800)
+        assert (spaces.expire(), spaces.expire()) == (1, 0)
+        assert {*opened} == {"default/ann"}
+        space.child("bob").add("The key is under the mat.", expires_at=clock.now() + timedelta(days=1))
+        clock.advance(days=2)
+
+        assert (spaces.expire(), spaces.expire()) == (1, 0)
+
+
+def test_where_nothing_changed_no_entry_is_asked_for(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each event stream of a server asks several times a second."""
+    space.add("The bridge is closed.")
+    page = admin_operations.changes(space, ask.ChangesRequest(after=0))
+    monkeypatch.setattr(space._engine.ledger, "read", None)
+    again = admin_operations.changes(space, ask.ChangesRequest(after=page.position))
+
+    assert len(page.items) == 1
+    assert (again.items, again.position, again.has_more) == ([], page.position, False)
 
 
 class TestFiles:

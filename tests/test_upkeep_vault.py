@@ -682,9 +682,21 @@ class TestSymbolicLinks:
         """A folder of the vault that leads elsewhere is refused, with the way out."""
         vault.mkdir()
         (vault / "memories").symlink_to(outside)
-        with pytest.raises(remanence.RemanenceError, match="a symbolic link leads out of it"):
+        with pytest.raises(remanence.RemanenceError, match="a symbolic link is on the way"):
             lived.upkeep.promote(vault=vault, dry_run=False)
         assert [file.name for file in outside.iterdir()] == ["secret.md"]
+
+    def test_none_is_written_or_read_through_within_the_vault(self, lived: remanence.Space, vault: Path) -> None:
+        """Notes behind a link are not listed: they would be taken for deleted ones and written again by each run."""
+        kept = vault / "kept"
+        kept.mkdir(parents=True)
+        (kept / "boat.md").write_text("The boat is blue.", "utf-8")
+        (vault / "memories").symlink_to(kept)
+        with pytest.raises(remanence.RemanenceError, match="a symbolic link is on the way"):
+            lived.upkeep.promote(vault=vault, dry_run=False)
+        assert [file.name for file in kept.iterdir()] == ["boat.md"]
+        assert notes.read(vault, "memories/boat.md") is None
+        assert notes.read(vault, "kept/boat.md") is not None
 
     def test_a_linked_file_in_the_way_of_a_note_stays_as_it_is(
         self, lived: remanence.Space, vault: Path, outside: Path

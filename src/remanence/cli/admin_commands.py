@@ -15,12 +15,13 @@ import remanence
 from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_location, open_space, reader_option
 from remanence.cli.parser import command, group, provided_options, space_command, view_command
-from remanence.errors import InvalidInput, RemanenceError
+from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 
 if TYPE_CHECKING:
     from remanence import Space, View
 
-_POLL_SECONDS = 2.0
+_POLL_SECONDS = 0.5
+_RETRY_SECONDS = 5.0
 
 
 @command("spaces", "spaces ./memory", "folder")
@@ -63,18 +64,21 @@ def jobs(space: Space, args: Namespace) -> None:
 @command("work", "work --extractor my_models:chat_model", "--once --extractor")
 def work(args: Namespace) -> None:
     """Do queued jobs until interrupted."""
-    while True:
-        count = 0
-        for name in list_spaces(args):
-            with open_space(args, name) as space:
-                count += space.jobs.run_due()
-        if args.once:
-            from remanence.language.text import pluralize
+    from remanence.language.text import pluralize
+    from remanence.service.hosting.spaces import Spaces
 
-            print(f"{pluralize(count, 'job')} worked on")
-            return
-        if not count:
-            time.sleep(_POLL_SECONDS)
+    with open_space(args) as space:
+        run_due = Spaces(space).run_due_jobs if args.space is None else space.jobs.run_due
+        while not args.once:
+            try:
+                if run_due():
+                    continue
+                pause = _POLL_SECONDS
+            except LedgerUnavailable as error:
+                print(f"trying again: {error}", file=sys.stderr)
+                pause = _RETRY_SECONDS
+            time.sleep(pause)
+        print(f"{pluralize(run_due(), 'job')} worked on")
 
 
 @space_command("expire", "expire")

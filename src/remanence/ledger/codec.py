@@ -278,26 +278,45 @@ def find_damage(entries: Iterable[Entry]) -> LedgerCorrupt | None:
 def first_invalid_field(value: Any) -> str | None:
     """The first field of an event with a value of a wrong type; None if there is none."""
     kind: Any = type(value)
-    return next((name for name, hint in _hints(kind).items() if not _fits(getattr(value, name), hint)), None)
+    for name, fits in _checks_of_fields(kind):
+        if not fits(getattr(value, name)):
+            return name
+    return None
 
 
-_hints = cache(get_type_hints)
+_Check = Callable[[Any], bool]
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type. JSON values only: mappings are dicts, and True is not a number."""
+@cache
+def _checks_of_fields(kind: type[Any]) -> list[tuple[str, _Check]]:
+    return [(name, _check_of(hint)) for name, hint in get_type_hints(kind).items()]
+
+
+def _check_of(hint: Any) -> _Check:
+    """What says whether a value is of this type. JSON values only: mappings are dicts, and True is not a number.
+
+    Made once for each field: taking the type apart takes longer than the check, and an import checks every entry."""
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
-        return True
+        return lambda _: True
     if origin in (Union, UnionType):
-        return any(_fits(value, argument) for argument in args)
+        choices = [_check_of(argument) for argument in args]
+        return lambda value: any(fits(value) for fits in choices)
     if origin is Literal:
-        return isinstance(value, str) and value in args
+        return lambda value: isinstance(value, str) and value in args
+    if origin is tuple and args[-1] is ...:
+        item_fits = _check_of(args[0])
+        return lambda value: type(value) is tuple and all(map(item_fits, value))
     if origin is tuple:
-        hints = args[:1] * len(value) if type(value) is tuple and args[-1] is ... else args
-        return type(value) is tuple and len(value) == len(hints) and all(map(_fits, value, hints))
+        items = [_check_of(argument) for argument in args]
+        return lambda value: (
+            type(value) is tuple
+            and len(value) == len(items)
+            and all(fits(item) for fits, item in zip(items, value, strict=True))
+        )
     if hint is float:
-        return type(value) in (int, float) and math.isfinite(value)
+        return lambda value: type(value) in (int, float) and math.isfinite(value)
     if is_dataclass(hint):
-        return type(value) is hint and first_invalid_field(value) is None
-    return type(value) is (dict if origin is Mapping else origin or hint)
+        return lambda value: type(value) is hint and first_invalid_field(value) is None
+    plain = dict if origin is Mapping else origin or hint
+    return lambda value: type(value) is plain

@@ -89,6 +89,10 @@ class InMemoryLedger:
         names = [space for space, kind in last_kinds.items() if kind != "emptied"]
         return sorted(name for name in names if prefix is None or name == prefix or name.startswith(f"{prefix}/"))
 
+    def spaces_with(self, kind: str, *, after: int = 0) -> list[str]:
+        with self._check_open():
+            return sorted({entry.space for entry in self._entries[max(0, after) :] if entry.kind == kind})
+
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():
             return sum(entry.space == space and (up_to is None or entry.position <= up_to) for entry in self._entries)

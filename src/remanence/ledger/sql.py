@@ -171,6 +171,12 @@ class SqlLedger(ABC):
         emptied = {row[0] for row in self._rows(tables.EMPTIED_SPACES, (tables.EMPTIED_KEY, first, end))}
         return sorted(row[0] for row in rows if row[0] not in emptied)
 
+    def spaces_with(self, kind: str, *, after: int = 0) -> list[str]:
+        names: set[str] = set()
+        for begin in range(max(0, after), self.head(), tables.SCAN):
+            names.update(name for (name,) in self._rows(tables.SPACES_WITH, (kind, begin, begin + tables.SCAN)))
+        return sorted(names)
+
     def count(self, space: str, *, up_to: int | None = None) -> int:
         return int(self._value(tables.COUNT, (space, OPEN_END if up_to is None else up_to)))
 

@@ -94,6 +94,11 @@ class Ledger(Protocol):
         one and those whose name starts with it and a slash, in time that does not depend on the other spaces."""
         ...
 
+    def spaces_with(self, kind: str, *, after: int = 0) -> list[str]:
+        """The names of the spaces that have an entry of this kind above position `after`, sorted. The time depends on
+        the entries above it, not on those before."""
+        ...
+
     def count(self, space: str, *, up_to: int | None = None) -> int:
         """How many entries a space has, up to and including a position."""
         ...

@@ -192,6 +192,15 @@ class LedgerContract:
         assert len(list(ledger.read("home", kinds=["remembered"]))) == 2500
         assert list(ledger.read("work", kinds=["forgotten"])) == list(ledger.read("home", kinds=[])) == []
 
+    def test_the_spaces_with_a_kind_of_entry_after_a_position(self, ledger: Ledger) -> None:
+        """Each once, in the order of their names."""
+        for space in ("work", "home", "work"):
+            append_events(ledger, Forgotten("m1"), remembered_event(space), space=space)
+        append_events(ledger, remembered_event("none"), space="car")
+        assert ledger.spaces_with("forgotten") == ["home", "work"]
+        assert ledger.spaces_with("forgotten", after=3) == ["work"]
+        assert ledger.spaces_with("forgotten", after=ledger.head()) == ledger.spaces_with("queued") == []
+
     def test_many_entries_come_in_order(self, ledger: Ledger) -> None:
         """More than one chunk."""
         append_events(ledger, *(remembered_event(str(n)) for n in range(5003)))

@@ -211,6 +211,9 @@ def _copy_shared_vectors(engine: Engine) -> None:
 
 def record_expired(engine: Engine, space: str) -> list[Memory]:
     """Record which memories have expired since the last call."""
+    with engine.open_index(space) as index:
+        if not index.expired_rows(index.catalog.position, engine.now()):
+            return []  # other writers do not have to wait for this
     ids: list[str] = []
 
     def decide(index: Index) -> list[Event]:

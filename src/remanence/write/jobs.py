@@ -18,6 +18,7 @@ from remanence.core.index import Index
 from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
+from remanence.ledger.codec import kinds_of
 from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+[_QUEUED] = kinds_of(Queued)
 _MAX_TRIES = 5
 _FIRST_DELAY = timedelta(seconds=2)
 _RETRY_SECONDS = 1.0  # pause of a worker after an error
@@ -222,6 +224,29 @@ def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
         return [] if state is None or state.is_finished else [event]
 
     engine.write(space, decide)
+
+
+class JobQueue:
+    """Runs the queued jobs of all spaces of a ledger. Each round reads only the entries written since the last one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._position = engine, 0
+        self._spaces: set[str] = set()  # that may have a job which is not finished
+
+    def run_due(self) -> int:
+        """Run every job that is due and not locked. Returns how many were run."""
+        ledger = self._engine.ledger
+        head = ledger.head()
+        if head > self._position:
+            self._spaces.update(ledger.spaces_with(_QUEUED, after=self._position))
+            self._position = head
+        count = 0
+        for space in sorted(self._spaces):
+            count += run_due_jobs(self._engine, space)
+            with self._engine.open_index(space) as index:
+                if not index.journal.unfinished_jobs():
+                    self._spaces.discard(space)
+        return count
 
 
 class _AlreadyFinished(Exception):

@@ -12,6 +12,7 @@ from remanence.ledger.chain import StoredEntry
 
 APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
 CHUNK = 2000  # entries read at a time; between two chunks a reader holds no lock in the database
+SCAN = 100_000  # entries that one statement looks through for a kind
 HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records the last entry
 ERASED_KEY = "ledger:erased"  # the position of the last entry that records an erasure
 CLEANED_KEY = "ledger:cleaned"  # up to which of these the write-ahead log has no erased text any more
@@ -103,6 +104,7 @@ SELECT space FROM name WHERE space IS NOT NULL"""
 SPACES_BELOW = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry WHERE space >= ?1 AND space < ?2 UNION ALL
 SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?2) FROM name WHERE name.space IS NOT NULL)
 SELECT space FROM name WHERE space IS NOT NULL"""
+SPACES_WITH = "SELECT DISTINCT space FROM entry WHERE kind = ? AND position > ? AND position <= ?"
 LAST_KIND = "SELECT kind FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 # A space is no longer listed while the entry that emptied it is its last one. Of the names in meta from ?2 to ?3.
 EMPTIED_SPACES = """SELECT substr(name, length(?1) + 1) FROM meta

@@ -7,6 +7,12 @@ from urllib.parse import unquote
 from remanence.api.space import Space
 from remanence.api.space_names import escape_level
 from remanence.errors import InvalidInput
+from remanence.events import Remembered
+from remanence.ledger.codec import kinds_of
+from remanence.write.jobs import JobQueue
+
+[_REMEMBERED] = kinds_of(Remembered)
+_VAULT = "/%vault"  # the end of the name of a space for the notes of a vault
 
 
 class Spaces:
@@ -26,6 +32,9 @@ class Spaces:
 
     def __init__(self, root: Space) -> None:
         self.root = root
+        self._jobs = JobQueue(root._engine)
+        self._expiring: set[str] = set()  # spaces in which a memory may expire
+        self._swept = 0  # the ledger position up to which they are known
 
     def get(self, name: str) -> Space:
         """The space with this full name, as `Space.name` shows it: default/users/bob.
@@ -40,11 +49,34 @@ class Spaces:
 
     def names(self) -> list[str]:
         """The full names of all spaces that contain anything."""
-        return [name for name in self.root._engine.ledger.spaces() if not name.endswith("/%vault")]
+        return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_VAULT)]
 
     def expire(self) -> int:
-        """Record in every space which memories have expired, and return how many."""
-        return sum(len(self.get(name).upkeep.expire()) for name in self.names())
+        """Record in every space which memories have expired, and return how many.
+
+        A call after the first one opens only spaces to which memories were added since, and those with a memory that
+        can expire.
+        """
+        engine = self.root._engine
+        head = engine.ledger.head()
+        written = engine.ledger.spaces_with(_REMEMBERED, after=self._swept)
+        self._expiring.update(name for name in written if not name.endswith(_VAULT))
+        self._swept = head
+        count = 0
+        for name in sorted(self._expiring):
+            with engine.open_index(name) as index:
+                if not index.catalog.times.can_expire:
+                    self._expiring.discard(name)
+                    continue
+            count += len(self.get(name).upkeep.expire())
+        return count
+
+    def run_due_jobs(self) -> int:
+        """Do the jobs of all spaces that are due, in this thread, and return how many were tried.
+
+        A call after the first one reads only what was written since.
+        """
+        return self._jobs.run_due()
 
 
 def to_segment(name: str) -> str:

@@ -87,6 +87,11 @@ class VersionTimes(SavedPart):
         mask: NDArray[np.bool_] = stated_at >= micros(moment)
         return mask
 
+    @property
+    def can_expire(self) -> bool:
+        """Whether any version has a time at which it expires, or did."""
+        return self._first_expiry < OPEN_END
+
     def unexpired_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
         """Which of these rows have not expired."""
         return self._expires.values[rows] > micros(now)

@@ -106,11 +106,14 @@ def read(vault: Path, path: str) -> Note | None:
 
 
 def is_inside(vault: Path, path: str) -> bool:
-    """Whether a path leads to a place in the folder of the vault. A symbolic link may lead elsewhere."""
+    """Whether a path leads to a place in the folder of the vault, and through no symbolic link on the way."""
     try:
-        return (vault / path).resolve().is_relative_to(vault.resolve())
+        if not (vault / path).resolve().is_relative_to(vault.resolve()):
+            return False
     except (OSError, RuntimeError):  # links in a circle
         return False
+    names = Path(path).parts
+    return not any(vault.joinpath(*names[: count + 1]).is_symlink() for count in range(len(names)))
 
 
 def check_writable(vault: Path) -> None:
@@ -127,8 +130,8 @@ def write(vault: Path, note: Note) -> None:
     part = target.with_name(f".{target.name}.part")
     if not is_inside(vault, str(Path(note.path).parent)):
         raise LedgerUnavailable(
-            f"the note {note.path!r} was not written to the vault {vault}: a symbolic link leads out of it. "
-            "Remove the link, or name another folder."
+            f"the note {note.path!r} was not written to the vault {vault}: a symbolic link is on the way, or it leads "
+            "out of the vault. Remove the link, or name another folder."
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
