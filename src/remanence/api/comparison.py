@@ -14,7 +14,7 @@ from remanence.core.engine import Engine
 from remanence.core.inputs import progress_bar
 from remanence.models.readers import OnnxReader, resolve_reader
 from remanence.read.answer import Recall
-from remanence.read.evaluate.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
+from remanence.read.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
 from remanence.schema import Memory
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
-from remanence.read.evaluate.evaluation import Evaluation
-from remanence.read.follow_up import CONTEXT_TURNS
+from remanence.read.evaluation import Evaluation
 from remanence.read.profile import Profile, build_profile
+from remanence.read.question import CONTEXT_TURNS
 from remanence.read.receipts import RecallRequest
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window

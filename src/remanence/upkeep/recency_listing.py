@@ -5,19 +5,16 @@ The score of a hit is its decay score d as d / (1 + d), which lies between 0 and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import pluralize
 from remanence.read.answer import Recall
 from remanence.read.query import searchable_rows
-from remanence.read.recall import answer_request
 from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import is_current_row, replacement_row
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
@@ -38,21 +35,9 @@ class _Scored(NamedTuple):
     usage: MemoryUsage
 
 
-def list_by_recency(
-    engine: Engine,
-    space: str,
-    request: RecallRequest,
-    find_position: Callable[[Index], int],
-    *,
-    include_archive: bool = False,
-) -> Recall:
-    """The memories that pass the filters of a request, the highest decay score first. The arguments are the same as
-    for `recall`."""
-    answer = partial(_list_from_index, settings=UpkeepSettings.from_env())
-    return answer_request(engine, space, request, find_position, answer, include_archive=include_archive)
-
-
-def _list_from_index(index: Index, request: RecallRequest, settings: UpkeepSettings) -> Recall:
+def list_by_recency(index: Index, request: RecallRequest) -> Recall:
+    """The memories that pass the filters of a request, the highest decay score first."""
+    settings = UpkeepSettings.from_env()
     with index.lock:
         snapshot = index.snapshot(request.position, request.now)
         history = bool(request.history) or request.during is not None

@@ -59,13 +59,13 @@ class Facet:
         from remanence.upkeep.vault_notes import vault_import
 
         is_listing = not request.text.strip() and request.has_filter
-        answer = recency_listing.list_by_recency if is_listing else recall
-        space = self._space
-        result = answer(self._engine, space, request, partial(position, space), include_archive="archive" in include)
-        if "vault" not in include or not runs.has_vault_notes(self._engine, space):
+        answer = recency_listing.list_by_recency if is_listing else None
+        engine, space, archive = self._engine, self._space, "archive" in include
+        result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
+        if "vault" not in include or not runs.has_vault_notes(engine, space):
             return result
         vault = runs.vault_space(space)
-        notes = answer(self._engine, vault, request, partial(position, vault))
+        notes = recall(engine, vault, request, partial(position, vault), answer=answer)
         merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
         # Positions count the entries of all spaces, so the later one fits both.
         last = max(result.position, notes.position)
