@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from remanence.api.in_thread import in_thread
 from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.in_thread import in_thread
 from remanence.schema import ErasureCertificate, Memory
 from remanence.write import forget as forgetting
 

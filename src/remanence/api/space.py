@@ -12,11 +12,10 @@ from remanence.api.facets.audit_facet import Audit
 from remanence.api.facets.entity_facet import Entities
 from remanence.api.facets.graph_facet import Graph
 from remanence.api.facets.job_facet import Jobs
-from remanence.api.in_thread import in_thread
 from remanence.api.removal import MemoryRemoval
-from remanence.api.space_names import child_name
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.in_thread import in_thread
 from remanence.core.inputs import Moment, progress_bar
 from remanence.core.rebuilding import rebuild
 from remanence.errors import InvalidInput
@@ -384,7 +383,7 @@ class Space(MemoryRemoval):
             ...     len(bob.recall("allergic")), len(space.recall("allergic"))
             (1, 0)
         """
-        return Space(self._engine, child_name(self.name, path), worker=self._worker)
+        return Space(self._engine, inputs.child_name(self.name, path), worker=self._worker)
 
     def spaces(self) -> list[str]:
         """The full names of the spaces that contain anything: this one and those below it.

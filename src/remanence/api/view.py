@@ -11,12 +11,12 @@ from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.facets.admin_facet import AdminView
 from remanence.api.facets.audit_facet import AuditView
 from remanence.api.facets.entity_facet import EntitiesView
+from remanence.api.facets.facet import MemoryListing
 from remanence.api.facets.graph_facet import GraphView
-from remanence.api.in_thread import in_thread, iterate_in_thread
-from remanence.api.memory_listing import MemoryListing
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
+from remanence.core.in_thread import in_thread, iterate_in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.core.row_filter import row_filter

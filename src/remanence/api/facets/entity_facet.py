@@ -11,9 +11,9 @@ from typing import Any, overload
 
 from remanence.admin.overview import MAX_PAGE_SIZE
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.embedding import embed_descriptions
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput

@@ -7,9 +7,9 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, cast
 
 from remanence.api.facets.graph_queries import EdgeNames, GraphQueries, edge_names
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.identity import new_id
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput

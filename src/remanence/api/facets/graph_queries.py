@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from remanence.admin.overview import MAX_PAGE_SIZE, PAGE_STATUSES, MemoryPage, PageStatus
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.erased_rows import retry_if_erased
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound

@@ -11,8 +11,8 @@ from pydantic_core import from_json
 
 from remanence.admin.overview import MemoryBatch
 from remanence.api.space import Space
-from remanence.api.space_names import child_name
 from remanence.api.view import View
+from remanence.core.inputs import child_name
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment
