@@ -147,8 +147,8 @@ class Space(MemoryRemoval):
         )
         engine = self._engine
         with engine.use_date_order_of(self.name, _texts_with_times([draft])):
-            prepared = prepare(draft, engine.extractor, engine.now(), engine.trust, engine.redactor)
-        return append(self._engine, self.name, [prepared])[0]
+            prepared = prepare(engine, draft, engine.now())
+        return append(engine, self.name, [prepared])[0]
 
     aadd = in_thread(add)
 
@@ -286,9 +286,9 @@ class Space(MemoryRemoval):
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
         with self._engine.use_date_order_of(self.name, texts):
             if isinstance(checked, validate.Draft):
-                prepared = [prepare(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)]
+                prepared = [prepare(self._engine, checked, at)]
             else:
-                prepared = prepare_turns(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)
+                prepared = prepare_turns(self._engine, checked, at)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:

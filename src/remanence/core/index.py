@@ -58,6 +58,15 @@ class Index(Projection):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
         return number
 
+    def require_visible(self, memory_id: str, position: int) -> int:
+        """The version of a memory at a position; NotFound if there is none, or it is hidden there."""
+        self.require_unerased(memory_id)
+        row = self.current_row(memory_id, position)
+        if row is None:
+            advice = f"Restore it first: space.unforget({memory_id!r})."
+            raise NotFound(f"memory {memory_id!r} is forgotten or archived. {advice}")
+        return row
+
     def current_row(self, memory_id: str, position: int) -> int | None:
         """The version of a memory at a position; None if there is none, or it is hidden there."""
         number = self.catalog.number(memory_id)

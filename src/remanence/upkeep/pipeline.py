@@ -99,7 +99,7 @@ def plan_steps(
     plans: list[Plan] = []
     merges: Sequence[Merge] = ()
     if "decay" in steps:
-        reports.append(decay.report(memories, settings))
+        reports.append(decay.find_at_risk(index, memories.snapshot.now, settings, None))
     if "gc" in steps:
         gc_plan = garbage_collection.plan_gc(index, memories, settings, None)
         plans.append(gc_plan)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from remanence.core.engine import Engine
 from remanence.core.identity import content_digest, key_identity, new_id, turn_identity
 from remanence.core.inputs import check_window
-from remanence.core.trust import NO_RULES, TrustRules
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.language.passages import split_passages, split_ranges
@@ -44,15 +44,15 @@ class PreparedVersion(NamedTuple):
     """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
 
-def prepare(
-    draft: Draft, extractor: Extractor, now: datetime, rules: TrustRules = NO_RULES, redactor: Redactor | None = None
-) -> PreparedVersion:
-    """The version of a memory as the caller gave it. A `redactor` removes secrets from it."""
-    trust = rules.trust_of(draft.source, draft.observed_by, draft.trust)
-    if redactor is not None:
-        draft = redact_draft(draft, redactor)
+def prepare(engine: Engine, draft: Draft, now: datetime, extractor: Extractor | None = None) -> PreparedVersion:
+    """The version of a memory as the caller gave it, without secrets if the engine has a redactor. `extractor` is used
+    in place of that of the engine."""
+    trust = engine.trust.trust_of(draft.source, draft.observed_by, draft.trust)
+    if engine.redactor is not None:
+        draft = redact_draft(draft, engine.redactor)
     if draft.now is not None:
         now = parse_moment(draft.now, now, argument="now")
+    extractor = extractor or engine.extractor
     extraction = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
     stated = check_window(draft.valid_from, draft.valid_until, now)
     dated_by_text = not stated.has_bound and extraction.valid is not None
@@ -99,15 +99,15 @@ def prepare(
 
 
 def prepare_turns(
+    engine: Engine,
     turns: Iterable[TurnDraft],
-    extractor: Extractor,
     now: datetime,
-    rules: TrustRules,
-    redactor: Redactor | None,
+    extractor: Extractor | None = None,
     repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
     """The versions of chat turns. The times in each are relative to its own time, and "I" is its speaker. `repetitions`
     counts the repeated turns earlier in the same batch."""
+    extractor, redactor = extractor or engine.extractor, engine.redactor
     prepared: list[PreparedVersion] = []
     repetitions = {} if repetitions is None else repetitions
     for row, original in enumerate(turns, 1):
@@ -118,7 +118,7 @@ def prepare_turns(
         expires = None
         if turn.expires_at is not None:
             expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
-        trust = rules.trust_of(turn.conversation, speaker, turn.trust)
+        trust = engine.trust.trust_of(turn.conversation, speaker, turn.trust)
         tags = tuple(dict.fromkeys(turn.tags))
         normalized = normalize_text(turn.content)
         # The same text twice in a batch is two turns: a counter tells them apart.

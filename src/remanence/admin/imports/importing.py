@@ -214,9 +214,9 @@ class _Import:
         engine = self._engine
         if is_turn:
             turn = validate.parse_turn({**fields, "key": key})
-            return prepare_turns([turn], engine.extractor, self._now, engine.trust, engine.redactor)[0]
+            return prepare_turns(engine, [turn], self._now)[0]
         draft = validate.parse_draft({**fields, "key": key})
-        return prepare(draft, engine.extractor, self._now, engine.trust, engine.redactor)
+        return prepare(engine, draft, self._now)
 
     def report(self, source: Source) -> ImportReport:
         groups = [SkippedGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]

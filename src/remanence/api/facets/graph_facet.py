@@ -302,7 +302,7 @@ class Graph(GraphView):
 
         def make(index: Index) -> Related:
             for memory_id in memory_ids:
-                assertions.require_visible(index, memory_id)
+                index.require_visible(memory_id, index.catalog.position)
             names = assertions.current_name(index, subject), name, assertions.current_name(index, object)
             return Related(new_id(), *names, valid, 1.0 if certainty is None else certainty, by, memory_ids)
 
@@ -367,8 +367,8 @@ class Graph(GraphView):
             raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
 
         def make(index: Index) -> Linked:
-            assertions.require_visible(index, source)
-            assertions.require_visible(index, target)
+            index.require_visible(source, index.catalog.position)
+            index.require_visible(target, index.catalog.position)
             link_confidence = 1.0 if certainty is None else certainty
             return Linked(new_id(), source, kind, target, valid, link_confidence, by, reason)
 

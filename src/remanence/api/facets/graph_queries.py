@@ -14,7 +14,7 @@ from remanence.core.erased_rows import retry_if_erased
 from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.errors import InvalidInput, NotFound
+from remanence.errors import InvalidInput
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, build_entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
@@ -186,7 +186,7 @@ class GraphQueries(Facet):
         memory_id = None if memory is None else inputs.check_memory_id(memory)
         with self._snapshot() as (index, snapshot):
             wanted = [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names]
-            rows = None if memory_id is None else [self._visible_row(index, snapshot, memory_id)]
+            rows = None if memory_id is None else [index.require_visible(memory_id, snapshot.position)]
             return pairs_that_disagree(index, snapshot, wanted, rows)
 
     adisagreements = in_thread(disagreements)
@@ -346,14 +346,6 @@ class GraphQueries(Facet):
     aread_graph = in_thread(read_graph)
 
     # Helpers
-
-    @staticmethod
-    def _visible_row(index: Index, snapshot: Snapshot, memory_id: str) -> int:
-        index.require_unerased(memory_id)
-        row = index.current_row(memory_id, snapshot.position)
-        if row is None:
-            raise NotFound(f"memory {memory_id!r} is not visible. Restore it first: unforget({memory_id!r}).")
-        return row
 
     @contextmanager
     def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
