@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from remanence.api.facets.admin_facet import Admin
 from remanence.api.facets.audit_facet import Audit
@@ -31,9 +31,20 @@ from remanence.write.prepare import prepare, prepare_turns
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
     from remanence.api.facets.upkeep_facet import Upkeep
     from remanence.ports import Progress
     from remanence.upkeep.steps.decay import TouchReport
+
+
+class RememberOptions(TypedDict, total=False):
+    """The optional arguments of `Space.remember`."""
+
+    now: Moment | None
+    source: str | None
+    observed_by: str | None
+    progress: bool | Progress
 
 
 class Space(MemoryRemoval):
@@ -221,26 +232,10 @@ class Space(MemoryRemoval):
 
     @overload
     def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[True] = True,
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
+        self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
     ) -> list[Memory]: ...
     @overload
-    def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[False],
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> Job: ...
+    def remember(self, text_or_turns: Any, *, wait: Literal[False], **options: Unpack[RememberOptions]) -> Job: ...
     def remember(
         self,
         text_or_turns: Any,
@@ -300,25 +295,11 @@ class Space(MemoryRemoval):
 
     @overload
     async def aremember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[True] = True,
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
+        self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
     ) -> list[Memory]: ...
     @overload
     async def aremember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[False],
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
+        self, text_or_turns: Any, *, wait: Literal[False], **options: Unpack[RememberOptions]
     ) -> Job: ...
     async def aremember(
         self,

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
@@ -113,7 +112,7 @@ def _whole_word(stem: str, texts: Sequence[str]) -> str:
     """The first word with this stem, in English or in the language of its text."""
     for text in texts:
         for word in _words_beginning(text, stem[:_STEM_BEGINNING]):
-            if _cached_tokens(word) == [stem] or stem in tokens(word, language_of(text)):
+            if tokens(word) == [stem] or stem in tokens(word, language_of(text)):
                 return word
     return stem
 
@@ -135,10 +134,6 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
         start = candidate[:_STEM_BEGINNING]
         if (start if start.isascii() else strip_accents(start)).lower() == beginning:
             yield candidate
-
-
-_cached_tokens = lru_cache(1 << 14)(tokens)
-"""The tokens of one word: the hits of a recall have the same words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

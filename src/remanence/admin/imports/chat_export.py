@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import count
 from typing import Any, ClassVar
 
 from remanence.admin.imports.json_files import DamagedFile, JsonFiles
-from remanence.admin.imports.records import Item, Record, SkippedItem
+from remanence.admin.imports.records import Item, Record, SkippedItem, Source
 from remanence.schema import EPOCH
 
 OTHER_BRANCH = "a branch that was edited or answered again (branches=True, or --branches, takes it)"
 NO_TEXT = "a message without text"
 
 
-class ChatExport(ABC):
+class ChatExport(Source):
     """The conversations of one person.
 
     Args:
@@ -27,11 +27,10 @@ class ChatExport(ABC):
         observed_by: The name of the user.
     """
 
-    kind: str
     file_pattern: ClassVar[re.Pattern[str]]
 
     def __init__(self, files: JsonFiles, path: str, *, branches: bool = False, observed_by: str | None = None) -> None:
-        self.path = path
+        super().__init__(path, 0)
         self.branches = branches
         self._files = files
         self._user = observed_by
@@ -42,15 +41,11 @@ class ChatExport(ABC):
         """Whether a file of this name has conversations or the like."""
         return cls.file_pattern.search(name) is not None
 
-    def owners(self) -> list[tuple[str, ...]]:
-        return []
-
     def progress(self) -> tuple[int, int]:
         total = self._files.size(self._names)
         return min(self._files.done, total), total
 
     def read(self) -> Iterator[Item]:
-        """Yield every record, and everything that is left out."""
         for name in self._names:
             try:
                 for found in self._files.objects(name):

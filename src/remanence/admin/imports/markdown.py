@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from remanence.admin.imports.records import Item, Record, SkippedItem, as_moment, as_text, make_key
+from remanence.admin.imports.records import Item, Record, SkippedItem, Source, as_moment, as_text, make_key
 from remanence.core.inputs import MAX_TAGS, MAX_TEXT_LENGTH
 from remanence.language.front_matter import split_front_matter, strip_links
 from remanence.schema import UTC
@@ -29,21 +29,14 @@ _DATE_FIELDS = ("date", "created", "created_at", "created at", "date created")
 _OWN_NOTE = {"id", "space", "digest"}
 
 
-class MarkdownFolder:
+class MarkdownFolder(Source):
     """The notes of a folder, or one note."""
 
     kind = "Markdown folder"
 
     def __init__(self, path: Path) -> None:
-        self.path = str(path)
+        super().__init__(str(path), 1 if path.is_file() else sum(len(names) for _, _, names in os.walk(path)))
         self._path = path
-        self._done, self._total = 0, 1 if path.is_file() else sum(len(names) for _, _, names in os.walk(path))
-
-    def owners(self) -> list[tuple[str, ...]]:
-        return []
-
-    def progress(self) -> tuple[int, int]:
-        return self._done, self._total
 
     def read(self) -> Iterator[Item]:
         """Yield the sections of each note, in the order of the paths."""
@@ -63,9 +56,6 @@ class MarkdownFolder:
                     yield SkippedItem(where, "a link to another file")
                 else:
                     yield from self._note(file, where)
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def _relative(self, parent: str, name: str) -> str:
         return Path(parent, name).relative_to(self._path).as_posix()
