@@ -31,7 +31,7 @@ def compare_settings(
     limit: int,
     progress: bool | Progress,
 ) -> Evaluation:
-    """RecallFunction all questions under every setting. See `View.evaluate`."""
+    """Ask all questions under every setting. See `View.evaluate`."""
     compared = _default_settings(view._engine) if settings is None else check_settings(settings, _RECALL_OPTIONS)
 
     def find(value: str) -> Memory | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
@@ -52,7 +53,7 @@ class View(MemoryListing):
     """
 
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
-        super().__init__(engine, name, self._position_in, self._moment_or_now)
+        super().__init__(engine, name, partial(self._position_of, name), lambda: moment or engine.now())
         self._moment = moment
 
     @property
@@ -211,7 +212,9 @@ class View(MemoryListing):
         Returns:
             None if this view knows of none, or it is forgotten.
         """
-        return self._engine.get(self.name, inputs.check_memory_id(id), self._fixed_position())
+        memory_id = inputs.check_memory_id(id)
+        with self._engine.open_index(self.name) as index:
+            return next(iter(index.visible_memories([memory_id], self._position(index))), None)
 
     aget = in_thread(get)
 
@@ -257,8 +260,8 @@ class View(MemoryListing):
         identity = key_identity(inputs.check_text(key, "key"))
         with self._engine.open_index(self.name) as index:
             number = index.catalog.find_by_identity(identity)
-            memory_id = None if number is None else index.catalog.ids[number]
-        return None if memory_id is None else self._engine.get(self.name, memory_id, self._fixed_position())
+            ids = [] if number is None else [index.catalog.ids[number]]
+            return next(iter(index.visible_memories(ids, self._position(index))), None)
 
     afind = in_thread(find)
 
@@ -475,16 +478,6 @@ class View(MemoryListing):
         parts = during if isinstance(during, tuple) else (during,)
         with self._engine.use_date_order_of(self.name, [part for part in parts if isinstance(part, str)]):
             return parse_window(during, now)
-
-    def _moment_or_now(self) -> datetime:
-        return self._moment or self._engine.now()
-
-    def _fixed_position(self) -> int | None:
-        """The ledger position of this view; None for a view of now."""
-        return None if self._moment is None else self._engine.ledger.position_at(self.name, self._moment)
-
-    def _position_in(self, index: Index) -> int:
-        return self._position_of(self.name, index)
 
     def _position_of(self, space: str, index: Index) -> int:
         if self._moment is None:

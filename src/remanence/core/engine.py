@@ -27,7 +27,7 @@ from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.event_validation import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStores
-from remanence.schema import Change, Entry, Memory, format_moment
+from remanence.schema import Change, Entry, format_moment
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
@@ -197,11 +197,6 @@ class Engine:
         return known
 
     # Reading
-
-    def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
-        with self.open_index(space) as index, index.lock:
-            row = index.current_row(memory_id, index.catalog.position if position is None else position)
-            return next(iter(index.readable_memories([] if row is None else [row])), None)
 
     def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
         """What entries after one position, up to another, did to memories. Erased texts are left out."""

@@ -74,6 +74,12 @@ class Index(Projection):
             return None
         return self.catalog.row_at(number, position)
 
+    def visible_memories(self, ids: Iterable[str], position: int) -> list[Memory]:
+        """The memories with these ids at a position, in this order, without those that are hidden or erased."""
+        with self.lock:
+            rows = (self.current_row(memory_id, position) for memory_id in ids)
+            return self.readable_memories([row for row in rows if row is not None])
+
     def latest_version(self, memory_id: str) -> Remembered | None:
         """The latest version of a memory; None if there is none, or it was erased."""
         with self.lock:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
+_DEPTHS = (1, 5, 10)
+_BOOTSTRAP_SAMPLES = 1_000
 _QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms")
 
 
@@ -149,7 +151,11 @@ class Evaluation(Sequence[SettingResult]):
         measures = self._measures()
         head = ["setting", *measures, "ms", "misses", "better", "worse"]
         rows = [
-            [name, *(f"{100 * value:.1f}" for value in values[: len(measures)]), *map(_number, values[len(measures) :])]
+            [
+                name,
+                *(f"{100 * value:.1f}" for value in values[: len(measures)]),
+                *(f"{value:.1f}" if isinstance(value, float) else str(value) for value in values[len(measures) :]),
+            ]
             for name, *values in self._rows()
         ]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -307,10 +313,6 @@ def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResu
     return QuestionResult(question.question, question.expected, ranks, first, ms)
 
 
-def _number(value: float) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
-
-
 def _misses_html(result: SettingResult) -> str:
     if not result.misses:
         return ""
@@ -325,10 +327,6 @@ def _misses_html(result: SettingResult) -> str:
     table = html_table("", ("question", "not found", "first hit"), rows)
     summary = escape(f"{result.name}: {pluralize(len(rows), 'miss', 'misses')}")
     return f"<details><summary>{summary}</summary>{table}</details>"
-
-
-_DEPTHS = (1, 5, 10)
-_BOOTSTRAP_SAMPLES = 1_000
 
 
 def recall_at(depth: int, ranks: Sequence[int | None]) -> float:

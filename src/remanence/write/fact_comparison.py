@@ -55,6 +55,10 @@ class ComparisonCandidates:
     wider: list[list[Memory]]
     """The similar ones, and others, for the rules and the reader, which take little time."""
 
+    def older(self, verdict: Verdict) -> Memory | None:
+        """The older memory of a verdict."""
+        return next((memory for memory in self.wider[verdict.new_index] if memory.id == verdict.old_id), None)
+
 
 def find_candidates(
     engine: Engine, index: Index, new: Sequence[NewFact], sources: Container[str], snapshot: Snapshot
@@ -118,9 +122,7 @@ def remaining_facts(
     remaining: dict[str, Fact] = {}
     for verdict in verdicts:
         fact, _, memory, _ = new[verdict.new_index]
-        older = next(
-            (candidate for candidate in candidates.wider[verdict.new_index] if candidate.id == verdict.old_id), None
-        )
+        older = candidates.older(verdict)
         if older is None or verdict.effect != "updates":
             continue
         statements = remaining_statements(memory, older) or unchanged_clauses(reader, memory, older, _source_turns(new))
