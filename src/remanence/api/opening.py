@@ -7,11 +7,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import unquote
 
-from remanence.admin.export_file import TransferReport, export
+from remanence.admin.export_file import TransferReport
 from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
@@ -40,7 +39,6 @@ from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
-    from remanence.api.view import View
     from remanence.ports import Clock, Progress
 
 P = ParamSpec("P")
@@ -145,7 +143,7 @@ def open(
     size = DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size")
     name = DEFAULT_SPACE if space is None else inputs.escape_level(space)
     opened = open_ledger(location) if ledger is None else ledger
-    with _close_on_error(opened):
+    with close_on_error(opened):
         engine = Engine(
             opened,
             *models,
@@ -160,7 +158,7 @@ def open(
             signatures=LedgerSignatures(opened, signer, known_signers),
             cache_size=size,
         )
-    with _close_on_error(engine):
+    with close_on_error(engine):
         replace_former_default(engine)
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
@@ -247,7 +245,7 @@ def reembed(
     models = resolve_embedder(embedder), resolve_extractor(None), None
     shared = _shared_stores(qdrant, api_key, qdrant_settings)
     ledger = open_ledger(location)
-    with _close_on_error(ledger):
+    with close_on_error(ledger):
         place = _place(location, None, ledger)
         engine = Engine(ledger, *models, clock=_system_clock, place=place, qdrant=shared, replace_embedder=True)
     try:
@@ -303,18 +301,6 @@ def import_(
         return importer.write_to(space._engine, lambda below: _child_space_name(space, below), report_progress)
 
 
-def copy_with_embedder(view: View, embedder: Any) -> Space:
-    """A copy in memory of the space of a view, with its name, ids and times, by another embedder. Close it."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "space.jsonl"
-        export(view._engine, view.name, [view.name], file, vectors=False)
-        copy = open(None, embedder=embedder, clock=view._engine.now, reader=None)
-        copy._engine.reader = view._engine.reader
-        with _close_on_error(copy):
-            Importer(file).write_to(copy._engine, lambda _: view.name)
-    return copy
-
-
 def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress = False) -> MigrationReport:
     """Copy a ledger whole from a folder into a PostgreSQL database, or back: every entry, vector and setting.
 
@@ -346,7 +332,8 @@ def _child_space_name(space: Space, relative: str) -> str:
 
 
 @contextmanager
-def _close_on_error(opened: Ledger | Engine | Space) -> Iterator[None]:
+def close_on_error(opened: Ledger | Engine | Space) -> Iterator[None]:
+    """Close what was opened if the block fails."""
     try:
         yield
     except BaseException:

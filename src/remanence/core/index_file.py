@@ -17,7 +17,6 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
@@ -220,11 +219,6 @@ def _encode(arrays: Arrays, file: BinaryIO) -> None:
     file.write(_PREFIX.pack(_SIGNATURE, checksum, len(directory)))
 
 
-@lru_cache(64)
-def _dtype(name: str) -> np.dtype[Any]:
-    return np.dtype(name)
-
-
 def _decode(content: bytearray) -> Arrays:
     signature, checksum, length = _PREFIX.unpack_from(content)
     if signature != _SIGNATURE:
@@ -234,7 +228,7 @@ def _decode(content: bytearray) -> Arrays:
     first = _PREFIX.size + length
     names, types, places, shapes = json.loads(content[_PREFIX.size : first])
     arrays: Arrays = {
-        name: np.ndarray(shape, _dtype(kind), content, first + place)
+        name: np.ndarray(shape, np.dtype(kind), content, first + place)
         for name, kind, place, shape in zip(names.split("\n"), types.split(), places, shapes, strict=True)
     }
     if len(content) <= _SMALL_FILE:

@@ -138,7 +138,7 @@ class Evaluation(Sequence[SettingResult]):
         Raises:
             MissingExtra: pandas is not installed.
         """
-        columns = ["setting", *self._measures(), "ms", "misses", "better", "worse"]
+        columns = self._columns()
         return data_frame([dict(zip(columns, row, strict=True)) for row in self._rows()], columns)
 
     def show(self) -> NotebookPicture:
@@ -148,32 +148,17 @@ class Evaluation(Sequence[SettingResult]):
         return settings_picture(self._title(), self.results)
 
     def __str__(self) -> str:
-        measures = self._measures()
-        head = ["setting", *measures, "ms", "misses", "better", "worse"]
-        rows = [
-            [
-                name,
-                *(f"{100 * value:.1f}" for value in values[: len(measures)]),
-                *(f"{value:.1f}" if isinstance(value, float) else str(value) for value in values[len(measures) :]),
-            ]
-            for name, *values in self._rows()
-        ]
+        numbers = self._rows(_percent)
+        rows = [[f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row] for row in numbers]
+        head = self._columns()
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
         return "\n".join([self._title(), *(f"  {line}".rstrip() for line in lines), *(f"  {n}" for n in self._notes())])
 
     def _repr_html_(self) -> str:
-        measures = self._measures()
-        rows = [
-            [
-                name,
-                *(html_bar(value, f"{100 * value:.1f}") for value in values[: len(measures)]),
-                *values[len(measures) :],
-            ]
-            for name, *values in self._rows()
-        ]
-        head = ("setting", *measures, "ms", "misses", "better", "worse")
-        return html_table(self._title(), head, rows, self._notes()) + "".join(map(_misses_html, self.results))
+        rows = self._rows(lambda mean: html_bar(mean, _percent(mean)))
+        table = html_table(self._title(), self._columns(), rows, self._notes())
+        return table + "".join(map(_misses_html, self.results))
 
     def _title(self) -> str:
         count = pluralize(len(self.results[0].questions), "question")
@@ -183,16 +168,16 @@ class Evaluation(Sequence[SettingResult]):
         mean, low, high = self.best.scores["MRR"]
         return [f"best: {self.best.name}, MRR {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"]
 
-    def _measures(self) -> list[str]:
-        return list(self.results[0].scores)
+    def _columns(self) -> list[str]:
+        return ["setting", *self.results[0].scores, "ms", "misses", "better", "worse"]
 
-    def _rows(self) -> Iterator[list[Any]]:
+    def _rows(self, show_mean: Callable[[float], Any] = float) -> Iterator[list[Any]]:
         first = self.results[0]
         for result in self.results:
             ranks = [(a.ranks, b.ranks) for a, b in zip(result.questions, first.questions, strict=True)]
             pairs = [(reciprocal_rank(own), reciprocal_rank(other)) for own, other in ranks]
             better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
-            means = [mean for mean, _, _ in result.scores.values()]
+            means = [show_mean(mean) for mean, _, _ in result.scores.values()]
             yield [result.name, *means, result.mean_ms, len(result.misses), better, worse]
 
 
@@ -311,6 +296,10 @@ def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResu
     )
     first = recall[0].memory.text if recall else ""
     return QuestionResult(question.question, question.expected, ranks, first, ms)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _misses_html(result: SettingResult) -> str:

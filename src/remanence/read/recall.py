@@ -11,6 +11,10 @@ rerank        a reader scores the first hits; `chains` scores pairs of hits that
               puts the answer first that was valid at the time of the question
 answer        the `Recall` that is returned
 
+A row is one version of a memory, by its number in the index of the space; a mask has a value for each row. A snapshot
+is the state of the space at a ledger position and a moment. Some rows are superseded: a later version, a link or a
+later claim says otherwise. A signal is one way to search: by words, vectors, times or the graph.
+
 The steps share the `RecallContext` that `query` makes. The other modules are no steps of a recall: `receipts` has the
 request, `evaluation` measures results, `show` presents them, `profile` and `memories_used` have functions of their own.
 """
