@@ -30,7 +30,7 @@ from remanence.schema import SELF, Fact, LinkKind, Memory, Query, Snapshot, Trip
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-    from remanence.ports import Extractor, Reader, Relation, Vector
+    from remanence.ports import Extractor, Reader, Vector
     from remanence.write.prepare import PreparedVersion
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,8 @@ def find_candidates(
         facts = {
             row: m for row, m in older.items() if m.id in readable and m.id not in sources and _is_fact(index, m.id)
         }
-        earlier = [other.memory for other in new[:number] if _share_a_name(memory, other.memory)]
+        names = {mention.name for mention in memory.mentions}
+        earlier = [other.memory for other in new[:number] if names & {m.name for m in other.memory.mentions}]
         similar.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
         wider.append([*facts.values(), *earlier])
     return ComparisonCandidates(similar, wider)
@@ -256,10 +257,6 @@ def _same_subject_rows(index: Index, claims: Iterable[Triple], snapshot: Snapsho
     return list(rows)[-_MAX_CANDIDATES:]
 
 
-def _share_a_name(a: Memory, b: Memory) -> bool:
-    return not {m.name for m in a.mentions}.isdisjoint(m.name for m in b.mentions)
-
-
 # The reader says which older facts a new one replaces or ends in other words. The rules choose what to ask
 # (`may_replace`). The reader makes mistakes, so its probability has to be high. It is called outside of locks, with a
 # limited number of older facts.
@@ -343,7 +340,7 @@ def _replacement_probabilities(
     with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
     try:
         comparisons = reader.compare([*with_fact, *with_turn])
-        probabilities = [_replacement_probability(comparison) for comparison in comparisons]
+        probabilities = [odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in comparisons]
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
@@ -369,10 +366,6 @@ def _min_replaced(new: Memory, old: Memory, is_whole_turn: bool) -> float:
     if is_whole_turn:
         return MIN_REPLACED_BY_TURN
     return MIN_REPLACED if is_likely(new, old) else MIN_REPLACED_UNLIKE
-
-
-def _replacement_probability(odds: Mapping[Relation, float]) -> float:
-    return odds.get("replaces", 0.0) + odds.get("ends", 0.0)
 
 
 def _turn_text(memory: Memory, source_turns: Mapping[str, str]) -> str:

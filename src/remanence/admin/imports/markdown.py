@@ -21,6 +21,7 @@ from remanence.schema import UTC
 NOTE_ENDINGS = (".md", ".markdown")
 _MAX_BYTES = 4 * MAX_TEXT_LENGTH
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
+_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]*`", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(```|~~~)")
 _TAG = re.compile(r"(?<![\w#/&])#([^\W\d_][\w/-]*)")
 _EMBED = re.compile(r"!\[\[([^\]|#]+)[^\]]*\]\]|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
@@ -89,7 +90,7 @@ class MarkdownFolder(Source):
             # A date as the title is the date of the note, not its topic.
             is_heading = _ISO_DATE.fullmatch(title) is None and headings[:1] != [title]
             path = " > ".join([title, *headings] if is_heading else headings)
-            tags = [*_tags(fields.get("tags")), *_TAG.findall(_without_code(text))]
+            tags = [*_tags(fields.get("tags")), *_TAG.findall(_CODE.sub(" ", text))]
             yield Record(
                 make_key("markdown", where, *headings),
                 {
@@ -129,10 +130,6 @@ def _sections(body: str) -> Iterator[tuple[list[str], str]]:
         else:
             lines.append(line)
     yield from section()
-
-
-def _without_code(text: str) -> str:
-    return re.sub(r"```.*?```|~~~.*?~~~|`[^`\n]*`", " ", text, flags=re.DOTALL)
 
 
 def _tags(value: object) -> list[str]:

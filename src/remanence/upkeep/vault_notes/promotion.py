@@ -212,7 +212,8 @@ def _compare_vault(
             continue
         if note.path not in found.files or (old is not None and subject_of(old) is not None and not old.is_edited):
             writes.append(note)
-        elif old is None or not _has_same_content(old, note):  # None: not UTF-8, so an editor wrote it
+        # None: not UTF-8, so an editor wrote it
+        elif old is None or strip_links(old.body) != note.body or set(old.tags) != set(note.tags):
             edited.append(note.path)
     surplus = found.obsolete_notes(wanted)
     edited += [note.path for note in surplus if note.is_edited]
@@ -235,10 +236,6 @@ def _write_notes(vault: Path, writes: Sequence[Note], removes: Sequence[str], pr
         notes.write(vault, note)
     for path in removes:
         (vault / path).unlink(missing_ok=True)
-
-
-def _has_same_content(found: Note, wanted: Note) -> bool:
-    return strip_links(found.body) == wanted.body and set(found.tags) == set(wanted.tags)
 
 
 def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettings) -> str | None:
