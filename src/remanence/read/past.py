@@ -273,42 +273,33 @@ class DatedStatement:
         return bool(words) and 2 * len(words & self.words) >= len(words)
 
 
-class _Period(NamedTuple):
-    """The times in which a row was valid, the names that it is about, and its predicate."""
-
-    windows: tuple[Window, ...]
-    names: tuple[str, ...]
-    predicate: str = ""
-
-
 def dated_statements(context: RecallContext, rows: Sequence[int]) -> Iterator[DatedStatement]:
     """The statements of these rows that have changed: their claims, or else the versions of their memories."""
     index = context.index
     versions = cache(index.catalog.rows_of)
     short = [row for row in rows if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH)]
     for row, claimed in index.relations.valid_periods(short, context.snapshot).items():
-        periods = [
-            _Period(
-                period.windows, (period.claim.subject, period.claim.object), period.claim.predicate.replace("_", " ")
-            )
-            for period in claimed
-            if period.changed
-        ]
-        periods = periods or _version_periods(index, row, versions(index.catalog.memory_of(row)), context.snapshot)
-        if not periods:
+        changed = [period for period in claimed if period.changed]
+        window = None
+        if not changed:
+            window = _version_window(index, row, versions(index.catalog.memory_of(row)), context.snapshot)
+        if not changed and window is None:
             continue
         memory = index.memories([row])[0]
-        text_words = frozenset(tokens(memory.text))
-        for windows, names, predicate in periods:
-            predicate_words = frozenset(tokens(predicate))
-            normalized = frozenset(map(normalize_name, names))
-            yield DatedStatement(row, memory, windows, normalized, text_words | predicate_words, predicate_words)
+        words = frozenset(tokens(memory.text))
+        if window is not None:
+            names = frozenset(normalize_name(mention.name) for mention in memory.mentions)
+            yield DatedStatement(row, memory, (window,), names, words, frozenset())
+        for period in changed:
+            names = frozenset(map(normalize_name, (period.claim.subject, period.claim.object)))
+            predicate_words = frozenset(tokens(period.claim.predicate.replace("_", " ")))
+            yield DatedStatement(row, memory, period.windows, names, words | predicate_words, predicate_words)
 
 
-def _version_periods(index: Index, row: int, versions: Sequence[int], snapshot: Snapshot) -> list[_Period]:
-    """The time in which a version without a date was the text of its memory. Empty if the text never changed."""
+def _version_window(index: Index, row: int, versions: Sequence[int], snapshot: Snapshot) -> Window | None:
+    """The time in which a version without a date was the text of its memory. None if the text never changed."""
     if len(versions) < 2:
-        return []
+        return None
     version, number = index.memories([row])[0], versions.index(row)
     start, end, has_changed = version.revised_at, None, False
     for earlier in (index.memories([earlier_row])[0] for earlier_row in reversed(versions[:number])):
@@ -323,5 +314,5 @@ def _version_periods(index: Index, row: int, versions: Sequence[int], snapshot: 
             end = later.revised_at
             break
     if version.valid.has_bound or (end is not None and end <= start) or not (has_changed or end):
-        return []
-    return [_Period((Window(start, end),), tuple(mention.name for mention in version.mentions))]
+        return None
+    return Window(start, end)

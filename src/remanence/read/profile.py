@@ -19,7 +19,7 @@ from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.ports import Extractor, SummarizingExtractor
-from remanence.read.supersession import is_current_row
+from remanence.read.supersession import unsuperseded_mask
 from remanence.schema import SELF, Link, Memory, Snapshot
 from remanence.schema.display import html_table
 
@@ -140,7 +140,7 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
         order = np.lexsort((-index.catalog.times.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
         snapshot = index.snapshot(position, now)
         # A sentence that is only partly valid would be wrong.
-        current = [row for row in rows[order].tolist() if is_current_row(index, row, snapshot)]
+        current = rows[order][unsuperseded_mask(index, rows[order], snapshot)].tolist()
         memories = index.readable_memories(
             [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
         )

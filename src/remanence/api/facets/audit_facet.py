@@ -92,8 +92,7 @@ class AuditView(Facet):
             [('door code', 'The door code is 1234.')]
         """
         checked = inputs.check_memory_id(id)
-        with self._engine.open_index(self._space) as index, index.lock:
-            snapshot = index.snapshot(self._position(index), self._now())
+        with self._snapshot() as (index, snapshot):
             return exposures(index, self._engine.ledger, checked, snapshot)
 
     aexposures = in_thread(exposures)

@@ -220,8 +220,8 @@ class EntitiesView(Facet):
 
     @contextmanager
     def _known(self) -> Iterator[KnownEntities]:
-        with self._engine.open_index(self._space) as index, index.lock:
-            yield KnownEntities(index, self._position(index))
+        with self._snapshot() as (index, snapshot):
+            yield KnownEntities(index, snapshot.position)
 
 
 class Entities(EntitiesView):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -18,7 +19,7 @@ from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest
-from remanence.schema import Memory
+from remanence.schema import Memory, Snapshot
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import usage_of
 
@@ -85,18 +86,23 @@ class Facet:
             if self._position(index) < index.catalog.position:
                 return memories
             now = self._now()
-            usages = [
-                None if memory.memory is None else usage_of(index, memory.memory, now, settings)
-                for memory in memories.items
+            items = [
+                item if item.memory is None else replace(item, usage=usage_of(index, item.memory, now, settings))
+                for item in memories.items
             ]
-        items = [replace(memory, usage=usage) for memory, usage in zip(memories.items, usages, strict=True)]
         return replace(memories, items=tuple(items))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
+        """The index of the space, under its lock, and the state that this view knows."""
+        with self._engine.open_index(self._space) as index, index.lock:
+            yield index, index.snapshot(self._position(index), self._now())
 
     @retry_if_erased
     def _read_overview(self, read: Callable[[Overview], T]) -> T:
         """Call a function with the overview of this view."""
-        with self._engine.open_index(self._space) as index, index.lock:
-            return read(Overview(index, index.snapshot(self._position(index), self._now())))
+        with self._snapshot() as (index, snapshot):
+            return read(Overview(index, snapshot))
 
 
 class MemoryListing(Facet):

@@ -12,7 +12,6 @@ from remanence.api.facets.facet import Facet
 from remanence.core import inputs
 from remanence.core.erased_rows import retry_if_erased
 from remanence.core.in_thread import in_thread
-from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.graph import traversal
@@ -23,7 +22,7 @@ from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
 from remanence.read.show.recall_tables import RelationList
 from remanence.read.supersession import pairs_that_disagree
-from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory, Snapshot
+from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
 from remanence.state.edges.predicates import parse_predicate
 from remanence.state.edges.relations import Direction
 
@@ -346,11 +345,6 @@ class GraphQueries(Facet):
     aread_graph = in_thread(read_graph)
 
     # Helpers
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
-        with self._engine.open_index(self._space) as index, index.lock:
-            yield index, index.snapshot(self._position(index), self._now())
 
     @contextmanager
     def _graph_at(self, at: Moment | None, any_time: bool = False) -> Iterator[GraphAtTime]:
