@@ -20,7 +20,7 @@ from remanence.core.identity import key_identity
 from remanence.core.in_thread import in_thread, iterate_in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.core.row_filter import row_filter
+from remanence.core.row_filter import RowFilter, option_values, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
@@ -185,7 +185,7 @@ class View(MemoryListing):
             weights=checked_weights,
             vector=inputs.check_vector(vector),
             context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
-            **filters.to_options(),
+            **option_values(filters, RowFilter),
         )
         result = self._recall(request, self._position_of, include_names)
         if self._moment is not None:

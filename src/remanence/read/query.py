@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
+from remanence.core.row_filter import filter_mask
 from remanence.errors import EmbedderError
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import split_words, stems, tokens
@@ -132,7 +133,7 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
     )
     if not history and (superseded := index.links.superseded_mask(snapshot)).any():
         rows &= index.fields.document_mask | ~index.catalog.rows_of_memories(superseded)
-    return request.mask(index, rows, request.position)
+    return filter_mask(request, index, rows, request.position)
 
 
 def _names(

@@ -14,7 +14,7 @@ from remanence.admin.overview import ListedStatus, MemorySequence, Overview
 from remanence.core.engine import Engine
 from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
-from remanence.core.row_filter import RowFilter, row_filter
+from remanence.core.row_filter import RowFilter, filter_rows, row_filter
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
@@ -136,4 +136,4 @@ class MemoryListing(Facet):
             rows: Sequence[int] = index.current_rows(self._position(index))
         else:
             rows = self._read_overview(lambda overview: overview.rows(status).tolist())
-        return filters.filter_rows(index, rows, self._position(index))
+        return filter_rows(filters, index, rows, self._position(index))
