@@ -176,7 +176,7 @@ class _DecisionReader:
             return self._describe_end(event)
         if isinstance(event, Merged | Split | Renamed):
             registry = self._index.registry
-            can_undo = registry.undone_by(position) is None and registry.changed_since(position) is None
+            can_undo = position not in registry.undone and registry.spans.changed_since(position) is None
             return self._revision(event, position), (), self._entities(event), can_undo
         assert isinstance(event, Undone), "this is the last kind of decision"
         undone = self._index.entries_at([event.position]).get(event.position)

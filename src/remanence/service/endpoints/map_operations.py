@@ -10,8 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from remanence.api.space import Space
-from remanence.graph.entity_map import EntityMap
-from remanence.graph.map_layout import place_nodes
+from remanence.graph.entity_map import EntityMap, place_nodes
 from remanence.service.endpoints.memory_operations import MemoriesAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time

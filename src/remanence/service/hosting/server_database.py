@@ -109,10 +109,10 @@ class PostgresDatabase(ServerDatabase):
     """Tables in the schema of the ledger. A connection that was cut is made again."""
 
     def __init__(self, address: Address) -> None:
-        from remanence.ledger.postgres_backend.postgres import PostgresErrors, connect_to_write
+        from remanence.ledger.postgres_backend.postgres import connect_to_write, translated_errors
 
         self._address = address
-        self._errors = PostgresErrors(address.shown)
+        self._errors = translated_errors(address.shown)
         self._lock = threading.Lock()
         self._closed = False
         self._connection: Connection = connect_to_write(address)
