@@ -18,7 +18,6 @@ import langchain_classic  # noqa: F401 - its import resets warning filters; befo
 import pytest
 
 from doc_sessions import differences, same, sections, updated
-from remanence.api import space_names
 from remanence.cli.parser import make_parser
 from remanence.core import inputs
 from remanence.models.catalogue import MODELS
@@ -109,7 +108,7 @@ def test_the_limits_are_the_real_ones() -> None:
     page = (DOCS / "limits.md").read_text("utf-8")
     for limit in (
         *(inputs.MAX_TEXT_LENGTH, inputs.MAX_TAGS, inputs.MAX_NAME_LENGTH, inputs.MAX_META_LENGTH, inputs.MAX_LIMIT),
-        space_names._MAX_PART_LENGTH,
+        inputs.MAX_SPACE_NAME_LENGTH,
     ):
         assert f"{limit:,}" in page
 

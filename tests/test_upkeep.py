@@ -1010,14 +1010,18 @@ class TestCommands:
     def test_it_goes_on_until_it_is_interrupted(self, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
         """Twice, and then somebody presses Ctrl-C."""
         waits: list[float] = []
+        wait = threading.Event.wait
 
-        def sleep(duration: float) -> None:
-            waits.append(duration)
+        def wait_or_interrupt(event: threading.Event, timeout: float | None = None) -> bool:
+            if timeout != 3600:
+                return wait(event, timeout)
+            waits.append(timeout)
             if len(waits) == 2:
                 raise KeyboardInterrupt
+            return False
 
         run("add", "Alice lives in Porto.")
-        monkeypatch.setattr("remanence.cli.admin_commands.time.sleep", sleep)
+        monkeypatch.setattr(threading.Event, "wait", wait_or_interrupt)
         run("upkeep", "--every", "1h", code=130)
         assert waits == [3600.0, 3600.0]
         assert "nothing to do" in run("upkeep", "--runs"), "what it looked at is in the ledger"

@@ -39,7 +39,7 @@ from remanence.api.for_prompt import (
     recall_distinct,
     recall_for_prompt,
 )
-from remanence.api.in_thread import in_thread
+from remanence.core.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, estimate_tokens, is_frame, shorten_frame, strip_frames
 from remanence.language.text import normalize_text, pluralize

@@ -93,7 +93,7 @@ class Importer:
         spaces: dict[str, None] = {}
         entry_count = 0
         with JsonLinesReader(self._path) as file:
-            for line in _Lines(self._path, file, self._embedder).checked(space_name, self._expected_counts):
+            for line in self._checked_lines(file, space_name):
                 if isinstance(line, SpaceStart):
                     spaces[line.space] = None
                     check.begin_space()
@@ -127,7 +127,7 @@ class Importer:
         done = vector_count = 0
         writer: _SpaceWriter | None = None
         with JsonLinesReader(self._path) as file:
-            for line in _Lines(self._path, file, self._embedder).checked(space_name, self._expected_counts):
+            for line in self._checked_lines(file, space_name):
                 if isinstance(line, SpaceStart):
                     if writer is not None:
                         writer.finish()
@@ -146,108 +146,93 @@ class Importer:
                 writer.finish()
         return vector_count
 
-
-class _Lines:
-    """The lines of a file in terms of the ledger. What is wrong raises, with the number of the line."""
-
-    def __init__(self, path: Path, file: JsonLinesReader, embedder: Any) -> None:
-        self._path, self._file, self._embedder = path, file, embedder
-
-    def checked(self, space_name: Callable[[str], str], expected_counts: tuple[Any, Any]) -> Iterator[Line]:
-        """Every line after the header."""
+    def _checked_lines(self, file: JsonLinesReader, space_name: Callable[[str], str]) -> Iterator[Line]:
+        """Every line after the header, in terms of the ledger. What is wrong raises, with the number of the line."""
+        readers: dict[str, _SpaceReader] = {}
         reader: _SpaceReader | None = None
-        entry_count = 0
-        spaces: set[str] = set()
-        lines = iter(self._file)
+        lines = iter(file)
         next(lines)  # the header
         for fields in lines:
             if "space" in fields:
-                space = self._name(space_name, fields["space"], spaces)
-                self._finish(reader)
-                spaces.add(space)
-                reader = _SpaceReader(space, fields.get("lines"))
+                if not isinstance(fields["space"], str):
+                    raise file.damaged_file_error(f"{fields['space']!r} is not the name of a space")
+                space = space_name(fields["space"])
+                if space in readers:
+                    raise file.damaged_file_error(f"space {space!r} comes twice")
+                if reader is not None:
+                    reader.finish()
+                reader = readers[space] = _SpaceReader(file, space, fields.get("lines"))
                 yield SpaceStart(space)
             elif reader is None:
-                raise self._file.damaged_file_error("it comes before the line that names its space")
+                raise file.damaged_file_error("it comes before the line that names its space")
             elif "vectors" in fields:
-                with self._damage("its vectors cannot be read"):
+                with _naming_line(file, "its vectors cannot be read"):
                     vectors = VectorLines.parse(fields["vectors"], self._embedder)
                 yield vectors
             else:
-                with self._damage("it is not a ledger entry"):
-                    line = reader.read(fields, self._file.line_size)
-                entry_count += 1
-                yield line
-        self._finish(reader)
-        if (entry_count, len(spaces)) != expected_counts:
-            raise self._file.damaged_file_error("there are more or fewer entries than the first line says")
-
-    def _name(self, space_name: Callable[[str], str], relative: object, spaces: set[str]) -> str:
-        if not isinstance(relative, str):
-            raise self._file.damaged_file_error(f"{relative!r} is not the name of a space")
-        space = space_name(relative)
-        if space in spaces:
-            raise self._file.damaged_file_error(f"space {space!r} comes twice")
-        return space
-
-    def _finish(self, reader: _SpaceReader | None) -> None:
+                yield reader.read(fields)
         if reader is not None:
-            with self._damage("the space above it is incomplete"):
-                reader.finish()
+            reader.finish()
+        if (sum(each.count for each in readers.values()), len(readers)) != self._expected_counts:
+            raise file.damaged_file_error("there are more or fewer entries than the first line says")
 
-    @contextmanager
-    def _damage(self, problem: str) -> Iterator[None]:
-        """Name the line and the problem if what the line holds cannot be written."""
-        try:
-            yield
-        except LedgerTooNew as error:
-            raise LedgerTooNew(f"{self._path}, line {self._file.line_number}: {error} Nothing was imported.") from error
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-            detail = f"{type(error).__name__}: {truncate(str(error), 200)}"
-            raise self._file.damaged_file_error(f"{problem} ({detail})") from error
+
+@contextmanager
+def _naming_line(file: JsonLinesReader, problem: str) -> Iterator[None]:
+    """Name the line and the problem if what the line holds cannot be written."""
+    try:
+        yield
+    except LedgerTooNew as error:
+        raise LedgerTooNew(f"{file.path}, line {file.line_number}: {error} Nothing was imported.") from error
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        detail = f"{type(error).__name__}: {truncate(str(error), 200)}"
+        raise file.damaged_file_error(f"{problem} ({detail})") from error
 
 
 class _SpaceReader:
-    """Reads the entries of one space. What is wrong is a ValueError."""
+    """Reads the entries of one space."""
 
-    def __init__(self, space: str, expected_count: object) -> None:
-        self._space, self._expected_count = space, expected_count
-        self._count = 0
+    def __init__(self, file: JsonLinesReader, space: str, expected_count: object) -> None:
+        self._file, self._space, self._expected_count = file, space, expected_count
+        self.count = 0
         self._at: datetime | None = None
         self._blank: set[int] = set()  # entries without text for which no Erased has come yet
 
-    def read(self, fields: Mapping[str, Any], size: int) -> EntryLine:
-        at = from_micros(fields["at"])
-        if self._at is not None and at < self._at:
-            raise ValueError("it is dated before the line above it")
-        self._at = at
-        self._count += 1
-        if "event" not in fields:
-            kind, subject = fields["kind"], fields["subject"]
-            if not isinstance(kind, str) or not isinstance(subject, str):
-                raise ValueError(f"kind={kind!r}, subject={subject!r}")
-            self._blank.add(self._count)
-            return EntryLine(at, kind, subject, None, size)
-        event = event_from_fields(fields["kind"], fields["event"])
-        if name := first_invalid_field(event):
-            raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
-        remap_positions(event, self._check_number)
-        if isinstance(event, Emptied):
-            self._blank.clear()
-        if isinstance(event, Erased):
-            self._blank.difference_update(event.positions)
-        return EntryLine(at, fields["kind"], "", event, size)
+    def read(self, fields: Mapping[str, Any]) -> EntryLine:
+        with _naming_line(self._file, "it is not a ledger entry"):
+            at = from_micros(fields["at"])
+            if self._at is not None and at < self._at:
+                raise ValueError("it is dated before the line above it")
+            self._at = at
+            self.count += 1
+            if "event" not in fields:
+                kind, subject = fields["kind"], fields["subject"]
+                if not isinstance(kind, str) or not isinstance(subject, str):
+                    raise ValueError(f"kind={kind!r}, subject={subject!r}")
+                self._blank.add(self.count)
+                return EntryLine(at, kind, subject, None, self._file.line_size)
+            event = event_from_fields(fields["kind"], fields["event"])
+            if name := first_invalid_field(event):
+                raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
+            remap_positions(event, self._check_number)
+            if isinstance(event, Emptied):
+                self._blank.clear()
+            if isinstance(event, Erased):
+                self._blank.difference_update(event.positions)
+            return EntryLine(at, fields["kind"], "", event, self._file.line_size)
 
     def finish(self) -> None:
         """Check that the space is complete."""
-        if self._blank:
-            number = min(self._blank)
-            raise ValueError(f"entry {number} of space {self._space!r} is blank, and no entry says that it was erased")
-        if self._count != self._expected_count:
-            raise ValueError(f"space {self._space!r} has {self._count} entries in place of {self._expected_count!r}")
+        with _naming_line(self._file, "the space above it is incomplete"):
+            if self._blank:
+                number, space = min(self._blank), self._space
+                raise ValueError(f"entry {number} of space {space!r} is blank, and no entry says that it was erased")
+            if self.count != self._expected_count:
+                expected = self._expected_count
+                raise ValueError(f"space {self._space!r} has {self.count} entries in place of {expected!r}")
 
     def _check_number(self, number: int) -> int:
-        if not 0 <= number <= self._count:
+        if not 0 <= number <= self.count:
             raise ValueError(f"it points at entry {number!r}, which does not come before it")
         return number
 

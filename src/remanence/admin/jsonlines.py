@@ -126,7 +126,7 @@ class JsonLinesReader:
     """Reads such a file line by line. A damaged or incomplete file is refused, with the number of the line."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self.line_number = 0
         """The line that was read last; the first is 1."""
         self.line_size = 0
@@ -136,12 +136,12 @@ class JsonLinesReader:
 
     def __enter__(self) -> JsonLinesReader:
         try:
-            self._raw = self._path.open("rb")
-            self._is_packed = starts_with(self._path, GZIP_MAGIC)
+            self._raw = self.path.open("rb")
+            self._is_packed = starts_with(self.path, GZIP_MAGIC)
             self._file: BufferedIOBase = gzip.GzipFile(fileobj=self._raw) if self._is_packed else self._raw
             self._size = 0
         except OSError as error:
-            raise InvalidInput(f"{self._path} cannot be read: {error.strerror or error}.") from error
+            raise InvalidInput(f"{self.path} cannot be read: {error.strerror or error}.") from error
         self._objects = self._read_objects()
         return self
 
@@ -155,7 +155,7 @@ class JsonLinesReader:
     def damaged_file_error(self, problem: str) -> InvalidInput:
         """The error to raise about the line that was read last."""
         return InvalidInput(
-            f"{self._path}, line {self.line_number}: {problem}. Nothing was imported. "
+            f"{self.path}, line {self.line_number}: {problem}. Nothing was imported. "
             "Export it again, or use another copy."
         )
 

@@ -6,15 +6,20 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from copy import copy
 from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from remanence.api.opening import copy_with_embedder
+from remanence.admin.export_file import export
+from remanence.admin.import_file import Importer
+from remanence.api.opening import close_on_error, open
+from remanence.api.space import Space
 from remanence.api.view import Expected, View
 from remanence.core.engine import Engine
 from remanence.core.inputs import progress_bar
 from remanence.models.readers import OnnxReader, resolve_reader
 from remanence.read.answer import Recall
-from remanence.read.evaluate.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
+from remanence.read.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
 from remanence.schema import Memory
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ def compare_settings(
     limit: int,
     progress: bool | Progress,
 ) -> Evaluation:
-    """RecallFunction all questions under every setting. See `View.evaluate`."""
+    """Ask all questions under every setting. See `View.evaluate`."""
     compared = _default_settings(view._engine) if settings is None else check_settings(settings, _RECALL_OPTIONS)
 
     def find(value: str) -> Memory | None:
@@ -43,7 +48,7 @@ def compare_settings(
     def recall_with(options: Mapping[str, Any]) -> RecallFunction:
         engine, others = view._engine, dict(options)
         if "embedder" in others:
-            engine = copies.enter_context(copy_with_embedder(view, others.pop("embedder")))._engine
+            engine = copies.enter_context(_copy_with_embedder(view, others.pop("embedder")))._engine
         if "reader" in others:
             engine = copy(engine)
             engine.reader = resolve_reader(others.pop("reader"))
@@ -59,6 +64,18 @@ def compare_settings(
 
     with copies, progress_bar(progress, "asking") as report_progress:
         return evaluate(asked, compared, recall_with, limit, report_progress)
+
+
+def _copy_with_embedder(view: View, embedder: Any) -> Space:
+    """A copy in memory of the space of a view, with its name, ids and times, by another embedder. Close it."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "space.jsonl"
+        export(view._engine, view.name, [view.name], file, vectors=False)
+        copied = open(None, embedder=embedder, clock=view._engine.now, reader=None)
+        copied._engine.reader = view._engine.reader
+        with close_on_error(copied):
+            Importer(file).write_to(copied._engine, lambda _: view.name)
+    return copied
 
 
 def _default_settings(engine: Engine) -> dict[str, Mapping[str, Any]]:

@@ -19,7 +19,7 @@ from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.message_words import asking_probability, need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text, tokens
-from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reader_text, referred_person
+from remanence.read.question import CONTEXT_TURNS, is_follow_up, referred_person, with_turns
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[floa
         return max(need, analysis.confidence), ""
     if turns and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
         spoken = [f"{turn.get('role', 'user')}: {turn['content']}" for turn in turns]
-        return max(need, need_of_memory(reader_text(message, spoken))), analysis.reason
+        return max(need, need_of_memory(with_turns(message, spoken))), analysis.reason
     return min(need, 1 - analysis.confidence), analysis.reason
 
 

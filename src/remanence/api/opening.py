@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import unquote
 
-from remanence.admin.export_file import TransferReport, export
+from remanence.admin.export_file import TransferReport
 from remanence.admin.import_file import Importer
 from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space
-from remanence.api.space_names import escape_level
 from remanence.core import inputs
-from remanence.core.cache_folder import cache_folder
-from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
-from remanence.core.index_file import space_hash
+from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace
+from remanence.core.index_file import cache_folder, space_hash
 from remanence.core.inputs import progress_bar
 from remanence.core.rebuilding import reembed as reembed_texts
 from remanence.core.rebuilding import replace_former_default
@@ -29,12 +26,12 @@ from remanence.core.trust import TrustRules, parse_trust_rules
 from remanence.errors import InvalidInput
 from remanence.language.redaction import Redactor
 from remanence.language.redaction import redact as redact_secrets
-from remanence.ledger import is_address, ledger_exists, shown_location
+from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
 from remanence.ledger.copying import check_complete
 from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.catalogue import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
-from remanence.ports import Ledger, LockingLedger, Locks, Signal, VectorStores
+from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
 from remanence.signals.stores import SharedStores
@@ -42,7 +39,6 @@ from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
-    from remanence.api.view import View
     from remanence.ports import Clock, Progress
 
 P = ParamSpec("P")
@@ -128,35 +124,45 @@ def open(
         ...     space.add("Porto has six bridges.").kind
         'semantic'
     """
-    engine = _engine(
-        location,
-        embedder=embedder,
-        extractor=extractor,
-        qdrant=qdrant,
-        api_key=api_key,
-        qdrant_settings=qdrant_settings,
-        clock=clock,
-        reader=reader,
-        ledger=ledger,
-        vectors=vectors,
-        signals=signals,
-        day_first=day_first,
-        cache=cache,
-        cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size"),
-        timeout=timeout,
-        trust=trust,
-        redact=redact,
-        signing_key=signing_key,
-        signers=signers,
-    )
-    try:
+    from remanence.models.embedders import resolve_embedder
+    from remanence.models.extractors import resolve_extractor
+    from remanence.models.readers import resolve_reader
+
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
+    _check_port("vectors", vectors, VectorStores)
+    _check_port("ledger", ledger, Ledger)
+    if vectors is not None and qdrant is not None:
+        raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
+    if not isinstance(redact, bool) and not callable(redact):
+        raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
+    shared = _shared_stores(qdrant, api_key, qdrant_settings)
+    models = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
+    checked_signals, rules = _signals(signals), parse_trust_rules(trust)
+    signer, known_signers = None if signing_key is None else Signer(signing_key), parse_public_keys(signers)
+    size = DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size")
+    name = DEFAULT_SPACE if space is None else inputs.escape_level(space)
+    opened = open_ledger(location) if ledger is None else ledger
+    with close_on_error(opened):
+        engine = Engine(
+            opened,
+            *models,
+            clock=clock or _system_clock,
+            place=_place(location, cache, opened),
+            signals=checked_signals,
+            stores=vectors,
+            qdrant=shared,
+            day_first=day_first,
+            trust=rules,
+            redactor=None if redact is False else redact_secrets if redact is True else redact,
+            signatures=LedgerSignatures(opened, signer, known_signers),
+            cache_size=size,
+        )
+    with close_on_error(engine):
         replace_former_default(engine)
-    except BaseException:
-        engine.close()
-        raise
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
-    return Space(engine, DEFAULT_SPACE if space is None else escape_level(space), worker=thread, root=True)
+    return Space(engine, name, worker=thread, root=True)
 
 
 class OpeningSpace:
@@ -229,18 +235,19 @@ def reembed(
         InvalidInput: The folder contains no memories, or the embedder is not valid.
         EmbedderError: The embedder failed.
     """
+    from remanence.models.embedders import resolve_embedder
+    from remanence.models.extractors import resolve_extractor
+
     if not ledger_exists(location):
         raise InvalidInput(
             f"{shown_location(location)!r} contains no memories to embed again. Name a folder that was opened."
         )
-    engine = _engine(
-        location,
-        embedder=embedder,
-        qdrant=qdrant,
-        api_key=api_key,
-        qdrant_settings=qdrant_settings,
-        replace_embedder=True,
-    )
+    models = resolve_embedder(embedder), resolve_extractor(None), None
+    shared = _shared_stores(qdrant, api_key, qdrant_settings)
+    ledger = open_ledger(location)
+    with close_on_error(ledger):
+        place = _place(location, None, ledger)
+        engine = Engine(ledger, *models, clock=_system_clock, place=place, qdrant=shared, replace_embedder=True)
     try:
         with progress_bar(progress, "embedding") as report_progress:
             reembed_texts(engine, report_progress)
@@ -294,21 +301,6 @@ def import_(
         return importer.write_to(space._engine, lambda below: _child_space_name(space, below), report_progress)
 
 
-def copy_with_embedder(view: View, embedder: Any) -> Space:
-    """A copy in memory of the space of a view, with its name, ids and times, by another embedder. Close it."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "space.jsonl"
-        export(view._engine, view.name, [view.name], file, vectors=False)
-        copy = open(None, embedder=embedder, clock=view._engine.now, reader=None)
-        copy._engine.reader = view._engine.reader
-        try:
-            Importer(file).write_to(copy._engine, lambda _: view.name)
-        except BaseException:
-            copy.close()
-            raise
-    return copy
-
-
 def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress = False) -> MigrationReport:
     """Copy a ledger whole from a folder into a PostgreSQL database, or back: every entry, vector and setting.
 
@@ -333,74 +325,17 @@ def migrate(source: str | Path, target: str | Path, *, progress: bool | Progress
 
 def _child_space_name(space: Space, relative: str) -> str:
     """The name of a space below this one, as `spaces` shows it."""
-    parts = (part if part == "%vault" else escape_level(unquote(part)) for part in relative.split("/") if relative)
+    parts = (
+        part if part == "%vault" else inputs.escape_level(unquote(part)) for part in relative.split("/") if relative
+    )
     return "/".join((space.name, *parts))
 
 
-def _engine(
-    location: str | Path | None,
-    *,
-    embedder: Any = None,
-    extractor: Any = None,
-    qdrant: Any = None,
-    api_key: str | None = None,
-    qdrant_settings: QdrantSettings | None = None,
-    clock: Clock | None = None,
-    reader: Any = DEFAULT_READER,
-    ledger: Ledger | None = None,
-    vectors: VectorStores | None = None,
-    signals: Sequence[Signal] = (),
-    day_first: bool | None = None,
-    trust: TrustRules | Mapping[str, str | float] | None = None,
-    redact: bool | Redactor = False,
-    signing_key: Any = None,
-    signers: Mapping[str, Any] | None = None,
-    replace_embedder: bool = False,
-    cache: str | Path | None = None,
-    cache_size: int = DEFAULT_CACHE_SIZE,
-    timeout: float | None = None,
-) -> Engine:
-    from remanence.ledger import open_ledger
-    from remanence.models.embedders import resolve_embedder
-    from remanence.models.extractors import resolve_extractor
-    from remanence.models.readers import resolve_reader
-
-    if clock is not None and not callable(clock):
-        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    _check_port("vectors", vectors, VectorStores)
-    _check_port("ledger", ledger, Ledger)
-    if vectors is not None and qdrant is not None:
-        raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
-    shared = _shared_stores(qdrant, api_key, qdrant_settings)
-    resolved = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
-    checked, rules = _signals(signals), parse_trust_rules(trust)
-    if not isinstance(redact, bool) and not callable(redact):
-        raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
-    redactor = None if redact is False else redact_secrets if redact is True else redact
-    signer, known = None if signing_key is None else Signer(signing_key), parse_public_keys(signers)
-    opened = open_ledger(location) if ledger is None else ledger
+@contextmanager
+def close_on_error(opened: Ledger | Engine | Space) -> Iterator[None]:
+    """Close what was opened if the block fails."""
     try:
-        check_complete(opened)
-        where, folder = _location_and_folder(location, cache, opened)
-        return Engine(
-            opened,
-            resolved[0],
-            resolved[1],
-            clock=clock or _system_clock,
-            locks=_locks(opened, folder),
-            location=where,
-            folder=folder,
-            reader=resolved[2],
-            signals=checked,
-            stores=vectors,
-            qdrant=shared,
-            day_first=day_first,
-            trust=rules,
-            redactor=redactor,
-            signatures=LedgerSignatures(opened, signer, known),
-            replace_embedder=replace_embedder,
-            cache_size=cache_size,
-        )
+        yield
     except BaseException:
         opened.close()
         raise
@@ -422,23 +357,20 @@ def _shared_stores(
     return lambda ledger: SharedStores(qdrant, ledger, api_key, settings)
 
 
-def _location_and_folder(
-    location: str | Path | None, cache: str | Path | None, ledger: Ledger
-) -> tuple[str | None, Path | None]:
-    """The location as shown to users, and the folder for index and vector files."""
+def _place(location: str | Path | None, cache: str | Path | None, ledger: Ledger) -> LedgerPlace:
+    """Where a ledger and its files are. An incomplete copy of a ledger is refused."""
+    check_complete(ledger)
     if location is not None and is_address(location):
-        location_text = getattr(ledger, "name", str(location))
-        return location_text, cache_folder(cache, ledger.get_meta("id") or space_hash(location_text))
-    if cache is not None:
-        raise InvalidInput(f"cache={str(cache)!r} is for a database; the files of a folder are in that folder.")
-    folder = None if location is None else Path(location).expanduser().absolute()
-    return None if folder is None else str(folder), folder
-
-
-def _locks(ledger: Ledger, folder: Path | None) -> Locks:
+        shown: str | None = getattr(ledger, "name", str(location))
+        folder = cache_folder(cache, ledger.get_meta("id") or space_hash(str(shown)))
+    else:
+        if cache is not None:
+            raise InvalidInput(f"cache={str(cache)!r} is for a database; the files of a folder are in that folder.")
+        folder = None if location is None else Path(location).expanduser().absolute()
+        shown = None if folder is None else str(folder)
     if isinstance(ledger, LockingLedger):
-        return ledger.locks()
-    return ThreadLocks() if folder is None else FolderLocks(folder)
+        return LedgerPlace(shown, folder, ledger.locks())
+    return LedgerPlace(shown, folder, ThreadLocks() if folder is None else FolderLocks(folder))
 
 
 def _check_port(argument: str, value: object, port: type) -> None:

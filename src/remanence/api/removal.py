@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from remanence.api.in_thread import in_thread
 from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.in_thread import in_thread
 from remanence.schema import ErasureCertificate, Memory
 from remanence.write import forget as forgetting
 
@@ -35,8 +36,7 @@ class MemoryRemoval(View):
             ...     space.count()
             0
         """
-        reason, ids = inputs.check_reason(why), [inputs.check_memory_id(id)]
-        forgetting.forget_many(self._engine, self.name, ids, reason, with_related=with_related)
+        self.forget_many([id], why, with_related=with_related)
 
     aforget = in_thread(forget)
 
@@ -113,7 +113,7 @@ class MemoryRemoval(View):
             ...     certificate.memories == (memory.id,), certificate.erased_entries, space.get(memory)
             (True, {'remembered': 1}, None)
         """
-        return _erase_memories(self._engine, self.name, [inputs.check_memory_id(id)], with_related=with_related)
+        return self.erase_many([id], with_related=with_related)
 
     aerase = in_thread(erase)
 
@@ -137,7 +137,9 @@ class MemoryRemoval(View):
             ...     len(space.erase_many(added)), space.count()
             (2, 0)
         """
-        return _erase_memories(self._engine, self.name, inputs.check_memory_ids(ids), with_related=with_related)
+        engine, checked = self._engine, inputs.check_memory_ids(ids)
+        erase = partial(forgetting.erase, engine, ids=checked, with_related=with_related)
+        return _certify(engine, self.name, [self.name], erase)
 
     aerase_many = in_thread(erase_many)
 
@@ -158,21 +160,11 @@ class MemoryRemoval(View):
             ...     len(bob.erase_space()), space.spaces()
             (1, [])
         """
-        return _erase_spaces(self._engine, self.name, self.admin._space_names())
+        # The space itself last: if this process is killed, the space is still listed, and the call can be repeated.
+        deepest_first = sorted(self.admin._space_names(), key=lambda name: (-name.count("/"), name))
+        return _certify(self._engine, self.name, deepest_first, partial(forgetting.erase_space, self._engine))
 
     aerase_space = in_thread(erase_space)
-
-
-def _erase_memories(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool) -> ErasureCertificate:
-    """Erase these memories of a space."""
-    return _certify(engine, space, [space], lambda name: forgetting.erase(engine, name, ids, with_related=with_related))
-
-
-def _erase_spaces(engine: Engine, space: str, names: Sequence[str]) -> ErasureCertificate:
-    """Erase everything in these spaces, which are `space` and those below it."""
-    # The space itself last: if this process is killed, the space is still listed, and the call can be repeated.
-    deepest_first = sorted(names, key=lambda name: (-name.count("/"), name))
-    return _certify(engine, space, deepest_first, lambda name: forgetting.erase_space(engine, name))
 
 
 def _certify(

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from remanence.api.facets.admin_facet import Admin
 from remanence.api.facets.audit_facet import Audit
 from remanence.api.facets.entity_facet import Entities
 from remanence.api.facets.graph_facet import Graph
 from remanence.api.facets.job_facet import Jobs
-from remanence.api.in_thread import in_thread
 from remanence.api.removal import MemoryRemoval
-from remanence.api.space_names import child_name
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.in_thread import in_thread
 from remanence.core.inputs import Moment, progress_bar
 from remanence.core.rebuilding import rebuild
 from remanence.errors import InvalidInput
@@ -32,9 +31,20 @@ from remanence.write.prepare import prepare, prepare_turns
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import Unpack
+
     from remanence.api.facets.upkeep_facet import Upkeep
     from remanence.ports import Progress
     from remanence.upkeep.steps.decay import TouchReport
+
+
+class RememberOptions(TypedDict, total=False):
+    """The optional arguments of `Space.remember`."""
+
+    now: Moment | None
+    source: str | None
+    observed_by: str | None
+    progress: bool | Progress
 
 
 class Space(MemoryRemoval):
@@ -148,8 +158,8 @@ class Space(MemoryRemoval):
         )
         engine = self._engine
         with engine.use_date_order_of(self.name, _texts_with_times([draft])):
-            prepared = prepare(draft, engine.extractor, engine.now(), engine.trust, engine.redactor)
-        return append(self._engine, self.name, [prepared])[0]
+            prepared = prepare(engine, draft, engine.now())
+        return append(engine, self.name, [prepared])[0]
 
     aadd = in_thread(add)
 
@@ -222,26 +232,10 @@ class Space(MemoryRemoval):
 
     @overload
     def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[True] = True,
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
+        self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
     ) -> list[Memory]: ...
     @overload
-    def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[False],
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> Job: ...
+    def remember(self, text_or_turns: Any, *, wait: Literal[False], **options: Unpack[RememberOptions]) -> Job: ...
     def remember(
         self,
         text_or_turns: Any,
@@ -287,9 +281,9 @@ class Space(MemoryRemoval):
         texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
         with self._engine.use_date_order_of(self.name, texts):
             if isinstance(checked, validate.Draft):
-                prepared = [prepare(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)]
+                prepared = [prepare(self._engine, checked, at)]
             else:
-                prepared = prepare_turns(checked, self._engine.extractor, at, self._engine.trust, self._engine.redactor)
+                prepared = prepare_turns(self._engine, checked, at)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
@@ -301,25 +295,11 @@ class Space(MemoryRemoval):
 
     @overload
     async def aremember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[True] = True,
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
+        self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
     ) -> list[Memory]: ...
     @overload
     async def aremember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[False],
-        now: Moment | None = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
+        self, text_or_turns: Any, *, wait: Literal[False], **options: Unpack[RememberOptions]
     ) -> Job: ...
     async def aremember(
         self,
@@ -384,7 +364,7 @@ class Space(MemoryRemoval):
             ...     len(bob.recall("allergic")), len(space.recall("allergic"))
             (1, 0)
         """
-        return Space(self._engine, child_name(self.name, path), worker=self._worker)
+        return Space(self._engine, inputs.child_name(self.name, path), worker=self._worker)
 
     def spaces(self) -> list[str]:
         """The full names of the spaces that contain anything: this one and those below it.

@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.facets.admin_facet import AdminView
 from remanence.api.facets.audit_facet import AuditView
 from remanence.api.facets.entity_facet import EntitiesView
+from remanence.api.facets.facet import MemoryListing
 from remanence.api.facets.graph_facet import GraphView
-from remanence.api.in_thread import in_thread, iterate_in_thread
-from remanence.api.memory_listing import MemoryListing
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
+from remanence.core.in_thread import in_thread, iterate_in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.core.row_filter import row_filter
+from remanence.core.row_filter import RowFilter, option_values, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
-from remanence.read.evaluate.evaluation import Evaluation
-from remanence.read.follow_up import CONTEXT_TURNS
+from remanence.read.evaluation import Evaluation
 from remanence.read.profile import Profile, build_profile
+from remanence.read.question import CONTEXT_TURNS
 from remanence.read.receipts import RecallRequest
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window
@@ -52,7 +53,7 @@ class View(MemoryListing):
     """
 
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
-        super().__init__(engine, name, self._position_in, self._moment_or_now)
+        super().__init__(engine, name, partial(self._position_of, name), lambda: moment or engine.now())
         self._moment = moment
 
     @property
@@ -184,7 +185,7 @@ class View(MemoryListing):
             weights=checked_weights,
             vector=inputs.check_vector(vector),
             context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
-            **filters.to_options(),
+            **option_values(filters, RowFilter),
         )
         result = self._recall(request, self._position_of, include_names)
         if self._moment is not None:
@@ -211,7 +212,9 @@ class View(MemoryListing):
         Returns:
             None if this view knows of none, or it is forgotten.
         """
-        return self._engine.get(self.name, inputs.check_memory_id(id), self._fixed_position())
+        memory_id = inputs.check_memory_id(id)
+        with self._engine.open_index(self.name) as index:
+            return next(iter(index.visible_memories([memory_id], self._position(index))), None)
 
     aget = in_thread(get)
 
@@ -257,8 +260,8 @@ class View(MemoryListing):
         identity = key_identity(inputs.check_text(key, "key"))
         with self._engine.open_index(self.name) as index:
             number = index.catalog.find_by_identity(identity)
-            memory_id = None if number is None else index.catalog.ids[number]
-        return None if memory_id is None else self._engine.get(self.name, memory_id, self._fixed_position())
+            ids = [] if number is None else [index.catalog.ids[number]]
+            return next(iter(index.visible_memories(ids, self._position(index))), None)
 
     afind = in_thread(find)
 
@@ -475,16 +478,6 @@ class View(MemoryListing):
         parts = during if isinstance(during, tuple) else (during,)
         with self._engine.use_date_order_of(self.name, [part for part in parts if isinstance(part, str)]):
             return parse_window(during, now)
-
-    def _moment_or_now(self) -> datetime:
-        return self._moment or self._engine.now()
-
-    def _fixed_position(self) -> int | None:
-        """The ledger position of this view; None for a view of now."""
-        return None if self._moment is None else self._engine.ledger.position_at(self.name, self._moment)
-
-    def _position_in(self, index: Index) -> int:
-        return self._position_of(self.name, index)
 
     def _position_of(self, space: str, index: Index) -> int:
         if self._moment is None:

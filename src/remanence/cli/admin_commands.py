@@ -90,7 +90,7 @@ def expire(space: Space, args: Namespace) -> None:
 @space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
 def upkeep(space: Space, args: Namespace) -> None:
     """Show what upkeep would do; with --apply, do it."""
-    from remanence.upkeep.pipeline import parse_interval, repeat
+    from remanence.upkeep.pipeline import Schedule, parse_interval
 
     if args.undo is not None:
         print(space.upkeep.undo(args.undo))
@@ -100,12 +100,7 @@ def upkeep(space: Space, args: Namespace) -> None:
     elif args.every is None:
         _run_upkeep(space, args, apply=args.apply)
     else:
-        repeat(lambda: _sweep_and_run(space, args), parse_interval(args.every), _sleep)
-
-
-def _sleep(seconds: float) -> bool:
-    time.sleep(seconds)
-    return False  # go on
+        Schedule(lambda: _sweep_and_run(space, args), parse_interval(args.every)).run()
 
 
 def _sweep_and_run(space: Space, args: Namespace) -> None:

@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+from remanence.core.embedding import LedgerEmbedder
 from remanence.core.erasure_cleanup import ErasureCleaner
 from remanence.core.index import Index
 from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
-from remanence.core.ledger_embedder import LedgerEmbedder
 from remanence.core.open_indexes import OpenIndexes
 from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import LedgerSignatures
-from remanence.core.trust import TrustRules
+from remanence.core.trust import NO_RULES, TrustRules
 from remanence.errors import LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.codec import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStores
-from remanence.schema import Change, Entry, Memory, format_moment
+from remanence.schema import Change, Entry, format_moment
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
 from remanence.signals.stores import LocalStores, SharedStores
@@ -46,6 +46,16 @@ DEFAULT_CACHE_SIZE = 512 * 2**20
 """The memory limit for the indexes of all open spaces, in bytes."""
 
 
+class LedgerPlace(NamedTuple):
+    """Where a ledger and its files are, and the locks for what happens in only one process at a time."""
+
+    location: str | None
+    """The folder or the address of the ledger; None if it is in memory only."""
+    folder: Path | None
+    """Where index and vector files are; None for none. They may be lost at any time."""
+    locks: Locks
+
+
 class Engine:
     """One ledger, its embedder, and an index for each space in use."""
 
@@ -54,36 +64,30 @@ class Engine:
         ledger: Ledger,
         embedder: CheckedEmbedder,
         extractor: Extractor,
+        reader: Reader | None,
         *,
         clock: Clock,
-        locks: Locks,
-        location: str | None,
-        folder: Path | None,
-        reader: Reader | None,
-        signals: Sequence[Signal],
-        stores: VectorStores | None,
-        qdrant: Callable[[Callable[[], str]], SharedStores] | None,
-        trust: TrustRules,
-        redactor: Redactor | None,
-        signatures: LedgerSignatures,
-        replace_embedder: bool,
-        day_first: bool | None,
-        cache_size: int,
+        place: LedgerPlace,
+        signals: Sequence[Signal] = (),
+        stores: VectorStores | None = None,
+        qdrant: Callable[[Callable[[], str]], SharedStores] | None = None,
+        trust: TrustRules = NO_RULES,
+        redactor: Redactor | None = None,
+        signatures: LedgerSignatures | None = None,
+        day_first: bool | None = None,
+        cache_size: int = DEFAULT_CACHE_SIZE,
+        replace_embedder: bool = False,
     ) -> None:
         self._pid = os.getpid()
         self.ledger = ledger
         self.embedder = embedder
-        self.ledger_embedder = LedgerEmbedder(ledger, embedder, location, replace=replace_embedder)
+        self.ledger_embedder = LedgerEmbedder(ledger, embedder, place.location, replace=replace_embedder)
         self.extractor = extractor
-        self.locks = locks
-        self.location = location
-        """The folder or the address of the ledger; None if it is in memory only."""
-        self.folder = folder
-        """Where index and vector files are; None for none. They may be lost at any time."""
+        self.location, self.folder, self.locks = place
         self.reader = reader
         self.day_first = day_first
         self.trust, self.redactor = trust, redactor
-        self.signatures = signatures
+        self.signatures = signatures or LedgerSignatures(ledger)
         self._extra_signals = signals
         self.stores = stores if qdrant is None else qdrant(self.ledger_id)
         self._clock = clock
@@ -95,8 +99,8 @@ class Engine:
         """Called with the name of a space that is opened with unfinished jobs."""
         self.erasure_cleaner = ErasureCleaner(self)
         self.ledger_embedder.check()
-        if folder is not None:
-            remove_files_of_older_releases(folder)
+        if self.folder is not None:
+            remove_files_of_older_releases(self.folder)
 
     @property
     def settings_hash(self) -> str:
@@ -193,11 +197,6 @@ class Engine:
         return known
 
     # Reading
-
-    def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
-        with self.open_index(space) as index, index.lock:
-            row = index.current_row(memory_id, index.catalog.position if position is None else position)
-            return next(iter(index.readable_memories([] if row is None else [row])), None)
 
     def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
         """What entries after one position, up to another, did to memories. Erased texts are left out."""

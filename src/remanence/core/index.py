@@ -58,12 +58,27 @@ class Index(Projection):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
         return number
 
+    def require_visible(self, memory_id: str, position: int) -> int:
+        """The version of a memory at a position; NotFound if there is none, or it is hidden there."""
+        self.require_unerased(memory_id)
+        row = self.current_row(memory_id, position)
+        if row is None:
+            advice = f"Restore it first: space.unforget({memory_id!r})."
+            raise NotFound(f"memory {memory_id!r} is forgotten or archived. {advice}")
+        return row
+
     def current_row(self, memory_id: str, position: int) -> int | None:
         """The version of a memory at a position; None if there is none, or it is hidden there."""
         number = self.catalog.number(memory_id)
         if number is None or not self.catalog.hidden.is_visible(number, position):
             return None
         return self.catalog.row_at(number, position)
+
+    def visible_memories(self, ids: Iterable[str], position: int) -> list[Memory]:
+        """The memories with these ids at a position, in this order, without those that are hidden or erased."""
+        with self.lock:
+            rows = (self.current_row(memory_id, position) for memory_id in ids)
+            return self.readable_memories([row for row in rows if row is not None])
 
     def latest_version(self, memory_id: str) -> Remembered | None:
         """The latest version of a memory; None if there is none, or it was erased."""

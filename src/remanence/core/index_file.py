@@ -12,11 +12,11 @@ import json
 import logging
 import os
 import struct
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.errors import InvalidInput
 from remanence.state.arrays.columns import MAX_UNRESERVED_VALUES, pack, unpack
 
 log = logging.getLogger(__name__)
@@ -218,11 +219,6 @@ def _encode(arrays: Arrays, file: BinaryIO) -> None:
     file.write(_PREFIX.pack(_SIGNATURE, checksum, len(directory)))
 
 
-@lru_cache(64)
-def _dtype(name: str) -> np.dtype[Any]:
-    return np.dtype(name)
-
-
 def _decode(content: bytearray) -> Arrays:
     signature, checksum, length = _PREFIX.unpack_from(content)
     if signature != _SIGNATURE:
@@ -232,10 +228,36 @@ def _decode(content: bytearray) -> Arrays:
     first = _PREFIX.size + length
     names, types, places, shapes = json.loads(content[_PREFIX.size : first])
     arrays: Arrays = {
-        name: np.ndarray(shape, _dtype(kind), content, first + place)
+        name: np.ndarray(shape, np.dtype(kind), content, first + place)
         for name, kind, place, shape in zip(names.split("\n"), types.split(), places, shapes, strict=True)
     }
     if len(content) <= _SMALL_FILE:
         return arrays
     # Copy small arrays, which are used without a copy: a view of the buffer would keep the whole file in memory.
     return {name: array.copy() if len(array) <= MAX_UNRESERVED_VALUES else array for name, array in arrays.items()}
+
+
+def cache_folder(chosen: str | Path | None, ledger_id: str) -> Path | None:
+    """The cache folder of a ledger: below `chosen`, or below the cache folder of the platform. None if the latter is
+    not writable; indexes are then built at each opening."""
+    folder = (_platform_folder() if chosen is None else Path(chosen).expanduser().absolute()) / ledger_id
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(13, "it is read-only")
+    except OSError as error:
+        reason = error.strerror or error
+        if chosen is not None:
+            raise InvalidInput(f"cache={str(chosen)!r} cannot be written: {reason}. Name another folder.") from error
+        log.warning("%s cannot be written (%s); indexes are kept in memory only", folder, reason)
+        return None
+    return folder
+
+
+def _platform_folder() -> Path:
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "remanence" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "remanence"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "remanence"

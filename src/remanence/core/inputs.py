@@ -10,6 +10,7 @@ from datetime import date, datetime
 from numbers import Integral, Real  # numpy's numbers too
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
@@ -30,6 +31,8 @@ MAX_TAGS = 256
 MAX_NAME_LENGTH = 512
 MAX_META_LENGTH = 1_000_000
 MAX_LIMIT = 10_000
+MAX_SPACE_NAME_LENGTH = 255
+"""Of one level of the name of a space."""
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -285,3 +288,24 @@ def shorten_repr(value: object) -> str:
 
 def type_name(value: object) -> str:
     return f"of type {type(value).__name__}"
+
+
+def child_name(parent: str, path: Iterable[str]) -> str:
+    """The full name of the space below `parent` with these names, one for each level."""
+    parts = [escape_level(part) for part in path]
+    if not parts:
+        raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
+    return "/".join([parent, *parts])
+
+
+def escape_level(name: object) -> str:
+    """One part of a space's name. A slash inside it is written as %2F, so that parts cannot run together."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
+    if len(name) > MAX_SPACE_NAME_LENGTH:
+        raise InvalidInput(
+            f"the space name {truncate(name, 40)!r} has {len(name)} characters. Use at most {MAX_SPACE_NAME_LENGTH}, "
+            "for example a hash of it."
+        )
+    check_text(name, "space")
+    return name.replace("%", quote("%")).replace("/", quote("/", safe=""))

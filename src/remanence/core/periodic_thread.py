@@ -32,7 +32,7 @@ class PeriodicThread:
                 return
             if before is not None:
                 before()
-            self._thread = threading.Thread(target=self._run, args=(first_pause,), name=self._name, daemon=True)
+            self._thread = threading.Thread(target=self.run, args=(first_pause,), name=self._name, daemon=True)
             self._thread.start()
 
     def notify(self) -> None:
@@ -48,7 +48,12 @@ class PeriodicThread:
         if thread is not None and thread is not threading.current_thread():
             thread.join(wait)
 
-    def _run(self, pause: float | None) -> None:
+    @property
+    def running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive() and not self._stopped
+
+    def run(self, pause: float | None = 0.0) -> None:
+        """Make the calls in the present thread, the first after a pause of some seconds."""
         while True:
             self._wake.wait(pause)
             self._wake.clear()

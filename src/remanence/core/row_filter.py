@@ -47,71 +47,49 @@ class RowFilter:
         narrowing = (self.source, self.speaker, self.conversation, self.meta, self.min_trust)
         return any(condition is not None for condition in narrowing)
 
-    def to_options(self) -> dict[str, Any]:
-        """The conditions by name.
 
-        Returns:
-            A dict with the fields of a `RowFilter`, also with those that are None.
-        """
-        return {name: getattr(self, name) for name in _CONDITIONS}
-
-    def filter_rows(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
-        """The rows that match, in the same order, without erased ones.
-
-        Args:
-            index: The index of the space.
-            rows: The rows to filter.
-            position: The ledger position of the view.
-
-        Returns:
-            The matching rows.
-        """
-        if self == RowFilter():
-            return list(rows)
-        with index.lock:
-            passing = self.mask(index, index.catalog.unerased_mask(rows), position)
-            return [row for row in rows if passing[row]]
-
-    def mask(self, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
-        """Which rows match. Facts that `remember` found in a turn match together with it.
-
-        Args:
-            index: The index of the space.
-            rows: The rows to filter.
-            position: The ledger position of the view.
-
-        Returns:
-            A mask with a value for each row.
-        """
-        fields_, catalog = index.fields, index.catalog
-        mask: NDArray[np.bool_] = rows
-        if self.kinds is not None or self.tags is not None:
-            mask = mask & catalog.attributes.mask_with_kinds_and_tags(self.kinds, self.tags)
-        if self.informative_only:
-            mask = mask & fields_.informative_mask
-        if self.exclude_texts:
-            mask = mask & ~_with_facts(index, catalog.mask_with_texts(self.exclude_texts))
-        if self.since is not None:
-            mask = mask & catalog.times.mask_stated_since(self.since)
-        for names, find in (
-            (self.source, fields_.source_mask),
-            (self.speaker, fields_.speaker_mask),
-            (self.conversation, fields_.conversation_mask),
-        ):
-            if names is not None:
-                matching = find(names)
-                facts = index.links.facts_derived_from(catalog.memories_of_rows(matching), position)
-                mask = mask & (matching | catalog.rows_of_memories(facts))
-        if self.min_trust is not None:
-            mask = mask & catalog.attributes.mask_with_min_trust(self.min_trust)
-        if self.without is not None:
-            mask = mask & ~index.rows_from_sources(self.without, position)
-        if self.meta is not None and mask.any():
-            mask = mask & fields_.metadata_mask(self.meta, mask, lambda some: [m.meta for m in index.memories(some)])
-        return mask
+def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
+    """The values of the fields that a class has, by name, also of those that are None."""
+    return {field.name: getattr(options, field.name) for field in fields(of)}
 
 
-_CONDITIONS = tuple(field.name for field in fields(RowFilter))
+def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:
+    """The rows that match, in the same order, without erased ones. `position` is that of the view."""
+    if filters == RowFilter():
+        return list(rows)
+    with index.lock:
+        passing = filter_mask(filters, index, index.catalog.unerased_mask(rows), position)
+        return [row for row in rows if passing[row]]
+
+
+def filter_mask(filters: RowFilter, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    """Which of these rows match. Facts that `remember` found in a turn match together with it."""
+    fields_, catalog = index.fields, index.catalog
+    mask: NDArray[np.bool_] = rows
+    if filters.kinds is not None or filters.tags is not None:
+        mask = mask & catalog.attributes.mask_with_kinds_and_tags(filters.kinds, filters.tags)
+    if filters.informative_only:
+        mask = mask & fields_.informative_mask
+    if filters.exclude_texts:
+        mask = mask & ~_with_facts(index, catalog.mask_with_texts(filters.exclude_texts))
+    if filters.since is not None:
+        mask = mask & catalog.times.mask_stated_since(filters.since)
+    for names, find in (
+        (filters.source, fields_.source_mask),
+        (filters.speaker, fields_.speaker_mask),
+        (filters.conversation, fields_.conversation_mask),
+    ):
+        if names is not None:
+            matching = find(names)
+            facts = index.links.facts_derived_from(catalog.memories_of_rows(matching), position)
+            mask = mask & (matching | catalog.rows_of_memories(facts))
+    if filters.min_trust is not None:
+        mask = mask & catalog.attributes.mask_with_min_trust(filters.min_trust)
+    if filters.without is not None:
+        mask = mask & ~index.rows_from_sources(filters.without, position)
+    if filters.meta is not None and mask.any():
+        mask = mask & fields_.metadata_mask(filters.meta, mask, lambda some: [m.meta for m in index.memories(some)])
+    return mask
 
 
 def _with_facts(index: Index, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

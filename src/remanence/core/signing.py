@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput, LedgerTampered, MissingExtra
@@ -52,7 +53,9 @@ class LedgerSignatures:
         names: The names of known writers by their public keys.
     """
 
-    def __init__(self, ledger: Ledger, signer: Signer | None, names: Mapping[bytes, str]) -> None:
+    def __init__(
+        self, ledger: Ledger, signer: Signer | None = None, names: Mapping[bytes, str] = MappingProxyType({})
+    ) -> None:
         self._ledger, self._signer, self._names = ledger, signer, dict(names)
         if signer is not None:
             self._names.setdefault(signer.public_key, "this writer")

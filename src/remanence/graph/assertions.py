@@ -228,13 +228,6 @@ def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -
     return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
 
 
-def require_visible(index: Index, memory_id: str) -> None:
-    """NotFound if a memory is unknown, forgotten or erased."""
-    index.require_unerased(memory_id)
-    if index.current_row(memory_id, index.catalog.position) is None:
-        raise NotFound(f"memory {memory_id!r} is forgotten. Restore it first: unforget({memory_id!r}).")
-
-
 def current_name(index: Index, entity: EntityRef) -> str:
     """The name to write for an entity: the given name, or the current name of the given entity."""
     if isinstance(entity, Entity):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
@@ -14,7 +13,7 @@ from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import hits_to_df
-from remanence.schema import UTC, Evidence, Hit, HitUsage, Memory, Window, format_moment
+from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_moment
 from remanence.schema.display import html_table
 
 if TYPE_CHECKING:
@@ -238,8 +237,7 @@ def mark_archived(hit: Hit) -> Hit:
 
 def memory_dict(memory: Memory) -> dict[str, Any]:
     """A memory as a dict of JSON types."""
-    turn, recorded = memory.turn, memory.recorded_at
-    recorded_text = to_iso(recorded)  # nearly always it is that of the other two moments, too
+    turn = memory.turn
     return {
         "id": memory.id,
         "key": memory.key,
@@ -248,9 +246,9 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "kind": memory.kind,
         "valid_from": to_iso(memory.valid.start),
         "valid_until": to_iso(memory.valid.end),
-        "recorded_at": recorded_text,
-        "revised_at": recorded_text if memory.revised_at == recorded else to_iso(memory.revised_at),
-        "told_at": recorded_text if memory.told_at == recorded else to_iso(memory.told_at),
+        "recorded_at": to_iso(memory.recorded_at),
+        "revised_at": to_iso(memory.revised_at),
+        "told_at": to_iso(memory.told_at),
         "importance": memory.importance,
         "confidence": memory.confidence,
         "strength": memory.strength,
@@ -264,27 +262,15 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "triples": [[t.subject, t.predicate, t.object] for t in memory.triples],
         "conversation": turn.conversation if turn else None,
         "speaker": turn.speaker if turn else None,
-        "turn": None
-        if turn is None
-        else {**{name: getattr(turn, name) for name in _TURN_FIELDS}, "at": to_iso(turn.at)},
+        "turn": turn
+        and {"conversation": turn.conversation, "number": turn.number, "speaker": turn.speaker, "at": to_iso(turn.at)},
         "meta": dict(memory.meta),
     }
 
 
-_TURN_FIELDS = ("conversation", "number", "speaker")
-
-
 def to_iso(moment: datetime | None) -> str | None:
     """A moment as ISO text."""
-    if moment is None:
-        return None
-    return _utc_iso(moment) if moment.tzinfo is UTC else moment.isoformat()
-
-
-@lru_cache(maxsize=4_096)
-def _utc_iso(moment: datetime) -> str:
-    # An answer has few different moments, and formatting them takes a third of the time of writing the answer.
-    return moment.isoformat()
+    return None if moment is None else moment.isoformat()
 
 
 def _label(hit: Hit) -> str:

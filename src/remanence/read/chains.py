@@ -17,7 +17,7 @@ from remanence.core.index import Index
 from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.text import normalize_name, split_words
 from remanence.ports import Reader
-from remanence.read.scored_hit import ScoredHit
+from remanence.read.hits import ScoredHit
 from remanence.schema import SELF, Hit
 
 CONVINCING_PROBABILITY = 0.95

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
-from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
+from remanence.read.query import RecallContext
 from remanence.read.supersession import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
 from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 
@@ -112,7 +112,7 @@ def _whole_word(stem: str, texts: Sequence[str]) -> str:
     """The first word with this stem, in English or in the language of its text."""
     for text in texts:
         for word in _words_beginning(text, stem[:_STEM_BEGINNING]):
-            if _cached_tokens(word) == [stem] or stem in tokens(word, language_of(text)):
+            if tokens(word) == [stem] or stem in tokens(word, language_of(text)):
                 return word
     return stem
 
@@ -136,5 +136,31 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
             yield candidate
 
 
-_cached_tokens = lru_cache(1 << 14)(tokens)
-"""The tokens of one word: the hits of a recall have the same words."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredHit:
+    """A hit with its scores by the reader."""
+
+    hit: Hit
+    text: str
+    """What it says that may answer."""
+    passage: str
+    """The text that the reader was given."""
+    probability: float
+    """The probability that the hit answers the question."""
+    score: float
+    """The probability and the score of the signals together."""
+    time: datetime
+    """When the hit was stated, or from when on it is valid, if whoever added it said so. A date in the text may belong
+    to something else."""
+    previous_turn: str = ""
+    """The turn before it, if the hit is not understood without that turn."""
+    chain_text: str = ""
+    """The text of the hit that it answers together with, if it does not answer alone."""
+
+    @property
+    def id(self) -> str:
+        return self.hit.memory.id
+
+    @property
+    def memory(self) -> Memory:
+        return self.hit.memory

@@ -7,8 +7,9 @@ before Lisbon, while she worked at Google, and where she used to live.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,13 +17,12 @@ import numpy as np
 
 from remanence.core.index import Index
 from remanence.language.text import normalize_name, tokens
-from remanence.read.context import RecallContext
-from remanence.read.dated_statements import DatedStatement, dated_statements
 from remanence.read.fusion import FusedRanking
+from remanence.read.query import RecallContext
 from remanence.read.question import ParsedQuestion, TimeRelation
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import DEMOTION_FACTOR
-from remanence.schema import OPEN_END, OPEN_START, Evidence, Snapshot, Window, micros, window_to_micros
+from remanence.read.supersession import DEMOTION_FACTOR, MAX_CLAIM_TEXT_LENGTH
+from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros
 
 _EXAMINED_ROWS = 64
 """How many rows are examined for statements that were valid then."""
@@ -248,3 +248,71 @@ def _with_first_rows(fused: FusedRanking, first_rows: Sequence[int], matches: Ma
     scores = np.where(ranks < len(first_rows), best, fused.scores) * DEMOTION_FACTOR**ranks
     notes = {row: Evidence("time", 1, 0.0, 0.0, f"valid {match.window}") for row, match in matches.items()}
     return replace(fused.with_scores(scores), notes=notes, pinned_rows=frozenset(first_rows))
+
+
+# When the statements of a row were valid: a claim until a later claim replaces it, a text without such a claim until
+# the text of its memory changes
+
+
+@dataclass(frozen=True, slots=True)
+class DatedStatement:
+    """A claim or a version of a memory, and when it was valid."""
+
+    row: int
+    memory: Memory
+    windows: tuple[Window, ...]
+    names: frozenset[str]
+    words: frozenset[str]
+    """The words of the text and of the predicate."""
+    predicate_words: frozenset[str]
+
+    def is_about(self, names: frozenset[str]) -> bool:
+        return not names or not self.names.isdisjoint(names)
+
+    def mentions_half_of(self, words: frozenset[str]) -> bool:
+        return bool(words) and 2 * len(words & self.words) >= len(words)
+
+
+def dated_statements(context: RecallContext, rows: Sequence[int]) -> Iterator[DatedStatement]:
+    """The statements of these rows that have changed: their claims, or else the versions of their memories."""
+    index = context.index
+    versions = cache(index.catalog.rows_of)
+    short = [row for row in rows if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH)]
+    for row, claimed in index.relations.valid_periods(short, context.snapshot).items():
+        changed = [period for period in claimed if period.changed]
+        window = None
+        if not changed:
+            window = _version_window(index, row, versions(index.catalog.memory_of(row)), context.snapshot)
+        if not changed and window is None:
+            continue
+        memory = index.memories([row])[0]
+        words = frozenset(tokens(memory.text))
+        if window is not None:
+            names = frozenset(normalize_name(mention.name) for mention in memory.mentions)
+            yield DatedStatement(row, memory, (window,), names, words, frozenset())
+        for period in changed:
+            names = frozenset(map(normalize_name, (period.claim.subject, period.claim.object)))
+            predicate_words = frozenset(tokens(period.claim.predicate.replace("_", " ")))
+            yield DatedStatement(row, memory, period.windows, names, words | predicate_words, predicate_words)
+
+
+def _version_window(index: Index, row: int, versions: Sequence[int], snapshot: Snapshot) -> Window | None:
+    """The time in which a version without a date was the text of its memory. None if the text never changed."""
+    if len(versions) < 2:
+        return None
+    version, number = index.memories([row])[0], versions.index(row)
+    start, end, has_changed = version.revised_at, None, False
+    for earlier in (index.memories([earlier_row])[0] for earlier_row in reversed(versions[:number])):
+        if has_changed := earlier.text != version.text:
+            break
+        start = earlier.revised_at
+    for later_row in versions[number + 1 :]:
+        if index.catalog.positions_of_rows([later_row])[0] > snapshot.position:
+            break
+        later = index.memories([later_row])[0]
+        if later.text != version.text:
+            end = later.revised_at
+            break
+    if version.valid.has_bound or (end is not None and end <= start) or not (has_changed or end):
+        return None
+    return Window(start, end)

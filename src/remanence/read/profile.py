@@ -19,8 +19,8 @@ from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.ports import Extractor, SummarizingExtractor
-from remanence.read.supersession import is_current_row
-from remanence.schema import SELF, Link, Memory, Snapshot
+from remanence.read.supersession import unsuperseded_mask
+from remanence.schema import SELF, Link, Memory, Snapshot, Window
 from remanence.schema.display import html_table
 
 _MAX_MEMORIES = 400
@@ -64,17 +64,6 @@ class Profile:
     since: datetime | None = None
     until: datetime | None = None
 
-    def is_valid_at(self, now: datetime) -> bool:
-        """Whether it is valid at a moment, unless new memories were added.
-
-        Args:
-            now: The moment.
-
-        Returns:
-            Whether the moment is in the time from `since` to `until`.
-        """
-        return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
-
     @property
     def text(self) -> str:
         """All sentences as one text."""
@@ -105,7 +94,7 @@ def build_profile(
         cache = _CACHE.setdefault(index, {})
         result = cache.get((at, max_tokens))
         # A fact may have expired since, without a new ledger entry.
-        if result is None or not result.is_valid_at(now):
+        if result is None or now not in Window(result.since, result.until):
             result = _make_profile(index, engine.extractor, at, now, max_tokens)
             if len(cache) >= _MAX_CACHED:
                 cache.clear()
@@ -140,7 +129,7 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
         order = np.lexsort((-index.catalog.times.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
         snapshot = index.snapshot(position, now)
         # A sentence that is only partly valid would be wrong.
-        current = [row for row in rows[order].tolist() if is_current_row(index, row, snapshot)]
+        current = rows[order][unsuperseded_mask(index, rows[order], snapshot)].tolist()
         memories = index.readable_memories(
             [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
         )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
+from remanence.core.row_filter import filter_mask
 from remanence.errors import EmbedderError
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import split_words, stems, tokens
-from remanence.read.context import RecallContext
 from remanence.read.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.read.receipts import RecallRequest
 from remanence.schema import ASSISTANT, SELF, Query, Snapshot, Window
@@ -27,6 +28,23 @@ log = logging.getLogger(__name__)
 _FOLLOWED_CLAIMS = 64
 """How many claims about an entity the graph signal follows, the newest first. Every recall reads them."""
 _OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
+
+
+@dataclass(frozen=True, slots=True)
+class RecallContext:
+    """One recall. The steps that read `index`, `snapshot` or `query` need the lock of the index."""
+
+    index: Index
+    request: RecallRequest
+    """The arguments of the caller."""
+    parsed: ParsedQuestion
+    """The question, parsed."""
+    snapshot: Snapshot
+    """The state of the space at the position and the moment of the request."""
+    query: Query
+    """The query that the signals are asked."""
+    include_superseded: bool
+    """Whether superseded rows are searched, because the question may be about the past."""
 
 
 class QuestionEmbedding(NamedTuple):
@@ -115,7 +133,7 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
     )
     if not history and (superseded := index.links.superseded_mask(snapshot)).any():
         rows &= index.fields.document_mask | ~index.catalog.rows_of_memories(superseded)
-    return request.mask(index, rows, request.position)
+    return filter_mask(request, index, rows, request.position)
 
 
 def _names(

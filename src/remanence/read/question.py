@@ -10,10 +10,9 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from remanence.language.lexicon.word_lists import is_common_word
+from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
-from remanence.models.extractors import find_question_names
-from remanence.read.follow_up import is_follow_up, reader_text, search_text
 from remanence.schema import SELF, Window
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
@@ -100,6 +99,22 @@ _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
 _NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
 _NO_WORD = re.compile(r"(?!)")
+CONTEXT_TURNS = 4
+"""How many turns before a question are used."""
+_MAX_TURN_WORDS = 24
+_MIN_WORDS = 3
+"""A question with fewer content words does not name its topic."""
+_REFERS_BACK = re.compile(
+    r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
+    r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|"
+    r"the (?:other|same))\b|"
+    r"\b(?:that|this)(?=\W*$|'s| is| was)|"
+    r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
+    re.IGNORECASE,
+)
+_HE_OR_SHE = re.compile(r"\b(?:he|she|him|her|hers|his)\b", re.IGNORECASE)
+_AFTER_MY = re.compile(r"\bmy (\w+(?: \w+)?)", re.IGNORECASE)
+_SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +166,14 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
     parsed = _parse(text, now)
     if not turns or not is_follow_up(text, [name for name in parsed.names if name != SELF]):
         return parsed
-    wider = _parse(search_text(text, turns), now)
+    wider = _parse(with_last_turn(text, turns), now)
     return replace(
         parsed,
         names=wider.names,
         uncommon_words=wider.uncommon_words,
         search_text=wider.search_text,
         text=wider.text,
-        reader_text=reader_text(text, turns),
+        reader_text=with_turns(text, turns),
         is_follow_up=True,
     )
 
@@ -244,3 +259,58 @@ def _search_text(text: str, phrases: Sequence[TimePhrase], time_words: re.Patter
         parts += [text[end : phrase.start], *time_words.findall(text[phrase.start : phrase.end])]
         end = phrase.end
     return _HOW_MUCH.sub(" ", " ".join([*parts, text[end:]]))
+
+
+# Questions that are understood only with the turns before them: "What should she avoid?", "And staging?", "Why?".
+
+
+def is_follow_up(question: str, names: Sequence[str]) -> bool:
+    """Whether a question refers to the turns before it. `names` are the names in it: a pronoun may refer to
+    one of them.
+
+    >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
+    (True, False)
+    """
+    if len(tokens(question)) < _MIN_WORDS:
+        return True
+    return not names and _REFERS_BACK.search(question) is not None
+
+
+def referred_person(question: str, turns: Sequence[str]) -> frozenset[str]:
+    """The words for the person that "he" or "she" in a question refers to: the names, and what follows "my", in the
+    last of the user's turns that has any. None if the question names somebody itself.
+
+    >>> sorted(referred_person("What should she avoid?", ["Let's plan a dinner for my sister Ana.", "For eight."]))
+    ['ana', 'sister']
+    """
+    if not _HE_OR_SHE.search(question) or any(name != SELF for name in find_question_names(question)):
+        return frozenset()
+    for turn in reversed(turns[-CONTEXT_TURNS:]):
+        names = [name for name in find_question_names(turn) if name != SELF]
+        words = [match[1] for match in _AFTER_MY.finditer(turn)]
+        if names or words:
+            return frozenset(tokens(" ".join([*names, *words])))
+    return frozenset()
+
+
+def with_last_turn(question: str, turns: Sequence[str]) -> str:
+    """The text to search for: the question, and the last turn of the same speaker before it."""
+    user_turns = [turn for turn in turns if not turn.startswith("assistant: ")]
+    return f"{_SPEAKER.sub('', user_turns[-1])} {question}" if user_turns else question
+
+
+def with_turns(question: str, turns: Sequence[str]) -> str:
+    """The text for the reader: the last turns, each shortened, and the question. Readers are trained on this form.
+
+    >>> with_turns("What should she avoid?", ["user: Ana comes to dinner.", "assistant: How nice!"])
+    'user: Ana comes to dinner. assistant: How nice! user: What should she avoid?'
+    """
+    return " ".join([*map(_shorten_turn, turns[-CONTEXT_TURNS:]), f"user: {question}"])
+
+
+def _shorten_turn(turn: str) -> str:
+    words = turn.split()
+    if len(words) <= _MAX_TURN_WORDS:
+        return turn
+    speaker = _SPEAKER.match(turn)
+    return f"{speaker[0] if speaker else ''}... {' '.join(words[-_MAX_TURN_WORDS:])}"

@@ -9,8 +9,8 @@ from dataclasses import replace
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.ports import Signal, Stage
-from remanence.read.context import RecallContext
 from remanence.read.fusion import fuse
+from remanence.read.query import RecallContext
 from remanence.schema import Query, Ranking
 
 log = logging.getLogger(__name__)

@@ -4,15 +4,19 @@ question      parse the text: times, names, whether it asks about the past or re
 query         the rows that may be returned, the names and words to search for, the vector
 rankings      ask the signals; each ranks rows or abstains
 fusion        one ranking of all signals, adjusted by recency, importance and trust
-past          for questions about another time: rows that were valid then are ranked first (`dated_statements`)
+past          for questions about another time: rows that were valid then are ranked first
 supersession  otherwise: superseded rows are replaced by the rows that superseded them
 hits          memories with their evidence
 rerank        a reader scores the first hits; `chains` scores pairs of hits that answer only together, and `time_choice`
               puts the answer first that was valid at the time of the question
 answer        the `Recall` that is returned
 
-`context` has the value that the steps share. The other modules are no steps of a recall: `evaluate` measures results,
-`show` presents them, `profile` and `memories_used` have functions of their own.
+A row is one version of a memory, by its number in the index of the space; a mask has a value for each row. A snapshot
+is the state of the space at a ledger position and a moment. Some rows are superseded: a later version, a link or a
+later claim says otherwise. A signal is one way to search: by words, vectors, times or the graph.
+
+The steps share the `RecallContext` that `query` makes. The other modules are no steps of a recall: `receipts` has the
+request, `evaluation` measures results, `show` presents them, `profile` and `memories_used` have functions of their own.
 """
 
 from __future__ import annotations
@@ -26,12 +30,11 @@ from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
 from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
-from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking, adjust_scores, fuse
 from remanence.read.hits import build_hits
 from remanence.read.past import drop_repeated_versions, includes_history, may_ask_about_past, rank_by_validity
-from remanence.read.query import build_context, embed_question, find_speakers, searchable_rows
-from remanence.read.question import ParsedQuestion, parse_question
+from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
+from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.receipts import RecallRequest
 from remanence.read.rerank import MAX_READ_HITS, RerankResult, collect_candidates, rerank
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from remanence.ports import Reader
 
 
+@retry_if_erased
 def recall(
     engine: Engine,
     space: str,
@@ -49,6 +53,7 @@ def recall(
     find_position: Callable[[Index], int],
     *,
     include_archive: bool = False,
+    answer: Callable[[Index, RecallRequest], Recall] | None = None,
 ) -> Recall:
     """Answer a question about a space.
 
@@ -58,51 +63,35 @@ def recall(
         request: The question and its options. Its position is replaced.
         find_position: Gives the ledger position to read at.
         include_archive: Whether archived memories are searched too.
+        answer: Answers in place of `recall_from_index`.
     """
-
-    def answer(index: Index, request: RecallRequest) -> Recall:
-        return recall_from_index(index, request, engine.embedder, engine.reader)
-
-    return answer_request(engine, space, request, find_position, answer, include_archive=include_archive)
-
-
-@retry_if_erased
-def answer_request(
-    engine: Engine,
-    space: str,
-    request: RecallRequest,
-    find_position: Callable[[Index], int],
-    answer: Callable[[Index, RecallRequest], Recall],
-    *,
-    include_archive: bool,
-) -> Recall:
-    """The result of `answer` with its receipt. `answer` is given the index without the rows that the request excludes,
-    and the request at its position. The other arguments are the same as for `recall`."""
     with engine.open_index(space) as index:
         request = replace(request, position=find_position(index))
         searched = index.with_archive() if include_archive else index
         if request.without is not None:
             # The rows are removed before the search, so that the rows which they superseded are current.
             searched = searched.without_rows(index.rows_from_sources(request.without, request.position))
-        result = answer(searched, request)
+        if answer is None:
+            result = recall_from_index(searched, request, engine.embedder, engine.reader)
+        else:
+            result = answer(searched, request)
         if include_archive:
-            result = _mark_archived_hits(index, result, request.position)
+            with index.lock:
+                archived = index.catalog.archived_mask(request.position)
+                hits = [mark_archived(hit) if archived[index.require_number(hit.memory.id)] else hit for hit in result]
+            result = replace(result, hits=tuple(hits))
         index.record_recalled(hit.memory for hit in result)
         return replace(result, receipt=request.to_receipt(space, engine.settings_hash, include_archive=include_archive))
-
-
-def _mark_archived_hits(index: Index, result: Recall, position: int) -> Recall:
-    with index.lock:
-        archived = index.catalog.archived_mask(position)
-        hits = [mark_archived(hit) if archived[index.require_number(hit.memory.id)] else hit for hit in result]
-    return replace(result, hits=tuple(hits))
 
 
 def recall_from_index(
     index: Index, request: RecallRequest, embedder: CheckedEmbedder, reader: Reader | None = None
 ) -> Recall:
-    """The memories that answer, best first, each with its evidence."""
-    parsed = _parse(index, request)
+    """The memories that answer, best first, each with its evidence. Here are all steps of a recall."""
+    with index.lock:
+        day_first = index.date_order(request.position, [request.text])
+    with use_date_order(day_first):
+        parsed = parse_question(request.text, request.now, request.context)
     with index.lock:
         speakers = find_speakers(index, request, parsed)
     embedding = embed_question(index, request, parsed, speakers, embedder)
@@ -131,13 +120,6 @@ def recall_from_index(
         position=request.position,
         confidence=result.confidence,
     )
-
-
-def _parse(index: Index, request: RecallRequest) -> ParsedQuestion:
-    with index.lock:
-        day_first = index.date_order(request.position, [request.text])
-    with use_date_order(day_first):
-        return parse_question(request.text, request.now, request.context)
 
 
 def _rank_by_time(context: RecallContext, fused: FusedRanking, count: int) -> tuple[FusedRanking, bool]:

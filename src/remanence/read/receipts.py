@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from remanence.core.row_filter import RowFilter
+from remanence.core.row_filter import RowFilter, option_values
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
@@ -39,18 +39,7 @@ class RecallOptions(RowFilter):
     @property
     def has_filter(self) -> bool:
         """Whether a filter is set."""
-        return self.during is not None or any(value is not None for value in self.to_options().values())
-
-    def options(self) -> dict[str, Any]:
-        """The options of the recall by name, with the conditions.
-
-        Returns:
-            A dict with the fields of `RecallOptions`, also with those that are None.
-        """
-        return {name: getattr(self, name) for name in _OPTIONS}
-
-
-_OPTIONS = tuple(field.name for field in fields(RecallOptions))
+        return self.during is not None or any(value is not None for value in option_values(self, RowFilter).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +54,14 @@ class RecallRequest(RecallOptions):
     def to_receipt(self, space: str, settings: str, *, include_archive: bool) -> Receipt:
         own_vector = self.vector is not None
         request = (space, self.position, settings, self.text, self.now)
-        return Receipt(*request, own_vector=own_vector, archive=include_archive, **self.options())
+        return Receipt(*request, own_vector=own_vector, archive=include_archive, **option_values(self, RecallOptions))
 
     @classmethod
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
         position, now = receipt.position, receipt.now
-        return cls(text=receipt.question, now=now, position=position, vector=vector, **receipt.options())
+        return cls(
+            text=receipt.question, now=now, position=position, vector=vector, **option_values(receipt, RecallOptions)
+        )
 
 
 @dataclass(frozen=True, slots=True)

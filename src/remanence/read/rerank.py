@@ -24,10 +24,10 @@ from remanence.language.text import truncate
 from remanence.models.reader_input import LINE_WORDS, PASSAGE_WORDS, as_passage, needs_turn_before, with_date
 from remanence.ports import Reader
 from remanence.read.chains import HitPair, find_pairs, score_chains
-from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking
+from remanence.read.hits import ScoredHit
+from remanence.read.query import RecallContext
 from remanence.read.question import ParsedQuestion, TimeFocus
-from remanence.read.scored_hit import ScoredHit
 from remanence.read.time_choice import TimeChoice, choose_by_time, read_timeline
 from remanence.schema import SELF, Evidence, Hit, Memory
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.language.text import normalize_name, truncate
-from remanence.read.context import RecallContext
 from remanence.read.fusion import FusedRanking
+from remanence.read.query import RecallContext
 from remanence.schema import Disagreement, DisagreementKind, Evidence, Memory, Snapshot
 from remanence.state.edges.claim_view import RowDisagreement
 

@@ -22,8 +22,8 @@ import numpy as np
 from remanence.language.text import tokens
 from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
+from remanence.read.hits import ScoredHit
 from remanence.read.question import ParsedQuestion, TimeFocus
-from remanence.read.scored_hit import ScoredHit
 from remanence.schema import Memory
 
 _MIN_PROBABILITY = 0.2

@@ -15,7 +15,8 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.core.index import Index
-from remanence.errors import Closed, InvalidInput, LedgerUnavailable
+from remanence.core.periodic_thread import PeriodicThread
+from remanence.errors import InvalidInput
 from remanence.ports import Progress
 from remanence.upkeep import runs
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan
@@ -98,7 +99,7 @@ def plan_steps(
     plans: list[Plan] = []
     merges: Sequence[Merge] = ()
     if "decay" in steps:
-        reports.append(decay.report(memories, settings))
+        reports.append(decay.find_at_risk(index, memories.snapshot.now, settings, None))
     if "gc" in steps:
         gc_plan = garbage_collection.plan_gc(index, memories, settings, None)
         plans.append(gc_plan)
@@ -205,45 +206,22 @@ def parse_interval(interval: str | float | timedelta) -> float:
     return seconds
 
 
-class Schedule:
+class Schedule(PeriodicThread):
     """Calls a function at once and then at intervals, in a thread, until it is stopped.
 
     A call that fails is logged and repeated at the next interval. As a context manager it stops at the end.
     """
 
     def __init__(self, work: Callable[[], object], interval: float) -> None:
-        self._stopped = threading.Event()
-        arguments = (work, interval, self._stopped.wait)
-        self._thread = threading.Thread(target=repeat, args=arguments, name="remanence-upkeep", daemon=True)
-        self._thread.start()
+        def run_once() -> float:
+            work()
+            return interval
+
+        super().__init__("remanence-upkeep", run_once, problem="upkeep did not run", retry_seconds=interval)
 
     def __enter__(self) -> Schedule:
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    @property
-    def running(self) -> bool:
-        return self._thread.is_alive() and not self._stopped.is_set()
-
-    def stop(self, wait: float = 5.0) -> None:
-        """Start no new call, and wait at most this many seconds for the current one."""
-        self._stopped.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join(wait)
-
-
-def repeat(work: Callable[[], object], interval: float, wait: Callable[[float], bool]) -> None:
-    """Call a function repeatedly; `wait` sleeps for this many seconds, and returns True to stop."""
-    while True:
-        try:
-            work()
-        except Closed:
-            return
-        except LedgerUnavailable as error:
-            log.info("upkeep did not run: %s", error)
-        except Exception:
-            log.exception("upkeep failed; the next attempt is in %g seconds", interval)
-        if wait(interval):
-            return

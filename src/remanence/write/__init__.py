@@ -8,7 +8,6 @@ mentions.py             mentions that depend on other memories: registered names
 resolve_identity.py     decides whether each version is a new memory, a revision or a repetition
 append.py               writes the versions, in transactions
 fact_comparison.py      which older memories new facts update, extend or contradict
-reader_verdicts.py      the verdicts of the reader on such pairs
 replaced_claims.py      claims about things that a later claim ends
 alias_detection.py      names that belong to one person or thing
 remember.py             the facts of a text or a conversation as memories

@@ -35,7 +35,7 @@ def store_drafts(
         versions: list[PreparedVersion] = []
         try:
             for row in rows:
-                versions.append(prepare(drafts[row], extractor, now, engine.trust, engine.redactor))
+                versions.append(prepare(engine, drafts[row], now, extractor))
         except InvalidInput as error:
             raise InvalidInput(f"row {rows[len(versions)] + 1}: {error}") from None
         return versions
@@ -64,7 +64,7 @@ def store_turns(
 
     def prepare_rows(extractor: Extractor, rows: range) -> list[PreparedVersion]:
         some = turns[rows.start : rows.stop]
-        return prepare_turns(some, extractor, now, engine.trust, engine.redactor, repetitions)
+        return prepare_turns(engine, some, now, extractor, repetitions)
 
     def texts() -> list[ExtractionInput]:
         texts_to_read: list[ExtractionInput] = []

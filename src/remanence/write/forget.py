@@ -222,8 +222,8 @@ def record_expired(engine: Engine, space: str) -> list[Memory]:
         return [Expired(memory_id) for memory_id in ids]
 
     engine.write(space, decide)
-    expired = (engine.get(space, memory_id, None) for memory_id in ids)
-    return [memory for memory in expired if memory is not None]
+    with engine.open_index(space) as index:
+        return index.visible_memories(ids, index.catalog.position)
 
 
 def _visible_memories(index: Index) -> NDArray[np.bool_]:

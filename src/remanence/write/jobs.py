@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from remanence.core.identity import new_id
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
@@ -102,11 +103,7 @@ class Job:
             )
         return state
 
-    async def aresult(self, timeout: float | None = None) -> list[Memory]:
-        """`result` in a worker thread, for use with asyncio."""
-        import asyncio  # here, as it takes long to load and most programs do not use it
-
-        return await asyncio.to_thread(self.result, timeout)
+    aresult = in_thread(result)
 
     def cancel(self) -> bool:
         """Give this job up. Its source stays stored; what a running job finds is not written.
@@ -132,11 +129,7 @@ class Job:
         self._engine.write(self.space, decide)
         return cancelled[0]
 
-    async def acancel(self) -> bool:
-        """`cancel` in a worker thread, for use with asyncio."""
-        import asyncio
-
-        return await asyncio.to_thread(self.cancel)
+    acancel = in_thread(cancel)
 
     def _state(self) -> JobState:
         with self._engine.open_index(self.space) as index:

@@ -1,22 +1,23 @@
-"""Second step of the write path: from checked input to versions with names, claims and times."""
+"""Second step of the write path: from checked input to versions with names, claims and times, without secrets."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from remanence.core.engine import Engine
 from remanence.core.identity import content_digest, key_identity, new_id, turn_identity
 from remanence.core.inputs import check_window
-from remanence.core.trust import NO_RULES, TrustRules
+from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.language.passages import split_passages, split_ranges
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
 from remanence.schema import Fact, Memory, Turn, Window, micros
-from remanence.write.redact import redact_draft, redact_turn
 from remanence.write.validate import Draft, TurnDraft
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from remanence.ports import Extractor
 
 _MIN_REPEAT_LENGTH = 16  # shorter texts ("yes", "thank you") are often repeated
+REDACTED_FIELD = "redacted"
+"""The field of `meta` with how many secrets of each kind were removed."""
 
 
 class PreparedVersion(NamedTuple):
@@ -41,15 +44,15 @@ class PreparedVersion(NamedTuple):
     """Whether it is a text that the caller gave, without a key, and neither text nor caller give a date."""
 
 
-def prepare(
-    draft: Draft, extractor: Extractor, now: datetime, rules: TrustRules = NO_RULES, redactor: Redactor | None = None
-) -> PreparedVersion:
-    """The version of a memory as the caller gave it. A `redactor` removes secrets from it."""
-    trust = rules.trust_of(draft.source, draft.observed_by, draft.trust)
-    if redactor is not None:
-        draft = redact_draft(draft, redactor)
+def prepare(engine: Engine, draft: Draft, now: datetime, extractor: Extractor | None = None) -> PreparedVersion:
+    """The version of a memory as the caller gave it, without secrets if the engine has a redactor. `extractor` is used
+    in place of that of the engine."""
+    trust = engine.trust.trust_of(draft.source, draft.observed_by, draft.trust)
+    if engine.redactor is not None:
+        draft = redact_draft(draft, engine.redactor)
     if draft.now is not None:
         now = parse_moment(draft.now, now, argument="now")
+    extractor = extractor or engine.extractor
     extraction = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
     stated = check_window(draft.valid_from, draft.valid_until, now)
     dated_by_text = not stated.has_bound and extraction.valid is not None
@@ -96,15 +99,15 @@ def prepare(
 
 
 def prepare_turns(
+    engine: Engine,
     turns: Iterable[TurnDraft],
-    extractor: Extractor,
     now: datetime,
-    rules: TrustRules,
-    redactor: Redactor | None,
+    extractor: Extractor | None = None,
     repetitions: dict[str, int] | None = None,
 ) -> list[PreparedVersion]:
     """The versions of chat turns. The times in each are relative to its own time, and "I" is its speaker. `repetitions`
     counts the repeated turns earlier in the same batch."""
+    extractor, redactor = extractor or engine.extractor, engine.redactor
     prepared: list[PreparedVersion] = []
     repetitions = {} if repetitions is None else repetitions
     for row, original in enumerate(turns, 1):
@@ -115,7 +118,7 @@ def prepare_turns(
         expires = None
         if turn.expires_at is not None:
             expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
-        trust = rules.trust_of(turn.conversation, speaker, turn.trust)
+        trust = engine.trust.trust_of(turn.conversation, speaker, turn.trust)
         tags = tuple(dict.fromkeys(turn.tags))
         normalized = normalize_text(turn.content)
         # The same text twice in a batch is two turns: a counter tells them apart.
@@ -206,3 +209,61 @@ def _repeat_key(normalized: str, key: str | None, dated: bool) -> str | None:
 
 def _bounds(window: Window) -> list[int | None]:
     return [None if window.start is None else micros(window.start), None if window.end is None else micros(window.end)]
+
+
+def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
+    """A memory as given, without the secrets in its text, source, metadata, tags, names and claims."""
+    counts: Counter[str] = Counter()
+    text = _redact_text(draft.text, redactor, counts)
+    meta = _redact_value(draft.meta, redactor, counts)
+    update: dict[str, Any] = {
+        "text": text,
+        "source": None if draft.source is None else _redact_text(draft.source, redactor, counts),
+        "tags": tuple(_redact_text(tag, redactor, counts) for tag in draft.tags),
+        "meta": _with_counts(meta, counts),
+    }
+    if text != draft.text:
+        # Names, claims and ranges that the caller gave are about the text as it was.
+        update |= {"entities": None, "triples": None, "passages": None}
+    return draft.model_copy(update=update) if counts else draft
+
+
+def redact_turn(turn: TurnDraft, redactor: Redactor) -> TurnDraft:
+    """A chat turn as given, without its secrets."""
+    counts: Counter[str] = Counter()
+    content, meta = _redact_text(turn.content, redactor, counts), _redact_value(turn.meta, redactor, counts)
+    tags = tuple(_redact_text(tag, redactor, counts) for tag in turn.tags)
+    update = {"content": content, "tags": tags, "meta": _with_counts(meta, counts)}
+    return turn.model_copy(update=update) if counts else turn
+
+
+def _with_counts(meta: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    return {**meta, REDACTED_FIELD: dict(counts)} if counts else meta
+
+
+def _redact_value(value: Any, redactor: Redactor, counts: Counter[str]) -> Any:
+    """A JSON value with every text in it redacted, the names of fields too."""
+    if isinstance(value, str):
+        return _redact_text(value, redactor, counts)
+    if isinstance(value, list):
+        return [_redact_value(item, redactor, counts) for item in value]
+    if isinstance(value, dict):
+        return {
+            _redact_text(name, redactor, counts): _redact_value(item, redactor, counts) for name, item in value.items()
+        }
+    return value
+
+
+def _redact_text(text: str, redactor: Redactor, counts: Counter[str]) -> str:
+    if not text.strip():
+        return text
+    redaction = redactor(text)
+    if not (
+        isinstance(redaction, tuple) and len(redaction) == 2 and isinstance(redaction[0], str) and redaction[0].strip()
+    ):
+        raise InvalidInput(
+            f"redact returned {type(redaction).__name__}. It has to return a text that is not blank, and the number of "
+            "secrets of each kind: see remanence.language.redaction.Redaction."
+        )
+    counts.update(redaction[1])
+    return redaction[0]

@@ -120,8 +120,8 @@ def _remember_batches(
 
 def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Memory]:
     """The memories with these ids, without those that are hidden."""
-    memories = (engine.get(space, memory_id, None) for memory_id in ids)
-    return [memory for memory in memories if memory is not None]
+    with engine.open_index(space) as index:
+        return index.visible_memories(ids, index.catalog.position)
 
 
 def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> SourceFacts:
@@ -174,7 +174,8 @@ def _compare_and_store(
         candidates = find_candidates(engine, index, new, source_ids, snapshot)
     whole_turns = range(len(new) - len(statements), len(new))
     verdicts = compare_facts(engine, new, candidates, whole_turns)
-    idle = _turns_without_effect(whole_turns, verdicts)
+    # Turns without facts that update no older fact either are not kept.
+    idle = set(whole_turns) - {verdict.new_index for verdict in verdicts if verdict.effect == "updates"}
     idle_ids = {new[number].memory.id for number in idle}
     verdicts = [verdict for verdict in verdicts if verdict.new_index not in idle and verdict.old_id not in idle_ids]
     remaining = remaining_facts(engine.reader, verdicts, new, candidates)
@@ -214,11 +215,6 @@ def _turns_without_facts(engine: Engine, source_facts: SourceFacts) -> list[Fact
     if reader is None or not isinstance(reader, RelationReader) or by != RuleExtractor.name:
         return []
     return RuleExtractor().statements(_to_utterances(source_facts.sources), source_facts.facts)
-
-
-def _turns_without_effect(whole_turns: Iterable[int], verdicts: Sequence[Verdict]) -> set[int]:
-    """The indexes of the turns without facts that update no older fact either: they are not kept."""
-    return set(whole_turns) - {verdict.new_index for verdict in verdicts if verdict.effect == "updates"}
 
 
 def _new_fact(index: Index, number: int, fact: Fact, source_facts: SourceFacts, now: datetime) -> NewFact:
@@ -308,9 +304,7 @@ def _backdated_invalidations(
     new_ids = {new_memory.memory.id: id_ for new_memory, id_ in zip(new, ids, strict=True)}
     for verdict in verdicts:
         memory = new[verdict.new_index].memory
-        older = next(
-            (candidate for candidate in candidates.wider[verdict.new_index] if candidate.id == verdict.old_id), None
-        )
+        older = candidates.older(verdict)
         until = memory.valid.start
         if verdict.effect != "updates" or older is None or until is None:
             continue

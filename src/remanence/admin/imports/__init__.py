@@ -4,7 +4,6 @@ records.py       what a source yields: records, and what it leaves out
 detection.py     which kind of source a file or folder is
 importing.py     records -> memories, in batches; a record that was imported before is skipped
 json_files.py    JSON files in a folder, a zip file or by themselves, read in pieces
-chat_tree.py     which messages of a conversation are on its last branch
 sqlite_file.py   SQLite files, opened to read only
-chatgpt.py  claude.py  langgraph.py  mem0.py  memvara.py  markdown.py    one source each
+chat_exports.py  langgraph.py  mem0.py  memvara.py  markdown.py    one source each
 """

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.admin.import_file import is_export
-from remanence.admin.imports.chat_export import ChatExport
-from remanence.admin.imports.chatgpt import ChatGPTExport
-from remanence.admin.imports.claude import ClaudeExport
+from remanence.admin.imports.chat_exports import ChatExport, ChatGPTExport, ClaudeExport
 from remanence.admin.imports.json_files import ZIP_MAGIC, DamagedFile, JsonFiles
 from remanence.admin.imports.langgraph import BaseStore, LangGraphFile, LangGraphStore
 from remanence.admin.imports.markdown import NOTE_ENDINGS, MarkdownFolder

@@ -6,7 +6,7 @@ since; one that has changed in its source becomes a new version. So an import th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.admin.imports.records import Record, SkippedItem, Source
 from remanence.core.identity import content_digest, key_identity
+from remanence.core.inputs import child_name
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.write import validate
@@ -82,13 +83,13 @@ class ImportReport:
 def import_source(
     engine: Engine,
     source: Source,
-    space_name: Callable[[tuple[str, ...]], str],
+    space: str,
     *,
     user: str | None,
     users: Literal["separate", "together"] | None,
     progress: Progress | None,
 ) -> ImportReport:
-    """Import a source. `space_name` gives the name of the space for the path of an owner.
+    """Import a source into a space, or into one below it for each owner.
 
     Raises:
         InvalidInput: The source has the memories of several users, and it is not said which to take.
@@ -107,7 +108,7 @@ def import_source(
             run.skip(SkippedItem("/".join(item.owner) or item.key, "it belongs to another user"))
         else:
             try:
-                here = space_name(item.owner if separate else ()), item.is_turn
+                here = child_name(space, item.owner) if separate and item.owner else space, item.is_turn
             except InvalidInput as error:
                 run.skip(SkippedItem(item.key, str(error)))
                 continue
@@ -213,9 +214,9 @@ class _Import:
         engine = self._engine
         if is_turn:
             turn = validate.parse_turn({**fields, "key": key})
-            return prepare_turns([turn], engine.extractor, self._now, engine.trust, engine.redactor)[0]
+            return prepare_turns(engine, [turn], self._now)[0]
         draft = validate.parse_draft({**fields, "key": key})
-        return prepare(draft, engine.extractor, self._now, engine.trust, engine.redactor)
+        return prepare(engine, draft, self._now)
 
     def report(self, source: Source) -> ImportReport:
         groups = [SkippedGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]

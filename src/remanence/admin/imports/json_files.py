@@ -61,7 +61,7 @@ class JsonFiles:
     @property
     def names(self) -> list[str]:
         """All names, without the copies that macOS adds."""
-        return [name for name in self._sizes if not name.startswith("__MACOSX/") and not _base(name).startswith("._")]
+        return [name for name in self._sizes if not name.startswith("__MACOSX/") and "/._" not in f"/{name}"]
 
     def select(self, wanted: Callable[[str], bool]) -> list[str]:
         """The names for which `wanted` is true; a single file is always one of them."""
@@ -114,10 +114,6 @@ class JsonFiles:
         except UNREADABLE as error:
             raise InvalidInput(f"{self._path} is not a readable zip file: {error}. Download it again.") from error
         self._sizes = {info.filename: info.file_size for info in self._zip.infolist() if not info.is_dir()}
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]
 
 
 def _check_directory(path: Path) -> None:

@@ -11,7 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from remanence.admin.imports.records import Item, Record, SkippedItem, as_json, as_mapping, as_moment, as_text, make_key
+from remanence.admin.imports.records import (
+    Item,
+    Record,
+    SkippedItem,
+    Source,
+    as_json,
+    as_mapping,
+    as_moment,
+    as_text,
+    make_key,
+)
 from remanence.admin.imports.sqlite_file import SqliteFile
 
 _PAGE = 100
@@ -29,24 +39,19 @@ class BaseStore(Protocol):
     def search(self, namespace_prefix: tuple[str, ...], /, *, limit: int, offset: int) -> Iterable[Any]: ...
 
 
-class LangGraphFile:
+class LangGraphFile(Source):
     """The items of a SqliteStore."""
 
     kind = "LangGraph store"
 
     def __init__(self, file: SqliteFile, now: datetime) -> None:
-        self.path = str(file.path)
+        super().__init__(str(file.path), file.count("store"))
         self._file, self._now = file, now
-        self._done, self._total = 0, file.count("store")
 
     def owners(self) -> list[tuple[str, ...]]:
         return [_namespace(prefix) for (prefix,) in self._file.execute("SELECT DISTINCT prefix FROM store")]
 
-    def progress(self) -> tuple[int, int]:
-        return self._done, self._total
-
     def read(self) -> Iterator[Item]:
-        """Yield every item."""
         for row in self._file.rows("store", _COLUMNS, "created_at, prefix, key"):
             self._done += 1
             namespace, key = _namespace(row["prefix"]), as_text(row["key"])
@@ -65,27 +70,22 @@ class LangGraphFile:
         self._file.close()
 
 
-class LangGraphStore:
+class LangGraphStore(Source):
     """The items of a store object."""
 
     kind = "LangGraph store"
 
     def __init__(self, store: BaseStore) -> None:
-        self.path = type(store).__name__
         self._store = store
-        self._done = 0
         self._namespaces: list[tuple[str, ...]] = []
         while page := list(store.list_namespaces(limit=_PAGE, offset=len(self._namespaces))):
             self._namespaces += [tuple(item) for item in page]
+        super().__init__(type(store).__name__, len(self._namespaces))
 
     def owners(self) -> list[tuple[str, ...]]:
         return self._namespaces
 
-    def progress(self) -> tuple[int, int]:
-        return self._done, len(self._namespaces)
-
     def read(self) -> Iterator[Item]:
-        """Yield every item."""
         for namespace in self._namespaces:
             self._done += 1
             offset = 0
@@ -95,9 +95,6 @@ class LangGraphStore:
                 for item in page:
                     if tuple(item.namespace) == namespace:
                         yield _item(namespace, item.key, item.value, item.created_at, None)
-
-    def close(self) -> None:
-        """Nothing: the store belongs to the caller."""
 
 
 def _item(namespace: tuple[str, ...], key: str, value: Any, created: datetime | None, expires: datetime | None) -> Item:

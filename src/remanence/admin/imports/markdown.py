@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from remanence.admin.imports.records import Item, Record, SkippedItem, as_moment, as_text, make_key
+from remanence.admin.imports.records import Item, Record, SkippedItem, Source, as_moment, as_text, make_key
 from remanence.core.inputs import MAX_TAGS, MAX_TEXT_LENGTH
 from remanence.language.front_matter import split_front_matter, strip_links
 from remanence.schema import UTC
@@ -21,6 +21,7 @@ from remanence.schema import UTC
 NOTE_ENDINGS = (".md", ".markdown")
 _MAX_BYTES = 4 * MAX_TEXT_LENGTH
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
+_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]*`", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(```|~~~)")
 _TAG = re.compile(r"(?<![\w#/&])#([^\W\d_][\w/-]*)")
 _EMBED = re.compile(r"!\[\[([^\]|#]+)[^\]]*\]\]|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
@@ -29,21 +30,14 @@ _DATE_FIELDS = ("date", "created", "created_at", "created at", "date created")
 _OWN_NOTE = {"id", "space", "digest"}
 
 
-class MarkdownFolder:
+class MarkdownFolder(Source):
     """The notes of a folder, or one note."""
 
     kind = "Markdown folder"
 
     def __init__(self, path: Path) -> None:
-        self.path = str(path)
+        super().__init__(str(path), 1 if path.is_file() else sum(len(names) for _, _, names in os.walk(path)))
         self._path = path
-        self._done, self._total = 0, 1 if path.is_file() else sum(len(names) for _, _, names in os.walk(path))
-
-    def owners(self) -> list[tuple[str, ...]]:
-        return []
-
-    def progress(self) -> tuple[int, int]:
-        return self._done, self._total
 
     def read(self) -> Iterator[Item]:
         """Yield the sections of each note, in the order of the paths."""
@@ -63,9 +57,6 @@ class MarkdownFolder:
                     yield SkippedItem(where, "a link to another file")
                 else:
                     yield from self._note(file, where)
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def _relative(self, parent: str, name: str) -> str:
         return Path(parent, name).relative_to(self._path).as_posix()
@@ -99,7 +90,7 @@ class MarkdownFolder:
             # A date as the title is the date of the note, not its topic.
             is_heading = _ISO_DATE.fullmatch(title) is None and headings[:1] != [title]
             path = " > ".join([title, *headings] if is_heading else headings)
-            tags = [*_tags(fields.get("tags")), *_TAG.findall(_without_code(text))]
+            tags = [*_tags(fields.get("tags")), *_TAG.findall(_CODE.sub(" ", text))]
             yield Record(
                 make_key("markdown", where, *headings),
                 {
@@ -139,10 +130,6 @@ def _sections(body: str) -> Iterator[tuple[list[str], str]]:
         else:
             lines.append(line)
     yield from section()
-
-
-def _without_code(text: str) -> str:
-    return re.sub(r"```.*?```|~~~.*?~~~|`[^`\n]*`", " ", text, flags=re.DOTALL)
 
 
 def _tags(value: object) -> list[str]:

@@ -19,6 +19,7 @@ from remanence.admin.imports.records import (
     Item,
     Record,
     SkippedItem,
+    Source,
     as_json,
     as_list,
     as_mapping,
@@ -38,16 +39,14 @@ _BROKEN_PICKLE = (
 _MESSAGE_COLUMNS = "id session_scope role content name created_at"
 
 
-class Mem0Database:
+class Mem0Database(Source):
     """The memories of mem0, with their earlier versions, and the last messages that it keeps."""
 
     kind = "mem0 database"
 
     def __init__(self, path: Path, collections: list[SqliteFile], history: SqliteFile | None, now: datetime) -> None:
-        self.path = str(path)
+        super().__init__(str(path), sum(collection.count("points") for collection in collections))
         self._collections, self._history, self._now = collections, history, now
-        self._done = 0
-        self._total = sum(collection.count("points") for collection in collections)
         if history is not None:
             self._total += history.count("messages") if history.has("messages") else 0
             self._total += 0 if collections else history.count("history")
@@ -58,9 +57,6 @@ class Mem0Database:
         found = dict.fromkeys(_owner(payload) for payload in payloads if "linked_memory_ids" not in payload)
         scopes = dict.fromkeys(_scope_owner(row["session_scope"]) for row in self._messages())
         return [owner for owner in found | scopes if owner]
-
-    def progress(self) -> tuple[int, int]:
-        return self._done, self._total
 
     def read(self) -> Iterator[Item]:
         """Yield every memory, and then the messages."""

@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from remanence.admin.imports.records import Item, Record, SkippedItem, as_json, as_mapping, as_moment, as_text, make_key
+from remanence.admin.imports.records import (
+    Item,
+    Record,
+    SkippedItem,
+    Source,
+    as_json,
+    as_mapping,
+    as_moment,
+    as_text,
+    make_key,
+)
 from remanence.admin.imports.sqlite_file import SqliteFile
 
 _KINDS = {"episodic": "episode", "semantic": "semantic", "procedural": "viewpoint"}
@@ -20,23 +30,19 @@ _EPISODE = f"id {_SCOPE} role content ts meta"
 _ONE_TENANT = "default"
 
 
-class MemvaraDatabase:
+class MemvaraDatabase(Source):
     """The claims, turns and documents of memvara."""
 
     kind = "memvara database"
 
     def __init__(self, file: SqliteFile, now: datetime) -> None:
-        self.path = str(file.path)
+        super().__init__(str(file.path), file.count("claims") + file.count("episodes"))
         self._file, self._now = file, now
-        self._done, self._total = 0, file.count("claims") + file.count("episodes")
 
     def owners(self) -> list[tuple[str, ...]]:
         query = "SELECT tenant, usr FROM claims UNION SELECT tenant, usr FROM episodes"
         found = [_owner({"tenant": tenant, "usr": user}) for tenant, user in self._file.execute(query)]
         return [owner for owner in found if owner]
-
-    def progress(self) -> tuple[int, int]:
-        return self._done, self._total
 
     def read(self) -> Iterator[Item]:
         """Yield the claims, which have the older times, then turns and documents."""

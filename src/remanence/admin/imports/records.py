@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from remanence.core.identity import content_digest
 from remanence.language.text import replace_unstorable
@@ -52,28 +53,31 @@ class SkippedItem:
 Item = Record | SkippedItem
 
 
-class Source(Protocol):
-    """What can be imported. `read` yields its contents in order, and needs little memory however large it is."""
+class Source(ABC):
+    """What can be imported. It counts how much was read of how much there is, in any unit."""
 
-    kind: str
+    kind: ClassVar[str]
     """A name for messages: "ChatGPT export"."""
-    path: str
 
+    def __init__(self, path: str, total: int) -> None:
+        self.path = path
+        self._done, self._total = 0, total
+
+    @abstractmethod
     def read(self) -> Iterator[Item]:
-        """Yield every record, and everything that is left out."""
-        ...
+        """Yield every record, and everything that is left out, in order. It needs little memory however large the
+        source is."""
 
     def owners(self) -> Iterable[tuple[str, ...]]:
         """The users that the records belong to; empty if the source is that of one person."""
-        ...
+        return ()
 
     def progress(self) -> tuple[int, int]:
-        """How much was read, and how much there is to read; in any unit."""
-        ...
+        """How much was read, and how much there is to read."""
+        return self._done, self._total
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  -- most sources keep nothing open
         """Close what was opened."""
-        ...
 
 
 def make_key(kind: str, *parts: str) -> str:

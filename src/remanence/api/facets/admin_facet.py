@@ -10,9 +10,8 @@ from remanence.admin.compaction import CompactionReport, compact
 from remanence.admin.export_file import TransferReport, export
 from remanence.admin.overview import Stats, space_disk_usage
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
-from remanence.api.space_names import escape_level
 from remanence.core import inputs
+from remanence.core.in_thread import in_thread
 from remanence.core.inputs import Moment, progress_bar
 from remanence.core.rebuilding import check_index, rebuild_collection
 from remanence.language.temporal import parse_moment
@@ -208,14 +207,9 @@ class Admin(AdminView):
         speaker = None if observed_by is None else inputs.check_text(observed_by, "observed_by")
         opened = open_source(source, kind, self._now(), branches=branches, observed_by=speaker)
         with closing(opened), progress_bar(progress, "importing") as report_progress:
-            return import_source(
-                self._engine, opened, self._name_below, user=user, users=users, progress=report_progress
-            )
+            return import_source(self._engine, opened, self._space, user=user, users=users, progress=report_progress)
 
     aimport_from = in_thread(import_from)
-
-    def _name_below(self, path: tuple[str, ...]) -> str:
-        return "/".join((self._space, *(escape_level(part) for part in path)))
 
     def reextract(
         self, id: str | Memory | None = None, *, now: Moment | None = None, progress: bool | Progress = False

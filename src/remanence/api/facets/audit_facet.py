@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
 from remanence.core.erased_rows import retry_if_erased
+from remanence.core.in_thread import in_thread, iterate_in_thread
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
@@ -92,8 +92,7 @@ class AuditView(Facet):
             [('door code', 'The door code is 1234.')]
         """
         checked = inputs.check_memory_id(id)
-        with self._engine.open_index(self._space) as index, index.lock:
-            snapshot = index.snapshot(self._position(index), self._now())
+        with self._snapshot() as (index, snapshot):
             return exposures(index, self._engine.ledger, checked, snapshot)
 
     aexposures = in_thread(exposures)

@@ -11,9 +11,9 @@ from typing import Any, overload
 
 from remanence.admin.overview import MAX_PAGE_SIZE
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.embedding import embed_descriptions
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
@@ -220,8 +220,8 @@ class EntitiesView(Facet):
 
     @contextmanager
     def _known(self) -> Iterator[KnownEntities]:
-        with self._engine.open_index(self._space) as index, index.lock:
-            yield KnownEntities(index, self._position(index))
+        with self._snapshot() as (index, snapshot):
+            yield KnownEntities(index, snapshot.position)
 
 
 class Entities(EntitiesView):

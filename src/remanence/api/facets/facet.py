@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from remanence.admin.overview import MemorySequence, Overview
+from remanence.admin.overview import ListedStatus, MemorySequence, Overview
 from remanence.core.engine import Engine
 from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
+from remanence.core.row_filter import RowFilter, filter_rows, row_filter
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest
+from remanence.schema import Memory, Snapshot
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import usage_of
 
@@ -59,13 +62,13 @@ class Facet:
         from remanence.upkeep.vault_notes import vault_import
 
         is_listing = not request.text.strip() and request.has_filter
-        answer = recency_listing.list_by_recency if is_listing else recall
-        space = self._space
-        result = answer(self._engine, space, request, partial(position, space), include_archive="archive" in include)
-        if "vault" not in include or not runs.has_vault_notes(self._engine, space):
+        answer = recency_listing.list_by_recency if is_listing else None
+        engine, space, archive = self._engine, self._space, "archive" in include
+        result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
+        if "vault" not in include or not runs.has_vault_notes(engine, space):
             return result
         vault = runs.vault_space(space)
-        notes = answer(self._engine, vault, request, partial(position, vault))
+        notes = recall(engine, vault, request, partial(position, vault), answer=answer)
         merged = vault_import.merge_recalls(result, notes, request.limit, UpkeepSettings.from_env().vault_weight)
         # Positions count the entries of all spaces, so the later one fits both.
         last = max(result.position, notes.position)
@@ -83,15 +86,54 @@ class Facet:
             if self._position(index) < index.catalog.position:
                 return memories
             now = self._now()
-            usages = [
-                None if memory.memory is None else usage_of(index, memory.memory, now, settings)
-                for memory in memories.items
+            items = [
+                item if item.memory is None else replace(item, usage=usage_of(index, item.memory, now, settings))
+                for item in memories.items
             ]
-        items = [replace(memory, usage=usage) for memory, usage in zip(memories.items, usages, strict=True)]
         return replace(memories, items=tuple(items))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
+        """The index of the space, under its lock, and the state that this view knows."""
+        with self._engine.open_index(self._space) as index, index.lock:
+            yield index, index.snapshot(self._position(index), self._now())
 
     @retry_if_erased
     def _read_overview(self, read: Callable[[Overview], T]) -> T:
         """Call a function with the overview of this view."""
-        with self._engine.open_index(self._space) as index, index.lock:
-            return read(Overview(index, index.snapshot(self._position(index), self._now())))
+        with self._snapshot() as (index, snapshot):
+            return read(Overview(index, snapshot))
+
+
+class MemoryListing(Facet):
+    """Lists the memories of a view, in the order in which they were written."""
+
+    def _iterate(self, status: ListedStatus | None, filters: RowFilter) -> Iterator[Memory]:
+        with self._engine.open_index(self._space) as index:
+            rows = self._listed_rows(index, status, filters)
+            for begin in range(0, len(rows), 500):
+                yield from index.readable_memories(rows[begin : begin + 500])
+
+    def _page_of_memories(
+        self, status: ListedStatus | None, after: int, limit: int, **filters: Any
+    ) -> list[tuple[int, Memory]]:
+        """Some of what `memories` lists: those with the rows after this one, each with its row."""
+        row_filters = row_filter(**filters, now=self._now())
+        with self._engine.open_index(self._space) as index:
+            rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
+            page: list[tuple[int, Memory]] = []
+            while rows and len(page) < limit:
+                batch, rows = rows[: limit - len(page)], rows[limit - len(page) :]
+                memories = index.readable_memories(batch)
+                if len(memories) < len(batch):  # one was erased meanwhile
+                    batch = [row for row in batch if index.readable_memories([row])]
+                    memories = index.readable_memories(batch)
+                page += zip(batch, memories, strict=False)
+            return page
+
+    def _listed_rows(self, index: Index, status: ListedStatus | None, filters: RowFilter) -> Sequence[int]:
+        if status is None:
+            rows: Sequence[int] = index.current_rows(self._position(index))
+        else:
+            rows = self._read_overview(lambda overview: overview.rows(status).tolist())
+        return filter_rows(filters, index, rows, self._position(index))

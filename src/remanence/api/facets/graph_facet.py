@@ -7,9 +7,9 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, cast
 
 from remanence.api.facets.graph_queries import EdgeNames, GraphQueries, edge_names
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.identity import new_id
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
@@ -302,7 +302,7 @@ class Graph(GraphView):
 
         def make(index: Index) -> Related:
             for memory_id in memory_ids:
-                assertions.require_visible(index, memory_id)
+                index.require_visible(memory_id, index.catalog.position)
             names = assertions.current_name(index, subject), name, assertions.current_name(index, object)
             return Related(new_id(), *names, valid, 1.0 if certainty is None else certainty, by, memory_ids)
 
@@ -367,8 +367,8 @@ class Graph(GraphView):
             raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
 
         def make(index: Index) -> Linked:
-            assertions.require_visible(index, source)
-            assertions.require_visible(index, target)
+            index.require_visible(source, index.catalog.position)
+            index.require_visible(target, index.catalog.position)
             link_confidence = 1.0 if certainty is None else certainty
             return Linked(new_id(), source, kind, target, valid, link_confidence, by, reason)
 

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 
 from remanence.admin.overview import MAX_PAGE_SIZE, PAGE_STATUSES, MemoryPage, PageStatus
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.erased_rows import retry_if_erased
-from remanence.core.index import Index
+from remanence.core.in_thread import in_thread
 from remanence.core.inputs import Moment
-from remanence.errors import InvalidInput, NotFound
+from remanence.errors import InvalidInput
 from remanence.graph import traversal
 from remanence.graph.entity_map import EntityMap, build_entity_map
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
@@ -23,7 +22,7 @@ from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
 from remanence.read.show.recall_tables import RelationList
 from remanence.read.supersession import pairs_that_disagree
-from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory, Snapshot
+from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
 from remanence.state.edges.predicates import parse_predicate
 from remanence.state.edges.relations import Direction
 
@@ -186,7 +185,7 @@ class GraphQueries(Facet):
         memory_id = None if memory is None else inputs.check_memory_id(memory)
         with self._snapshot() as (index, snapshot):
             wanted = [disagreement_kind for disagreement_kind in DISAGREEMENT_KINDS if disagreement_kind in kind_names]
-            rows = None if memory_id is None else [self._visible_row(index, snapshot, memory_id)]
+            rows = None if memory_id is None else [index.require_visible(memory_id, snapshot.position)]
             return pairs_that_disagree(index, snapshot, wanted, rows)
 
     adisagreements = in_thread(disagreements)
@@ -346,19 +345,6 @@ class GraphQueries(Facet):
     aread_graph = in_thread(read_graph)
 
     # Helpers
-
-    @staticmethod
-    def _visible_row(index: Index, snapshot: Snapshot, memory_id: str) -> int:
-        index.require_unerased(memory_id)
-        row = index.current_row(memory_id, snapshot.position)
-        if row is None:
-            raise NotFound(f"memory {memory_id!r} is not visible. Restore it first: unforget({memory_id!r}).")
-        return row
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
-        with self._engine.open_index(self._space) as index, index.lock:
-            yield index, index.snapshot(self._position(index), self._now())
 
     @contextmanager
     def _graph_at(self, at: Moment | None, any_time: bool = False) -> Iterator[GraphAtTime]:

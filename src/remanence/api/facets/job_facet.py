@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
+from remanence.core.in_thread import in_thread
 from remanence.errors import InvalidInput, NotFound
 from remanence.write.jobs import Job, run_due_jobs
 

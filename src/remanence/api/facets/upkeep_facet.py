@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from remanence.api.facets.upkeep_reports import UpkeepReports
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
@@ -402,7 +402,9 @@ class Upkeep(UpkeepReports):
             self.expire()
             self.run(dry_run=False, steps=steps, vault=vault)
 
-        return Schedule(work, parse_interval(interval))
+        schedule = Schedule(work, parse_interval(interval))
+        schedule.start()
+        return schedule
 
     def _step(
         self,

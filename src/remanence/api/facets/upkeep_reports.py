@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from remanence.api.facets.facet import Facet
-from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
@@ -108,7 +108,8 @@ class UpkeepReports(Facet):
             title, curves = "Decay of memories", decay_picture.curves_of_kinds(now, days, settings)
         else:
             with self._engine.open_index(self._space) as index:
-                memories = [decay.visible_memory(index, id_) for id_ in inputs.check_one_or_more_ids(ids)]
+                checked, position = inputs.check_one_or_more_ids(ids), index.catalog.position
+                memories = index.memories([index.require_visible(id_, position) for id_ in checked])
                 curves = [
                     decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
                     for memory in memories

@@ -1,7 +1,6 @@
 """Files that a model keeps notes in, stored as memories: `MemoryFiles`.
 
-paths.py          paths below the root, checked
-file_store.py     files and folders in a space; each write is a version
+file_store.py     files and folders in a space, by checked paths; each write is a version
 memory_files.py   the commands of a model's memory tool: view, create, str_replace, insert, delete, rename
 """
 

@@ -10,8 +10,8 @@ from copy import copy
 from typing import Any
 
 from remanence.api.file_memory.file_store import FileStore, FileVersion, StoredFile, folders_of
-from remanence.api.in_thread import in_thread
 from remanence.api.space import Space
+from remanence.core.in_thread import in_thread
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
 

@@ -20,7 +20,7 @@ from remanence.schema.notebook_pictures import (
 
 if TYPE_CHECKING:
     from remanence.read.answer import Recall
-    from remanence.read.evaluate.evaluation import SettingResult
+    from remanence.read.evaluation import SettingResult
 
 _SIGNALS = ("reader", "vectors", "words", "graph", "times")
 """The signals with a fixed color in every picture."""

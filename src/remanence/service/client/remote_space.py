@@ -19,8 +19,8 @@ from remanence.api.facets.graph_facet import Graph, GraphView
 from remanence.api.facets.job_facet import Jobs
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
-from remanence.api.space_names import child_name
 from remanence.api.view import View
+from remanence.core.inputs import child_name
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 from remanence.api.space import Space
-from remanence.api.space_names import escape_level
+from remanence.core.inputs import escape_level
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.ledger.codec import kinds_of

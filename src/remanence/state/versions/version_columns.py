@@ -130,9 +130,6 @@ class RowAttributes(SavedPart):
                     self._tags[tag] = Column(np.int64)
                 self._tags[tag].append(row)
 
-    def kind(self, row: int) -> str:
-        return MEMORY_KINDS[int(self._kind.values[row])]
-
     def kinds(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """The kind of each row, as its place in MEMORY_KINDS."""
         return self._kind.values[rows]
@@ -143,9 +140,6 @@ class RowAttributes(SavedPart):
 
     def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         return self._importance.values[rows]
-
-    def importance_of(self, row: int) -> float:
-        return float(self._importance.values[row])
 
     def strength(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The strength of each row, without what uses added."""

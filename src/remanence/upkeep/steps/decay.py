@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 from remanence.core.engine import Engine
 from remanence.core.erased_rows import RowErased
 from remanence.core.index import Index
-from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import MEMORY_KINDS, Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.state.journal import MemoryUsage
-from remanence.state.versions.catalog import Catalog
 from remanence.upkeep.plans import ResultTable, TableResult, batches, unexpired_current_mask
 
 if TYPE_CHECKING:
@@ -93,25 +91,10 @@ def retention(model: str, days: float, half_life: float) -> float:
 def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
     """The score of a memory now. Adding it counts as the first use."""
     days = (now - last_used(memory, usage)).total_seconds() / _DAY
-    return strength_of(memory, usage) * _unboosted_score(
-        memory.kind, memory.importance, usage.use_count, days, settings
-    )
-
-
-def row_decay_score(catalog: Catalog, row: int, usage: MemoryUsage, now: int, settings: UpkeepSettings) -> float:
-    """The score that a version would have with strength 1, without reading its text. `now` is in microseconds."""
-    used = max((micros(catalog.times.recorded_at(row)), *usage.used_at[-1:]))
-    days = (now - used) / _DAY / 1e6
-    return _unboosted_score(
-        catalog.attributes.kind(row), catalog.attributes.importance_of(row), usage.use_count, days, settings
-    )
-
-
-def _unboosted_score(kind: str, importance: float, uses: int, days: float, settings: UpkeepSettings) -> float:
-    excess_importance = max(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
-    half_life = settings.half_life_by_kind.get(kind, settings.half_life_days)
+    excess_importance = max(0.0, memory.importance - _ORDINARY) / (DEFINING - _ORDINARY)
+    half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
-    return float((1 + uses) ** _USE_EXPONENT * retained)
+    return float(strength_of(memory, usage) * (1 + usage.use_count) ** _USE_EXPONENT * retained)
 
 
 def review_priority(score: float) -> float:
@@ -137,10 +120,12 @@ def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: Upkee
 def usage_of(index: Index, memory: Memory, now: datetime, settings: UpkeepSettings) -> HitUsage:
     """How a memory was used, and its scores at `now`."""
     usage = index.usage.get(memory.id)
-    used, strength = last_used(memory, usage), strength_of(memory, usage)
-    days = (now - used).total_seconds() / _DAY
-    decay = strength * _unboosted_score(memory.kind, memory.importance, usage.use_count, days, settings)
-    return HitUsage(decay, usage.use_count, used, age_in_days(memory, now), strength, review_priority(decay))
+    score, used, strength = (
+        decay_score(memory, usage, now, settings),
+        last_used(memory, usage),
+        strength_of(memory, usage),
+    )
+    return HitUsage(score, usage.use_count, used, age_in_days(memory, now), strength, review_priority(score))
 
 
 def age_in_days(memory: Memory, now: datetime) -> float:
@@ -189,7 +174,7 @@ def score_memories(
         with index.lock:
             snapshot, rows = _current_rows(index, now)
             if below is not None:
-                rows = rows[_row_scores(index, rows, now, settings)[0] < below * (1 + _ROUNDING)]
+                rows = rows[row_scores(index, rows, now, settings)[0] < below * (1 + _ROUNDING)]
         try:
             items = tuple(_scored(index, rows.tolist(), now, settings, progress))
         except RowErased:
@@ -204,21 +189,21 @@ def _current_rows(index: Index, now: datetime) -> tuple[Snapshot, NDArray[np.int
     return snapshot, rows[unexpired_current_mask(index, rows, snapshot)]
 
 
-def _row_scores(
+def row_scores(
     index: Index, rows: NDArray[np.int64], now: datetime, settings: UpkeepSettings
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The score of each row, as `decay_score` computes it, and how often it was used; without reading texts."""
     attributes, catalog = index.catalog.attributes, index.catalog
-    used_at, strength = catalog.times.recorded(rows).copy(), attributes.strength(rows).astype(np.float64)
-    uses = np.zeros(len(rows), np.int64)
-    places = np.full(len(catalog.ids), -1)
-    places[catalog.numbers_of_rows(rows)] = np.arange(len(rows))
-    for memory_id, usage in index.usage.by_memory.items():
+    use_counts, boosts, last_uses = np.zeros((3, len(catalog.ids)))
+    for memory_id, all_uses in index.usage.by_memory.items():
         number = catalog.number(memory_id)
-        place = -1 if number is None else places[number]
-        if place >= 0:
-            uses[place], strength[place] = usage.use_count, strength[place] + usage.boost
-            used_at[place] = max((used_at[place], *usage.used_at[-1:]))
+        if number is not None:
+            usage = all_uses.up_to(micros(now))
+            use_counts[number], boosts[number] = usage.use_count, usage.boost
+            last_uses[number] = max(usage.used_at, default=0)
+    numbers = catalog.numbers_of_rows(rows)
+    uses, strength = use_counts[numbers], attributes.strength(rows) + boosts[numbers]
+    used_at = np.maximum(catalog.times.recorded(rows), last_uses[numbers])
     half_lives = np.array([settings.half_life_by_kind.get(kind, settings.half_life_days) for kind in MEMORY_KINDS])
     excess = np.maximum(0.0, attributes.importance(rows).astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess
@@ -287,8 +272,8 @@ def find_at_risk(
     while True:
         with index.lock:
             snapshot, rows = _current_rows(index, now)
-            scores, uses = _row_scores(index, rows, now, settings)
-        low = np.flatnonzero(scores < _risk_threshold(settings))
+            scores, uses = row_scores(index, rows, now, settings)
+        low = np.flatnonzero(scores < max(_RISK_UNTIL, settings.forget_below))
         chosen = low if limit is None else low[np.argsort(scores[low], kind="stable")[:limit]]
         try:
             items = tuple(_scored(index, rows[np.sort(chosen)].tolist(), now, settings, progress))
@@ -296,26 +281,8 @@ def find_at_risk(
             index.catch_up()
             continue
         averages = (float(scores.mean()), float(uses.mean())) if len(rows) else (0.0, 0.0)
-        at_risk = _at_risk_of(items, settings)
-        return DecayReport(at_risk, len(rows), snapshot.position, *averages, left_out=len(low) - len(chosen))
-
-
-def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
-    """The same of memories that were read already."""
-    threshold = _risk_threshold(settings)
-    at_risk = _at_risk_of([item for item in memories.items if item.score < threshold], settings)
-    items, count = memories.items, max(1, len(memories.items))
-    averages = sum(item.score for item in items) / count, sum(item.usage.use_count for item in items) / count
-    return DecayReport(at_risk, len(items), memories.position, *averages)
-
-
-def _risk_threshold(settings: UpkeepSettings) -> float:
-    return max(_RISK_UNTIL, settings.forget_below)
-
-
-def _at_risk_of(items: Iterable[ScoredMemory], settings: UpkeepSettings) -> tuple[MemoryAtRisk, ...]:
-    """The lowest score first."""
-    return tuple(sorted((_at_risk(item, settings) for item in items), key=lambda risk: (risk.score, risk.memory)))
+        at_risk = sorted((_at_risk(item, settings) for item in items), key=lambda risk: (risk.score, risk.memory))
+        return DecayReport(tuple(at_risk), len(rows), snapshot.position, *averages, left_out=len(low) - len(chosen))
 
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
@@ -364,7 +331,8 @@ def touch(
         reports.clear()
         events: list[Event] = []
         for memory_id in dict.fromkeys(ids):
-            memory, before = visible_memory(index, memory_id), index.usage.get(memory_id)
+            [memory] = index.memories([index.require_visible(memory_id, index.catalog.position)])
+            before = index.usage.get(memory_id)
             cross_domain = _is_cross_domain(memory.tags, context)
             increase = min(MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
             use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
@@ -380,16 +348,6 @@ def touch(
 
     engine.write(space, decide)
     return reports
-
-
-def visible_memory(index: Index, memory_id: str) -> Memory:
-    index.require_unerased(memory_id)  # an unknown or erased memory has its own error message
-    row = index.current_row(memory_id, index.catalog.position)
-    if row is None:
-        raise NotFound(
-            f"memory {memory_id!r} is forgotten or archived. Restore it first: space.unforget({memory_id!r})."
-        )
-    return index.memories([row])[0]
 
 
 def _is_cross_domain(tags: Sequence[str], context: Sequence[str]) -> bool:

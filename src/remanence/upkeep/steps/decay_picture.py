@@ -86,18 +86,13 @@ def decay_svg(title: str, curves: Sequence[Curve], now: datetime, days: float, s
     for row, drawn_curve in enumerate(curves):
         color = COLORS[row % len(COLORS)]
         path = "L".join(f"{to_x(day):.1f} {to_y(score):.1f}" for day, score in drawn_curve.points)
-        note = tooltip(
-            f"{drawn_curve.label}\n{_score_now(drawn_curve):.2f} now, {drawn_curve.points[-1][1]:.2f} in {days:g} days"
-        )
+        _, score_now = min(drawn_curve.points, key=lambda point: abs(point[0]))
+        note = tooltip(f"{drawn_curve.label}\n{score_now:.2f} now, {drawn_curve.points[-1][1]:.2f} in {days:g} days")
         body.append(f'<path class="curve" tabindex="0" stroke="{color}" d="M{path}">{note}</path>')
         y = foot + 44 + _ROW * row
         body.append(f'<path class="curve" stroke="{color}" d="M{_LEFT:.0f} {y - 4:.1f}h24"/>')
         body.append(f"<g>{note}{text_element(_LEFT + 32, y, truncate(drawn_curve.label, _MAX_LABEL_LENGTH))}</g>")
     return svg_document("decay", title, _LEFT + _WIDTH + MARGIN, foot + 50 + _ROW * len(curves), body)
-
-
-def _score_now(drawn: Curve) -> float:
-    return min(drawn.points, key=lambda point: abs(point[0]))[1]
 
 
 def _threshold(score: float, name: str, to_y: Callable[[float], float]) -> list[str]:

@@ -129,7 +129,7 @@ def plan_related_links(
         if not plans.are_linked(index, a.memory, b.memory, memories.snapshot):
             entities = tuple(sorted(name_of[entity] for entity in a.entities & b.entities))
             tags = tuple(sorted(a.tags & b.tags))
-            why = _reason(entities, tags)
+            why = f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
             relations.append(RelatedPair(a.memory, b.memory, round(score, 4), why, entities, tags))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
     return DiscoveryPlan(tuple(relations), positions, position=memories.position)
@@ -167,11 +167,6 @@ def _score(a: _Node, b: _Node, rarity: Mapping[str, float]) -> float:
     entities = sum(rarity[entity] for entity in both) / sum(rarity[entity] for entity in a.entities | b.entities)
     tags = len(a.tags & b.tags) / len(a.tags | b.tags) if a.tags or b.tags else 0.0
     return _ENTITY_WEIGHT * entities + _TAG_WEIGHT * tags
-
-
-def _reason(entities: Sequence[str], tags: Sequence[str]) -> str:
-    """Why two memories are related that share these names and tags."""
-    return f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
 
 
 def _enumerate(names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from remanence.events import Event, Promoted, Ran, Used
 from remanence.language.front_matter import strip_links
 from remanence.language.text import pluralize
 from remanence.ports import Progress
-from remanence.schema import Memory, Snapshot, micros
+from remanence.schema import Snapshot, micros
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches, check_current
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import DEFINING, ScoredMemories, ScoredMemory, age_in_days
@@ -174,7 +174,8 @@ def remove_erased_notes(engine: Engine, space: str, vaults: Sequence[Path]) -> t
     left: list[str] = []
     with engine.open_index(space) as index:
         snapshot = index.snapshot(index.catalog.position, engine.now())
-        remaining = {memory: note for memory, note in index.usage.promoted_notes.items() if _visible(index, memory)}
+        promoted = index.usage.promoted_notes
+        remaining = {memory.id: promoted[memory.id] for memory in index.visible_memories(promoted, snapshot.position)}
         for vault in vaults:
             try:
                 changes = _compare_vault(index, snapshot, vault, remaining)
@@ -197,7 +198,7 @@ def _compare_vault(
 ) -> PromotionPlan:
     """What these promotions change in a vault, given the memories promoted before and their recorded notes."""
     new = dict.fromkeys(promotion.memory for promotion in promotions)
-    memories = [memory for memory_id in {**promoted, **new} for memory in _visible(index, memory_id)]
+    memories = index.visible_memories({**promoted, **new}, index.catalog.position)
     recorded = {memory.id: path for memory in memories if (path := promoted.get(memory.id)) is not None}
     found = VaultNotes(index, snapshot, vault)
     # A vault without any of the recorded notes is a new one, and gets them all.
@@ -211,7 +212,8 @@ def _compare_vault(
             continue
         if note.path not in found.files or (old is not None and subject_of(old) is not None and not old.is_edited):
             writes.append(note)
-        elif old is None or not _has_same_content(old, note):  # None: not UTF-8, so an editor wrote it
+        # None: not UTF-8, so an editor wrote it
+        elif old is None or strip_links(old.body) != note.body or set(old.tags) != set(note.tags):
             edited.append(note.path)
     surplus = found.obsolete_notes(wanted)
     edited += [note.path for note in surplus if note.is_edited]
@@ -234,17 +236,6 @@ def _write_notes(vault: Path, writes: Sequence[Note], removes: Sequence[str], pr
         notes.write(vault, note)
     for path in removes:
         (vault / path).unlink(missing_ok=True)
-
-
-def _visible(index: Index, memory_id: str) -> list[Memory]:
-    """The memory, or nothing if it is hidden or erased."""
-    with index.lock:
-        row = index.current_row(memory_id, index.catalog.position)
-        return index.readable_memories([] if row is None else [row])
-
-
-def _has_same_content(found: Note, wanted: Note) -> bool:
-    return strip_links(found.body) == wanted.body and set(found.tags) == set(wanted.tags)
 
 
 def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettings) -> str | None:

@@ -209,7 +209,7 @@ def _prepare(
         draft = validate.parse_draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
-    return prepare(draft, engine.extractor, now, engine.trust, engine.redactor)
+    return prepare(engine, draft, now)
 
 
 def _check_not_imported(index: Index, changes: Sequence[NoteChange]) -> None:

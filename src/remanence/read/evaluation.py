@@ -6,18 +6,20 @@ many memories match it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from remanence.core import inputs
 from remanence.errors import InvalidInput
 from remanence.language.text import normalize_text, pluralize, truncate
 from remanence.ports import Progress
 from remanence.read.answer import Recall
-from remanence.read.evaluate.ranking_metrics import mean_scores, recall_at, reciprocal_rank
 from remanence.schema import Memory
 from remanence.schema.display import Markup, data_frame, html_bar, html_table
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 RecallFunction = Callable[[str, Mapping[str, Any]], Recall]
 """Asks a question with some options of `recall`."""
 _QUESTION_FIELDS = ("question", "expected", "now", "during")
+_DEPTHS = (1, 5, 10)
+_BOOTSTRAP_SAMPLES = 1_000
 _QUESTION_COLUMNS = ("question", "expected", "ranks", "found", "first", "ms")
 
 
@@ -134,7 +138,7 @@ class Evaluation(Sequence[SettingResult]):
         Raises:
             MissingExtra: pandas is not installed.
         """
-        columns = ["setting", *self._measures(), "ms", "misses", "better", "worse"]
+        columns = self._columns()
         return data_frame([dict(zip(columns, row, strict=True)) for row in self._rows()], columns)
 
     def show(self) -> NotebookPicture:
@@ -144,28 +148,17 @@ class Evaluation(Sequence[SettingResult]):
         return settings_picture(self._title(), self.results)
 
     def __str__(self) -> str:
-        measures = self._measures()
-        head = ["setting", *measures, "ms", "misses", "better", "worse"]
-        rows = [
-            [name, *(f"{100 * value:.1f}" for value in values[: len(measures)]), *map(_number, values[len(measures) :])]
-            for name, *values in self._rows()
-        ]
+        numbers = self._rows(_percent)
+        rows = [[f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row] for row in numbers]
+        head = self._columns()
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
         return "\n".join([self._title(), *(f"  {line}".rstrip() for line in lines), *(f"  {n}" for n in self._notes())])
 
     def _repr_html_(self) -> str:
-        measures = self._measures()
-        rows = [
-            [
-                name,
-                *(html_bar(value, f"{100 * value:.1f}") for value in values[: len(measures)]),
-                *values[len(measures) :],
-            ]
-            for name, *values in self._rows()
-        ]
-        head = ("setting", *measures, "ms", "misses", "better", "worse")
-        return html_table(self._title(), head, rows, self._notes()) + "".join(map(_misses_html, self.results))
+        rows = self._rows(lambda mean: html_bar(mean, _percent(mean)))
+        table = html_table(self._title(), self._columns(), rows, self._notes())
+        return table + "".join(map(_misses_html, self.results))
 
     def _title(self) -> str:
         count = pluralize(len(self.results[0].questions), "question")
@@ -175,16 +168,16 @@ class Evaluation(Sequence[SettingResult]):
         mean, low, high = self.best.scores["MRR"]
         return [f"best: {self.best.name}, MRR {100 * mean:.1f} (95% interval {100 * low:.1f} to {100 * high:.1f})"]
 
-    def _measures(self) -> list[str]:
-        return list(self.results[0].scores)
+    def _columns(self) -> list[str]:
+        return ["setting", *self.results[0].scores, "ms", "misses", "better", "worse"]
 
-    def _rows(self) -> Iterator[list[Any]]:
+    def _rows(self, show_mean: Callable[[float], Any] = float) -> Iterator[list[Any]]:
         first = self.results[0]
         for result in self.results:
             ranks = [(a.ranks, b.ranks) for a, b in zip(result.questions, first.questions, strict=True)]
             pairs = [(reciprocal_rank(own), reciprocal_rank(other)) for own, other in ranks]
             better, worse = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
-            means = [mean for mean, _, _ in result.scores.values()]
+            means = [show_mean(mean) for mean, _, _ in result.scores.values()]
             yield [result.name, *means, result.mean_ms, len(result.misses), better, worse]
 
 
@@ -305,8 +298,8 @@ def _result(question: ExpectedAnswer, recall: Recall, ms: float) -> QuestionResu
     return QuestionResult(question.question, question.expected, ranks, first, ms)
 
 
-def _number(value: float) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _misses_html(result: SettingResult) -> str:
@@ -323,3 +316,55 @@ def _misses_html(result: SettingResult) -> str:
     table = html_table("", ("question", "not found", "first hit"), rows)
     summary = escape(f"{result.name}: {pluralize(len(rows), 'miss', 'misses')}")
     return f"<details><summary>{summary}</summary>{table}</details>"
+
+
+def recall_at(depth: int, ranks: Sequence[int | None]) -> float:
+    """The share of the relevant items that are among the first `depth`. `ranks` has the rank of each item (1 is
+    first), or None.
+
+    >>> recall_at(5, [1, 7, None, 5])
+    0.5
+    """
+    return sum(rank is not None and rank <= depth for rank in ranks) / len(ranks)
+
+
+def reciprocal_rank(ranks: Sequence[int | None]) -> float:
+    """One divided by the rank of the first relevant item; 0 if there is none.
+
+    >>> reciprocal_rank([None, 4, 2])
+    0.5
+    """
+    return max((1 / rank for rank in ranks if rank is not None), default=0.0)
+
+
+def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
+    """Recall at 1, 5 and 10, whether all evidence is in the first 5 and 10, MRR and NDCG@10 of one ranking.
+
+    >>> score_ranking(["b", "a"], ["a"])["MRR"], score_ranking(["b", "a"], ["a", "c"])["R@5"]
+    (0.5, 0.5)
+    """
+    rank_of = {item: rank for rank, item in enumerate(ranking, 1)}
+    ranks = [rank_of.get(item) for item in set(evidence)]
+    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank is not None and rank <= 10)
+    ideal = sum(1 / math.log2(rank + 2) for rank in range(min(10, len(ranks))))
+    return {
+        **{f"R@{depth}": recall_at(depth, ranks) for depth in _DEPTHS},
+        **{f"all@{depth}": float(recall_at(depth, ranks) == 1) for depth in (5, 10)},
+        "MRR": reciprocal_rank(ranks),
+        "NDCG@10": gain / ideal,
+    }
+
+
+def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """The number of questions, and for each measure the mean and its 95% bootstrap interval.
+
+    >>> mean_scores([{"R@1": 1.0}, {"R@1": 1.0}])
+    {'n': 2, 'R@1': [1.0, 1.0, 1.0]}
+    """
+    samples = np.random.default_rng(7).integers(0, len(scores), (_BOOTSTRAP_SAMPLES, len(scores)))
+    means: dict[str, Any] = {"n": len(scores)}
+    for name in scores[0]:
+        values = np.array([score[name] for score in scores])
+        low, high = np.percentile(values[samples].mean(axis=1), [2.5, 97.5])
+        means[name] = [float(values.mean()), float(low), float(high)]
+    return means

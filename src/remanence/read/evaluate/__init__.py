@@ -1,1 +1,0 @@
-"""`space.evaluate`: how often recall finds the expected memories, under several settings."""
