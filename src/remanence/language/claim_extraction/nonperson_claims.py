@@ -12,19 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from remanence.language.claim_extraction.described_relations import (
-    ABSTRACT_HEADS,
-    is_present,
-    may_relate_descriptions,
-    relates_descriptions,
-)
 from remanence.language.claim_extraction.nonperson_attributes import (
+    ABSTRACT_HEADS,
     ATTRIBUTE_OF,
     OPENERS,
     POSSESSIVE,
     attribute_claim,
     is_attribute,
+    is_present,
     labelled_claims,
+    may_relate_descriptions,
+    relates_descriptions,
     snake_case,
     subject_claim,
 )

@@ -23,9 +23,14 @@ from remanence.language.claim_extraction.predicate_rules import (
     STATES_ENDED_BY_EVENT,
     STATUS_ENDED_BY,
 )
-from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.verb_forms import conjugate
-from remanence.language.lexicon.word_lists import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words
+from remanence.language.lexicon.word_lists import (
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    load_words,
+    tags_of,
+)
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.schema import Triple
 

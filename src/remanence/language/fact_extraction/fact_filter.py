@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence
 from remanence.language.fact_extraction.sentences import STATUS_PATTERN, TIME_PHRASE_PATTERN
-from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.language.lexicon.word_lists import (
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
     load_pattern,
     load_words,
+    tags_of,
     word_set,
 )
 from remanence.language.named_entities.name_spans import NameSpan

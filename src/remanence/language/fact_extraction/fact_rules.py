@@ -29,8 +29,7 @@ from remanence.language.fact_extraction.short_answers import MAX_ANSWER_WORDS, a
 from remanence.language.fact_extraction.statements import find_statements, main_clauses
 from remanence.language.fact_extraction.third_person import speaker_label, to_third_person
 from remanence.language.fact_extraction.turn_statements import has_statement
-from remanence.language.lexicon.topic_tags import tags_of
-from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
+from remanence.language.lexicon.word_lists import compile_pattern, load_pattern, tags_of
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.language.temporal import TimePhrase, find_stated_times
 from remanence.language.text import normalize_name, normalize_text, split_sentences, upper_first

@@ -12,12 +12,12 @@ from itertools import pairwise
 
 from remanence.language.claim_extraction.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.fact_extraction.sentence_reading import find_sentence_names
-from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.word_lists import (
     FUNCTION_WORDS,
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
     load_pattern,
+    tags_of,
     word_set,
 )
 from remanence.language.text import normalize_name

@@ -1,4 +1,4 @@
-"""Word lists and patterns, read from the data files of this package, and the test for ordinary English words.
+"""Word lists and patterns, read from the data files of this package; ordinary English words, and the tags of a text.
 
 word_lists.txt         words and phrases by name, in lower case unless the capitals are the evidence
 common_words.txt       ordinary English words in their base forms
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -102,11 +103,6 @@ class _PatternCompiledOnUse:
         return getattr(compiled, name)
 
 
-def pattern_names(prefix: str) -> list[str]:
-    """The names of the lists in phrase_patterns.txt that begin so."""
-    return [name for name in _sections("phrase_patterns.txt") if name.startswith(prefix)]
-
-
 FIRST_NAMES = load_words("first_names")
 PLACES = load_words("places")
 PLACE_ACRONYMS = load_words("place_acronyms")
@@ -171,3 +167,28 @@ def _stems(word: str) -> Iterator[str]:
     stem = word[:-3] if word.endswith("ing") else word[:-2] if word.endswith("ed") else ""
     if stem[-1:] == stem[-2:-1]:  # stopped
         yield stem[:-1]
+
+
+_TAG_PREFIX = "tag "
+TAG_PATTERNS = {
+    name.removeprefix(_TAG_PREFIX): compile_on_use(rf"\b(?:{load_pattern(name)})\b", re.IGNORECASE)
+    for name in _sections("phrase_patterns.txt")
+    if name.startswith(_TAG_PREFIX)
+}
+"""The fixed set of tags, each with a pattern of its words. The tag "preference" is for opinions."""
+_MAX_TAGS = 4
+
+
+def tags_of(text: str, *, preference: bool = False) -> tuple[str, ...]:
+    """The tags of a text.
+
+    >>> tags_of("Alice lives in Porto with her dog.")
+    ('home', 'pet')
+    """
+    tags = _find_tags(text)
+    return ("preference", *tags)[:_MAX_TAGS] if preference else tags
+
+
+@lru_cache(256)  # the same sentence is tagged for several purposes
+def _find_tags(text: str) -> tuple[str, ...]:
+    return tuple(islice((tag for tag, pattern in TAG_PATTERNS.items() if pattern.search(text)), _MAX_TAGS))
