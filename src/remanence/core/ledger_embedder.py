@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import EmbedderUnavailable, ProjectionStale
-from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
+from remanence.models.embedders import FORMER_DEFAULT, StaticEmbedder
 
 if TYPE_CHECKING:
-    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.models.embedders import CheckedEmbedder
     from remanence.ports import Ledger, Transaction
 
 log = logging.getLogger(__name__)
