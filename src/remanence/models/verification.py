@@ -191,18 +191,14 @@ def _has_other_subject(triple: Triple, claims: SourceClaims, chunk: Chunk) -> bo
     """Whether the rules read this claim in the conversation only of somebody else."""
     subject, predicate, object_ = normalized_claim(triple)
     subjects = {s for s, p, o in claims.made if (p, o) == (predicate, object_)}
-    if not subjects or subject in subjects or _is_role(predicate):
-        return False
+    if not subjects or subject in subjects or predicate.endswith("_of"):
+        return False  # a relationship may be stated from either side
     texts = [piece.utterance.text for piece in (*chunk.preceding, *chunk.pieces)]
     return not any(normalize_name(found[1]).startswith(subject) for text in texts for found in _I_AM.finditer(text))
 
 
 def _is_denied_claim(triple: Triple, claims: SourceClaims) -> bool:
     return normalized_claim(triple) in claims.denied and normalized_claim(triple) not in claims.made
-
-
-def _is_role(predicate: str) -> bool:
-    return predicate.endswith("_of")  # a relationship may be stated from either side
 
 
 def _names_other_subject(text: str, nearest: Sequence[_Clause]) -> bool:

@@ -103,16 +103,12 @@ def claim_key(claim: Triple) -> tuple[str, str] | None:
     True
     """
     predicate = claim.predicate
-    if predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX) or _is_attribute(predicate):
+    is_attribute = predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
+    if is_attribute or predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX):
         return predicate, normalize_name(claim.subject)
     if _is_single_role(predicate):
         return predicate, normalize_name(claim.object)
     return None
-
-
-def _is_attribute(predicate: str) -> bool:
-    """Whether this is an attribute of a thing with one value at a time: `rate_limit`."""
-    return predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
 
 
 def is_date_predicate(predicate: str) -> bool:

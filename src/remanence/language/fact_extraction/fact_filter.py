@@ -91,7 +91,8 @@ def _classify_by_subject(
     sentence: ParsedSentence, subject: NameSpan, speaker: str, is_future: bool
 ) -> FactClassification | None:
     text = sentence.text
-    rest = _without_insertion(text[subject.end :])
+    insertion = _BETWEEN.match(text, subject.end)
+    rest = text[insertion.end() if insertion else subject.end :]
     possession = _POSSESSION.match(rest)
     if possession:
         is_past = possession["verb"] in ("was", "were") and not is_future
@@ -195,12 +196,6 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
-
-
-def _without_insertion(rest: str) -> str:
-    """The words after a subject, without an apposition: ", our old beagle, sleeps a lot" is " sleeps a lot"."""
-    match = _BETWEEN.match(rest)
-    return rest[match.end() :] if match else rest
 
 
 def _subject(sentence: ParsedSentence) -> NameSpan | None:

@@ -133,7 +133,8 @@ def split_parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
-        elif reason and _asks(without_opener(sentence)):  # keep it eggless, I've been vegan for years
+        elif reason and (is_request(opened := without_opener(sentence)) or _QUESTION.match(opened)):
+            # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
             if not _ASKED_WORD.search(sentence, reason.end()):  # When I was in Rome, I met whom?
@@ -169,10 +170,6 @@ def is_request(sentence: str) -> bool:
     (True, False)
     """
     return _REQUEST.match(sentence) is not None
-
-
-def _asks(sentence: str) -> bool:
-    return is_request(sentence) or _QUESTION.match(sentence) is not None
 
 
 def is_hypothetical(sentence: str) -> bool:

@@ -26,13 +26,13 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def data_lines(file_name: str) -> list[str]:
-    """The lines of a data file of this package, without comments and empty lines."""
+    """The lines of a data file, of this package or by its whole path, without comments and empty lines."""
     lines = (_FOLDER / file_name).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 @lru_cache
-def _sections(file_name: str) -> dict[str, list[str]]:
+def data_sections(file_name: str) -> dict[str, list[str]]:
     """The lines of a data file by the "[name]" line before them."""
     sections: dict[str, list[str]] = {}
     for line in data_lines(file_name):
@@ -46,13 +46,13 @@ def _sections(file_name: str) -> dict[str, list[str]]:
 
 def load_words(name: str) -> frozenset[str]:
     """A list of word_lists.txt."""
-    text = " ".join(_sections("word_lists.txt")[name])
+    text = " ".join(data_sections("word_lists.txt")[name])
     return frozenset(phrase.strip() for phrase in text.split(",")) if "," in text else word_set(text)
 
 
 def load_tool_kinds() -> dict[str, str]:
     """The kind of each well-known tool, by its name in lower case."""
-    lines = (line.partition(": ") for line in _sections("word_lists.txt")["tool_kinds"])
+    lines = (line.partition(": ") for line in data_sections("word_lists.txt")["tool_kinds"])
     return {tool: kind for kind, _, tools in lines for tool in tools.split(", ")}
 
 
@@ -63,10 +63,10 @@ def load_pattern(name: str) -> str:
     """
     if name in _DERIVED:
         return _DERIVED[name]
-    if name in _sections("sentence_patterns.txt"):
-        pattern = "".join(_sections("sentence_patterns.txt")[name])
-    elif name in _sections("phrase_patterns.txt"):
-        pattern = "|".join(_sections("phrase_patterns.txt")[name])
+    if name in data_sections("sentence_patterns.txt"):
+        pattern = "".join(data_sections("sentence_patterns.txt")[name])
+    elif name in data_sections("phrase_patterns.txt"):
+        pattern = "|".join(data_sections("phrase_patterns.txt")[name])
     else:
         return "|".join(sorted(load_words(name)))
     return re.sub(r"\{([a-z_]+)\}", lambda reference: load_pattern(reference[1]), pattern)
@@ -172,7 +172,7 @@ def _stems(word: str) -> Iterator[str]:
 _TAG_PREFIX = "tag "
 TAG_PATTERNS = {
     name.removeprefix(_TAG_PREFIX): compile_on_use(rf"\b(?:{load_pattern(name)})\b", re.IGNORECASE)
-    for name in _sections("phrase_patterns.txt")
+    for name in data_sections("phrase_patterns.txt")
     if name.startswith(_TAG_PREFIX)
 }
 """The fixed set of tags, each with a pattern of its words. The tag "preference" is for opinions."""

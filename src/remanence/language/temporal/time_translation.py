@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from remanence.language.lexicon.languages import ENGLISH, count_function_words, language_of
+from remanence.language.lexicon.word_lists import data_sections
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.translation_patterns import (
     ANCHORS,
@@ -415,14 +416,12 @@ def _tense_pattern(lines: Sequence[str] | None) -> re.Pattern[str] | None:
 @lru_cache(1)
 def _supplements() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """The entries of `dateparser_languages.txt` for each language; patterns are one text."""
-    sections: dict[str, dict[str, Sequence[str]]] = {}
-    for line in (_FOLDER / "dateparser_languages.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            section = sections[line.strip("[]")] = {}
-        elif line and not line.startswith("#"):
-            name, value = line.split(": ", 1)
-            section[name] = [value] if name in ("past", "ahead") else value.split()
-    return sections
+    sections = data_sections(str(_FOLDER / "dateparser_languages.txt")).items()
+    entries = {code: [line.split(": ", 1) for line in lines] for code, lines in sections}
+    return {
+        code: {name: [value] if name in ("past", "ahead") else value.split() for name, value in lines}
+        for code, lines in entries.items()
+    }
 
 
 @lru_cache(1)
