@@ -139,6 +139,15 @@ def _is_single_role(predicate: str) -> bool:
     )
 
 
+def claims_match(one: Triple, other: Triple) -> bool:
+    """Whether two claims are the same; an empty subject or object of the first matches any."""
+    return (
+        one.predicate == other.predicate
+        and (not one.subject or normalize_name(one.subject) == normalize_name(other.subject))
+        and (not one.object or normalize_name(one.object) == normalize_name(other.object))
+    )
+
+
 def exclude_each_other(one: str, other: str) -> bool:
     """Whether no person has both relations to the same person, so that two people have one name.
 

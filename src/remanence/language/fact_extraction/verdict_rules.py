@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from remanence.language.claim_extraction import predicate_rules
-from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
+from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value, claims_match
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
 from remanence.language.fact_extraction.replacement_candidates import certainly_ends, remainder
 from remanence.language.fact_extraction.sentence_reading import parse_sentence
@@ -183,7 +183,7 @@ def _decide_ended(
         return "extends", "it adds to the older one"
     replacements = (*new.claims, *claims_opposed_to(new.claims))
     for claim in states:
-        if claim not in ended and not any(_matches(claim, other) for other in replacements):
+        if claim not in ended and not any(claims_match(claim, other) for other in replacements):
             if _statements_without(old.memory, ended):
                 break  # what still holds is kept as a memory of its own
             return "extends", f"{why}; but the older one also says that {_as_text(claim)}"
@@ -264,7 +264,7 @@ def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
     observer = memory.observed_by or SELF
     stated, before = _read(text, observer)[0], _read(memory.text[:_MAX_CHARS], observer)[0]
     kept = [claim for claim in before if claim not in ended]
-    is_kept = all(any(_matches(claim, other) for other in stated) for claim in kept)
+    is_kept = all(any(claims_match(claim, other) for other in stated) for claim in kept)
     return text if kept and is_kept and not any(_matching(ended, stated)) else None
 
 
@@ -322,16 +322,7 @@ def _observers_differ(new: Memory, old: Memory) -> bool:
 def _matching(claims: Iterable[Triple], among: Sequence[Triple]) -> Iterator[Triple]:
     """The claims in `among` that match one of the claims."""
     for claim in claims:
-        yield from (other for other in among if _matches(claim, other))
-
-
-def _matches(one: Triple, other: Triple) -> bool:
-    """Whether the two claims are the same; an empty subject or object of the first matches any."""
-    return (
-        one.predicate == other.predicate
-        and (not one.subject or normalize_name(one.subject) == normalize_name(other.subject))
-        and (not one.object or normalize_name(one.object) == normalize_name(other.object))
-    )
+        yield from (other for other in among if claims_match(claim, other))
 
 
 def _includes(new: Triple, old: Triple) -> bool:
