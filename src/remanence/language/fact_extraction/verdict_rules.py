@@ -69,6 +69,11 @@ class _Statement:
     denied: tuple[Triple, ...]
     """The claims that it denies, or that cannot hold together with its own."""
 
+    @property
+    def states(self) -> list[Triple]:
+        """The claims that are no single events."""
+        return [claim for claim in self.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
+
     @classmethod
     def of(cls, memory: Memory) -> _Statement:
         stated, states, ended, denied = _read(memory.text[:_MAX_CHARS], memory.observed_by or SELF)
@@ -115,11 +120,10 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
         return None
     if _are_namesakes(new, old):
         return None
-    states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    ended, why = _ended_states(new, states)
+    ended, why = _ended_states(new, old)
     if ended:
-        return _decide_ended(new, old, states, ended, why)
-    for claim in (*_matching(new.denied, states), *_matching(old.denied, new.claims)):
+        return _decide_ended(new, old, ended, why)
+    for claim in (*_matching(new.denied, old.states), *_matching(old.denied, new.claims)):
         if _observers_differ(new.memory, old.memory):
             return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
         return "updates", f"it changes whether {_as_text(claim)}"
@@ -147,8 +151,9 @@ def _counted(claim: Triple) -> tuple[str, str] | None:
     return (f"{normalize_name(claim.subject)} {match[2]}", match[1]) if match else None
 
 
-def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
+def _ended_states(new: _Statement, old: _Statement) -> tuple[list[Triple], str]:
     """The old states that no longer hold once the new memory does, and why."""
+    states = old.states
     found: dict[Triple, None] = {}
     why = ""
     for ended in _matching(new.ended, states):
@@ -171,9 +176,7 @@ def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Tripl
     return list(found), why
 
 
-def _decide_ended(
-    new: _Statement, old: _Statement, states: Sequence[Triple], ended: Sequence[Triple], why: str
-) -> _Decision:
+def _decide_ended(new: _Statement, old: _Statement, ended: Sequence[Triple], why: str) -> _Decision:
     """An update, unless the old memory has other states that still hold, or two observers disagree."""
     if any(claim.predicate in predicate_rules.IMMUTABLE_PREDICATES for claim in ended) and _observers_differ(
         new.memory, old.memory
@@ -182,7 +185,7 @@ def _decide_ended(
     if _ALSO.search(new.memory.text) and not new.ended:
         return "extends", "it adds to the older one"
     replacements = (*new.claims, *claims_opposed_to(new.claims))
-    for claim in states:
+    for claim in old.states:
         if claim not in ended and not any(claims_match(claim, other) for other in replacements):
             if _statements_without(old.memory, ended):
                 break  # what still holds is kept as a memory of its own
@@ -200,9 +203,7 @@ def remaining_statements(new: Memory, old: Memory) -> list[str]:
     >>> remaining_statements(Memory("4", "main", "Alice moved to Lisbon."), old)
     ['Alice is a vet.', 'Alice plays chess.']
     """
-    statement = _Statement.of(old)
-    states = [claim for claim in statement.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    ended, _ = _ended_states(_Statement.of(new), states)
+    ended, _ = _ended_states(_Statement.of(new), _Statement.of(old))
     if ended and (statements := _statements_without(old, ended)):
         return statements
     text = remainder(new, old)
@@ -222,9 +223,7 @@ def claims_ended_before_told(new: Memory, old: Memory) -> list[Triple]:
     begins = new.valid.start
     if begins is None or old.valid.start is not None or begins >= old.told_at:
         return []
-    claims = _Statement.of(old).claims
-    states = [claim for claim in claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    return _ended_states(_Statement.of(new), states)[0]
+    return _ended_states(_Statement.of(new), _Statement.of(old))[0]
 
 
 def _statements_without(memory: Memory, ended: Sequence[Triple]) -> list[str]:
