@@ -71,6 +71,8 @@ class CalendarDateRules(TokenReader):
             span = self.day_range(text)
         elif kind == "md" and self.is_month_and_day(i, expected):
             first, second = digits
+            if year_found := self.year_after(i + 1) if self.word(i + 1) == "," else None:
+                return self.numbered_day(first, second, year_found[0]), year_found[1]
             span = self.in_open_year(lambda year: self.numbered_day(first, second, year))
         elif kind == "quarter":
             return self.quarter(i, allow_ambiguous)

@@ -16,7 +16,7 @@ _BEGINNINGS = ("since", "starting", "beginning", "as", "effective")
 # The words with which a phrase can begin; at any other word no rule is tried.
 PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
 PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
-PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "between", "from", "half"}
+PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less", "between", "from", "half"}
 # In a statement, these too.
 _LASTING_FIRST_WORDS = {"as", "effective", "just"} | {name.split()[0] for name in vocab.NOW_WORDS}
 STATEMENT_START_WORDS = PHRASE_START_WORDS | _LASTING_FIRST_WORDS
@@ -52,7 +52,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             return None
         if word in OPENERS:
             return self.open_range(i)
-        if word in ("more", "over"):
+        if word in ("more", "over", "less"):
             return self.beyond(i)
         if word in ("between", "from"):
             return self.between(i)
@@ -131,12 +131,14 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         return Window(self.today if self.direction.is_future and span.end > self.now else None, span.end)
 
     def beyond(self, i: int) -> tuple[Window, int] | None:
-        """As in "more than two weeks ago", "over a year ago"."""
-        j = self.skip(i + 1, "than")
-        if j == i + 1 and self.word(i) != "over":
+        """As in "more than two weeks ago", "over a year ago", "less than a month ago"."""
+        word, j = self.word(i), self.skip(i + 1, "than")
+        if j == i + 1 and word != "over":
             return None
         if not (match := self.counted_units(j)) or match[0].start > self.now:
             return None
+        if word == "less":
+            return Window(match[0].start, add_clamped(self.now, _MICROSECOND)), match[1]
         return Window(None, match[0].end), match[1]
 
     def between(self, i: int) -> tuple[Window, int] | None:
