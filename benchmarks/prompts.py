@@ -3,7 +3,7 @@
     python benchmarks/prompts.py                   the part to develop on
     python benchmarks/prompts.py --half report     the part to report on
     python benchmarks/prompts.py --half second     other talks to develop on, with askings that look like statements
-    python benchmarks/prompts.py --half third      other talks to report on
+    python benchmarks/prompts.py --half third      other talks to report on; `fourth` too
 
 The cases (benchmarks/cases) were written without sight of the code.
 
@@ -25,7 +25,7 @@ import numpy as np
 
 import remanence
 from remanence.adapters import recall_for_prompt
-from remanence.language.recall_need import need_of_memory
+from remanence.language.message_words import need_of_memory
 from remanence.write.message_analysis import analyze_for_recall
 
 CASES = Path(__file__).resolve().parent / "cases"
@@ -34,7 +34,7 @@ ROUNDS = 2
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("dev", "report", "second", "third"), default="dev")
+    parser.add_argument("--half", choices=("dev", "report", "second", "third", "fourth"), default="dev")
     half = parser.parse_args().half
     if half in ("dev", "report"):
         report_needs(half)

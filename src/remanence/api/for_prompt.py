@@ -24,7 +24,7 @@ from remanence.language.framing import (
     frame,
     hit_as_json_line,
 )
-from remanence.language.recall_need import need_of_memory
+from remanence.language.message_words import asking_probability, need_of_memory
 from remanence.language.text import normalize_text, tokens
 from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reader_text, referred_person
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
@@ -57,13 +57,12 @@ _MAX_NEED = 0.95
 """The maximum of the probability that a message needs memory."""
 _MIN_SHARE_OF_BEST = 0.03
 """A hit is left out if it answers with less than this share of the probability of the best hit."""
-
 _MIN_SHARE_OF_ASKING = 0.4
-"""A hit that only tells comes before the turns that also ask if it answers with at least this share of their
-probability."""
-
+"""A hit that only tells comes before the turns that ask if it answers with at least this share of their probability."""
+_MIN_ASKING = 0.6
+"""From this probability on that it tells nothing, a turn asks."""
 _IMPORTANT = 0.9
-"""From this importance on a fact says what somebody is, has or lives by."""
+"""From this importance on a turn says what somebody is, has or lives by."""
 
 
 class SupportsRecall(Protocol):
@@ -149,7 +148,7 @@ def recall_for_prompt(
         hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit in about_person[:1]]
     if about_person:
         hits = _person_first(hits, about_person, asked)
-    hits = _only_telling_first(distinct_hits(hits, asked))[:limit]
+    hits = _telling_first(distinct_hits(hits, asked))[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
 
@@ -269,22 +268,27 @@ def _person_first(hits: Sequence[Hit], about_person: Sequence[Hit], asked: str) 
     return [*(hit for hit in hits if hit in about_person), *others]
 
 
-def _only_telling_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with the turns that also ask something after what only tells and answers nearly as well.
+def _telling_first(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with the turns that ask after what only tells and answers nearly as well.
 
-    Such a turn says mostly why somebody asks ("Biscuit is shaking, why might that be?"). Turns that state something
-    important ("I live in Graz now, where can I ski?") keep their place.
+    Such a turn says mostly why somebody asks ("Biscuit is shaking, why might that be?") or what they lack ("There's a
+    pill I can't have, the name is gone").
     """
-    asking = [hit for hit in hits if hit.memory.turn and also_asks(hit.memory.text) and not _is_important(hit.memory)]
+    asking = [hit for hit in hits if _asks(hit.memory)]
     least = _MIN_SHARE_OF_ASKING * max((hit.answer_probability or 0.0 for hit in asking), default=0.0)
     telling = [hit for hit in hits if hit not in asking and (hit.answer_probability or 0.0) >= least]
     return [*telling, *(hit for hit in hits if hit not in telling)] if asking else list(hits)
 
 
-def _is_important(memory: Memory) -> bool:
+def _asks(memory: Memory) -> bool:
+    """Whether a memory is a turn that asks: by a question in it, or by its words. A turn that states something
+    important ("I live in Graz now, where can I ski?") is none."""
     from remanence.write.message_analysis import analyze_message  # here, as it loads the engine
 
-    return analyze_message(memory.text).strength >= _IMPORTANT
+    if memory.turn is None:
+        return False
+    asks = also_asks(memory.text) or asking_probability(memory.text) >= _MIN_ASKING
+    return asks and analyze_message(memory.text).strength < _IMPORTANT
 
 
 def _log_odds(probability: float) -> float:

@@ -14,7 +14,7 @@ from datetime import datetime
 from remanence.core import inputs
 from remanence.language.fact_extraction.sentences import is_question, is_request
 from remanence.language.lexicon.word_lists import compile_pattern, tags_of
-from remanence.language.recall_need import evidence_words, need_of_memory
+from remanence.language.message_words import evidence_words, need_of_memory
 from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
 from remanence.schema import SELF, UTC, Utterance

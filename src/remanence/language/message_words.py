@@ -1,0 +1,100 @@
+"""What the words of a chat message say about it, in microseconds: whether a good answer needs what is remembered about
+the speaker, and whether the message itself tells nothing to remember.
+
+`need_of_memory.txt` and `asking.txt` have a weight for each word and each pair of neighbouring words, learned by
+training/message_words.py from messages that people labelled. What a message only quotes ("translate: ...") does not
+count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+CONSTANT = "<constant>"
+_MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
+_SHORT_MESSAGE = 4
+_MAX_EVIDENCE_WORDS = 3
+_QUOTATION = re.compile(r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|:\s.{25,}\Z", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|\.{2,}|[?!,;:.]")
+_NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
+
+
+def need_of_memory(message: str) -> float:
+    """The probability that a good answer needs the memories of the speaker.
+
+    >>> need_of_memory("What did I say about the landlord?") > 0.9, need_of_memory("What is 2 + 2?") < 0.2
+    (True, True)
+    """
+    return _probability(message, "need_of_memory")
+
+
+def asking_probability(message: str) -> float:
+    """The probability that a message tells nothing worth remembering: it asks for something, or is small talk.
+
+    >>> asking_probability("That locker code has gone clean out of my head.") > 0.8
+    True
+    >>> asking_probability("Guess who is a grandmother? Nina had the baby on Friday!") < 0.1
+    True
+    """
+    return _probability(message, "asking")
+
+
+def evidence_words(message: str) -> list[str]:
+    """The words of a message that are the strongest evidence for a need of memory.
+
+    >>> evidence_words("Remind me what my sister is called.")[0]
+    'my'
+    """
+    weights = _weights("need_of_memory")
+    features = sorted(message_features(message), key=lambda feature: (-weights.get(feature, 0.0), feature))
+    return [
+        feature for feature in features[:_MAX_EVIDENCE_WORDS] if weights.get(feature, 0.0) > 0 and "<" not in feature
+    ]
+
+
+def message_features(message: str) -> set[str]:
+    """The words and pairs of words by which a message is judged.
+
+    >>> sorted(message_features("My dog?"))
+    ['<short>', '<start> my', '?', 'dog', 'dog ?', 'my', 'my dog']
+    """
+    head = message[:_MAX_LENGTH].replace("’", "'")
+    own = _QUOTATION.sub(" <quotation> ", head)
+    words = _WORD.findall(own.replace("<quotation>", "").lower())
+    features = set()
+    before = "<start>"
+    for word in words:
+        if word == ".":
+            before = "<start>"
+            continue
+        feature = "<number>" if word.isdigit() else word[:2] if word[0] == "." else word
+        features.update((feature, f"{before} {feature}"))
+        before = "<start>" if word in "?!" else feature
+    if own != head:
+        features.add("<quotation>")
+    if len(words) < _SHORT_MESSAGE:
+        features.add("<short>")
+    if _NAME.search(own):
+        features.add("<name>")
+    return features
+
+
+def weights_file(label: str) -> Path:
+    """The file with the weights for a label."""
+    return Path(__file__).with_name(f"{label}.txt")
+
+
+def _probability(message: str, label: str) -> float:
+    weights = _weights(label)
+    total = weights[CONSTANT] + sum(weights.get(feature, 0.0) for feature in message_features(message))
+    return 1 / (1 + math.exp(-total))
+
+
+@cache
+def _weights(label: str) -> Mapping[str, float]:
+    rows = (line.split("\t") for line in weights_file(label).read_text(encoding="utf-8").splitlines())
+    return {feature: float(weight) for feature, weight in rows}

@@ -1,0 +1,134 @@
+"""Learn the weights of `remanence.language.message_words` from messages that people labelled: which need a memory
+(training/messages, and those of training/chats that are known to need one), and which tell nothing to remember
+(training/turns, training/askings, and for what tells something half of the texts in training/worlds).
+
+    python training/message_words.py             write the weights
+    python training/message_words.py --check     only print how well they tell messages of files they did not see
+
+A logistic regression over words and pairs of words that occur at least three times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.language.message_words import CONSTANT, message_features, weights_file
+
+HERE = Path(__file__).parent
+LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
+RIDGE = {"need_of_memory": 1.0, "asking": 6.0}
+
+
+class Message(NamedTuple):
+    """A message, and whether the label holds for it."""
+
+    text: str
+    holds: bool
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="print figures and write nothing")
+    check = parser.parse_args().check
+    for label, files in (("need_of_memory", messages_with_needs()), ("asking", turns_with_labels())):
+        for name in sorted(files) if check else ():
+            others = [row for other, rows in files.items() if other != name for row in rows]
+            report(f"{label}, {name}", learn(others, RIDGE[label]), files[name])
+        if not check:
+            weights = learn([row for name in sorted(files) for row in files[name]], RIDGE[label])
+            lines = [f"{feature}\t{weight:.2f}" for feature, weight in sorted(weights.items())]
+            weights_file(label).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def messages_with_needs() -> dict[str, list[Message]]:
+    """The messages by file, and whether each needs a memory."""
+    files = {
+        file.stem: [Message(row["message"], row["needs"]) for row in read(file)]
+        for file in (HERE / "messages").glob("*.jsonl")
+    }
+    for file in (HERE / "chats").glob("helps*.jsonl"):
+        asked = [message["text"] for user in read(file) for message in user["messages"] if message["helps"]]
+        files[file.stem] = [Message(text, True) for text in asked]
+    return files
+
+
+def turns_with_labels() -> dict[str, list[Message]]:
+    """The turns by file, and whether each tells nothing to remember."""
+    files = {}
+    for file in (HERE / "turns").glob("*.jsonl"):
+        files[file.stem] = [Message(row["text"], row["label"] in ("asks", "neither")) for row in read(file)]
+    for file in (HERE / "askings").glob("*.jsonl"):
+        rows = [*read(file)]
+        asks = [Message(text, True) for row in rows for text in row["asks"]]
+        files[f"askings of {file.stem}"] = [*asks, *(Message(row["tells"], False) for row in rows)]
+    worlds = [world for file in sorted((HERE / "worlds").glob("*.jsonl")) for world in read(file)]
+    texts = [memory["text"] for world in worlds for memory in world["memories"]]
+    files["worlds"] = [Message(text, False) for text in texts[::2]]
+    return files
+
+
+def read(file: Path) -> Iterator[dict[str, Any]]:
+    yield from map(json.loads, file.read_text("utf-8").splitlines())
+
+
+def learn(rows: Sequence[Message], ridge: float) -> dict[str, float]:
+    """The weight of each feature, by accelerated gradient descent."""
+    features = [message_features(row.text) for row in rows]
+    counts = Counter(feature for each in features for feature in each)
+    names = [*sorted(feature for feature, count in counts.items() if count >= LEAST_COUNT), CONSTANT]
+    given = matrix(features, names)
+    holds = np.array([row.holds for row in rows], np.float32)
+    share = np.where(holds == 1, 0.5 / holds.mean(), 0.5 / (1 - holds.mean()))  # both kinds count the same
+    decay = np.full(len(names), ridge, np.float32)
+    decay[-1] = 0.0
+    rate = 1 / (0.25 * share.max() * largest_eigenvalue(given) + ridge)
+    weights = ahead = np.zeros(len(names), np.float32)
+    for step in range(STEPS):
+        odds = 1 / (1 + np.exp(-given @ ahead))
+        moved = ahead - rate * (given.T @ (share * (odds - holds)) + decay * ahead)
+        weights, ahead = moved, moved + step / (step + 3) * (moved - weights)
+    return {name: weight for name, weight in zip(names, weights.tolist(), strict=True) if keeps(name, weight)}
+
+
+def keeps(name: str, weight: float) -> bool:
+    return name == CONSTANT or abs(weight) >= LEAST_WEIGHT
+
+
+def largest_eigenvalue(given: NDArray[np.float32]) -> float:
+    """Of the matrix times its transpose, which limits how far a step may go."""
+    vector = np.ones(given.shape[1], np.float32)
+    for _ in range(20):
+        vector /= np.linalg.norm(vector)
+        vector = given.T @ (given @ vector)
+    return 1.05 * float(np.linalg.norm(vector))
+
+
+def matrix(features: Sequence[set[str]], names: Sequence[str]) -> NDArray[np.float32]:
+    column = {name: place for place, name in enumerate(names)}
+    given = np.zeros((len(features), len(names)), np.float32)
+    given[:, column[CONSTANT]] = 1
+    for row, each in enumerate(features):
+        given[row, [column[feature] for feature in each if feature in column]] = 1
+    return given
+
+
+def report(name: str, weights: Mapping[str, float], rows: Sequence[Message]) -> None:
+    scores = matrix([message_features(row.text) for row in rows], [*weights]) @ np.array([*weights.values()])
+    holds = np.array([row.holds for row in rows])
+    yes, no = scores[holds], scores[~holds]
+    parts = [f"said for {(yes > 0).mean():.0%}"] if len(yes) else []
+    parts += [f"not for {(no <= 0).mean():.0%} of the others"] if len(no) else []
+    parts += [f"AUC {(yes[:, None] > no).mean():.3f}"] if len(yes) and len(no) else []
+    print(f"{name}: {', '.join(parts)}")
+
+
+if __name__ == "__main__":
+    main()
