@@ -65,7 +65,7 @@ def message_features(message: str) -> set[str]:
     head = message[:_MAX_LENGTH].replace("’", "'")
     own = _QUOTATION.sub(" <quotation> ", head)
     words = _WORD.findall(own.replace("<quotation>", "").lower())
-    features = set()
+    features: set[str] = set()
     before = "<start>"
     for word in words:
         if word == ".":
