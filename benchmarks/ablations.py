@@ -101,7 +101,7 @@ SEEDS = (
     Variant("no seed: names in near memories", patches=_BY_MEMORY),
     *(Variant(f"at most {n} relation{'s' * (n > 1)}", patches={graph_spread: {"MAX_RELATIONS": n}}) for n in (1, 2)),
     *(Variant(f"at most {hops} hop{'s' * (hops > 1)}", patches={graph_spread: {"MAX_HOPS": hops}}) for hops in (1, 3)),
-    Variant("no short memories that only mention a name", patches=_zero(entity_graph, "MENTIONED_SHARE")),
+    Variant("no short memories that only mention a name", patches=_zero(graph_spread, "MENTIONED_SHARE")),
     Variant("no turns beside, no sitting", patches=_zero(entity_graph, *_BY_TURN)),
     Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT_WEIGHT")),
 )

@@ -11,8 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
 import remanence
-from remanence.service.client.http_channel import HttpResponse
-from remanence.service.client.http_pool import HttpRequest
+from remanence.service.client.http_pool import HttpAnswer, HttpRequest
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
 
@@ -25,7 +24,7 @@ class _InProcess:
     def __init__(self, app: FastAPI, portal: BlockingPortal) -> None:
         self._app, self._portal = httpx.ASGITransport(app), portal
 
-    def exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpResponse:
+    def exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpAnswer:
         content = request.content if isinstance(request.content, bytes) else request.content.read()
         answer = self._portal.call(self._answer, request, content)
         if into is not None and answer.status == 200:
@@ -35,11 +34,11 @@ class _InProcess:
     def close(self) -> None:
         pass
 
-    async def _answer(self, request: HttpRequest, content: bytes) -> HttpResponse:
+    async def _answer(self, request: HttpRequest, content: bytes) -> HttpAnswer:
         asked = httpx.Request(request.method, f"{_URL}{request.target}", headers=request.headers, content=content)
         answer = await self._app.handle_async_request(asked)
         assert isinstance(answer.stream, httpx.AsyncByteStream)
-        return HttpResponse(answer.status_code, b"".join([part async for part in answer.stream]))
+        return HttpAnswer(answer.status_code, b"".join([part async for part in answer.stream]))
 
 
 @contextmanager

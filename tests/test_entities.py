@@ -841,7 +841,7 @@ class Told:
 def all_described(space: Space) -> bool:
     """Whether the words of every description were foreseen, and so embedded."""
     with space._engine.open_index(space.name) as index:
-        vectors = index.graph.save().get("vectors")
+        vectors = index.graph.save().get("_vectors")
         return vectors is None or bool(vectors.any(axis=1).all())
 
 

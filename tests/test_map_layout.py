@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.graph.map_layout import place_nodes
+from remanence.graph.entity_map import place_nodes
 from remanence.service.endpoints import map_operations
 from remanence.testing import HashingEmbedder
 

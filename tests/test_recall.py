@@ -24,7 +24,7 @@ from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.read.fusion import fuse, normalize_scores
 from remanence.schema import UTC, Query, Ranking, Window
-from remanence.signals.graph_walk import WalkScores
+from remanence.signals.graph_spread import WalkScores
 from remanence.signals.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
 

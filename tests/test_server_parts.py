@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from remanence_server.pools import Pools
 from remanence_server.problems import RequestRejected
-from remanence_server.protocol import JoinedWrites
+from remanence_server.running import JoinedWrites
 from remanence_server.settings import ServerSettings
+from remanence_server.state import Pools
 
 
 async def test_functions_run_at_once_up_to_the_size_of_their_pool() -> None:

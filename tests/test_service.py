@@ -68,12 +68,12 @@ def test_an_answer_can_be_turned_back(space: Space, clock: FakeClock) -> None:
     found = space.recall("Where does Ana live?", history=True)
     events = space.history("Ana")
 
-    read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_recall()
+    read = RecallAnswer.model_validate_json(RecallAnswer.of(found).model_dump_json()).to_value()
     assert [hit.memory for hit in read] == [hit.memory for hit in found]
     assert (read.explain(), read.receipt, str(read)) == (found.explain(), found.receipt, str(found))
     assert [hit.superseded_by for hit in read] == [hit.superseded_by for hit in found]
     texts = [HistoryEventAnswer.of(event).model_dump_json() for event in events]
-    assert [HistoryEventAnswer.model_validate_json(text).to_event() for text in texts] == list(events)
+    assert [HistoryEventAnswer.model_validate_json(text).to_value() for text in texts] == list(events)
 
 
 def test_a_recall_is_written_as_its_answer_says(space: Space, clock: FakeClock) -> None:
@@ -182,8 +182,8 @@ def test_a_cancelled_job_writes_nothing() -> None:
     """Its source stays stored."""
     with remanence.open(None, worker=False) as space:
         job = memory_operations.remember(space, ask.RememberRequest(text="I live in Porto."))
-        cancelled = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
-        again = memory_operations.cancel_job(space, ask.JobRequest(id=job.id))
+        cancelled = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
+        again = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
 
         assert (job.status, cancelled.status, again.status) == ("queued", "cancelled", "cancelled")
         assert (space.jobs.run_due(), space.count()) == (0, 1)

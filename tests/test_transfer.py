@@ -32,8 +32,7 @@ from remanence.cli import main
 from remanence.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from remanence.events import Emptied, Event, Remembered, Served
 from remanence.language.text import text_hash
-from remanence.ledger.codec import event_kind
-from remanence.ledger.portable import remap_positions
+from remanence.ledger.codec import event_kind, remap_positions
 from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
 

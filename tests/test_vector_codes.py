@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.signals import point_codes, vectors
+from remanence.signals import vector_codes, vectors
 from remanence.signals.sign_bits import count_bits, sign_bits
 from remanence.signals.vector_codes import VectorCodes
 from remanence.testing import HashingEmbedder
@@ -112,7 +112,7 @@ class TestSpace:
 
     @pytest.fixture
     def space(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[remanence.Space]:
-        monkeypatch.setattr(point_codes, "_CODES_FROM", 100)
+        monkeypatch.setattr(vector_codes, "_CODES_FROM", 100)
         monkeypatch.setattr(vectors, "_CODES_USED_FROM", 150)
         monkeypatch.setattr(vectors, "_MAX_FILTERED_ROWS", 20)
         monkeypatch.setattr(vectors, "_SCANNED_FOR_ONE_SCORED", 1)

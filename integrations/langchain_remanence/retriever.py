@@ -13,7 +13,13 @@ from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
 
 from langchain_remanence.documents import as_documents, recall_options, store_documents
 from remanence import View
-from remanence.adapters import recall_distinct, require_space, require_view
+from remanence.adapters import in_thread, recall_distinct, require_space, require_view
+
+_OPTIONS = {
+    *("k", "memory_tags", "as_of", "filter"),
+    *("kinds", "during", "min_score", "history", "source", "speaker", "conversation"),
+}
+"""What can be set for the retriever and for a call."""
 
 
 class RemanenceRetriever(BaseRetriever):
@@ -72,50 +78,19 @@ class RemanenceRetriever(BaseRetriever):
         """
         return store_documents(require_space(self.space), documents, ids)
 
-    async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
-        """`add_documents` in a worker thread, for use with asyncio."""
-        return await asyncio.to_thread(self.add_documents, documents, ids)
+    aadd_documents = in_thread(add_documents)
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        memory_tags: str | Sequence[str] | None = None,
-        tags: str | Sequence[str] | None = None,
-        as_of: Any = None,
-        kinds: str | Sequence[str] | None = None,
-        during: Any = None,
-        min_score: float | None = None,
-        history: bool | Literal["auto"] | None = None,
-        source: str | Sequence[str] | None = None,
-        speaker: str | Sequence[str] | None = None,
-        conversation: str | Sequence[str] | None = None,
-        filter: dict[str, Any] | None = None,
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        def setting(in_call: Any, in_constructor: Any) -> Any:
-            return in_constructor if in_call is None else in_call
-
-        moment = setting(as_of, self.as_of)
+        if unknown := sorted(options.keys() - _OPTIONS - {"tags"}):
+            raise TypeError(f"unexpected keyword argument {unknown[0]!r}. A call takes {', '.join(sorted(_OPTIONS))}.")
+        given = {name: value for name, value in options.items() if value is not None}
+        given.setdefault("memory_tags", given.pop("tags", self.memory_tags))
+        settings = {name: given.get(name, getattr(self, name)) for name in _OPTIONS}
+        limit, tags, moment, filter = (settings.pop(name) for name in ("k", "memory_tags", "as_of", "filter"))
         view = self.space if moment is None else self.space.as_of(moment)
-        recall = recall_distinct(
-            view,
-            query,
-            limit=setting(k, self.k),
-            kinds=setting(kinds, self.kinds),
-            tags=setting(memory_tags, setting(tags, self.memory_tags)),
-            during=setting(during, self.during),
-            min_score=setting(min_score, self.min_score),
-            history=setting(history, self.history),
-            **recall_options(
-                setting(filter, self.filter),
-                source=setting(source, self.source),
-                speaker=setting(speaker, self.speaker),
-                conversation=setting(conversation, self.conversation),
-            ),
-        )
-        return as_documents(recall)
+        return as_documents(recall_distinct(view, query, limit=limit, tags=tags, **recall_options(filter, **settings)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any

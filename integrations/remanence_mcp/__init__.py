@@ -5,7 +5,7 @@ run_stdio       serve one client over standard input and output
 run_http        serve over streamable HTTP; on this machine only, or elsewhere with tokens
 KnowledgeGraph  the entities, observations and relations of the tool set "graph"
 
-server.py            the server: which space a call uses, and errors as a model can read them
+server.py            the server: which space a call uses, errors as a model can read them, stdio and HTTP
 access.py            tokens and users, and the space that each of them may use
 user_tokens.py       tokens of an identity provider
 tool_sets.py         how a tool is declared; the sets of tools
@@ -16,7 +16,6 @@ graph_tools.py       the tools of the knowledge-graph memory server
 file_tools.py        Claude's memory tool
 resources.py         resources and prompts
 budget.py            answers that fit a number of tokens
-running.py           stdio and HTTP
 
 Importing this package loads nothing. If `mcp` is not installed, the error says what to install.
 """
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
     from remanence_mcp.access import StoredTokens as StoredTokens
     from remanence_mcp.access import TokenFile as TokenFile
     from remanence_mcp.knowledge_graph import KnowledgeGraph as KnowledgeGraph
-    from remanence_mcp.running import run_http as run_http
-    from remanence_mcp.running import run_stdio as run_stdio
     from remanence_mcp.server import MemoryServer as MemoryServer
     from remanence_mcp.server import make_server as make_server
+    from remanence_mcp.server import run_http as run_http
+    from remanence_mcp.server import run_stdio as run_stdio
     from remanence_mcp.user_tokens import UserTokens as UserTokens
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
@@ -47,8 +46,8 @@ _MODULES = {
     "TokenFile": ("access", "mcp"),
     "UserTokens": ("user_tokens", "mcp"),
     "make_server": ("server", "mcp"),
-    "run_http": ("running", "mcp"),
-    "run_stdio": ("running", "mcp"),
+    "run_http": ("server", "mcp"),
+    "run_stdio": ("server", "mcp"),
 }
 
 __all__ = sorted(_MODULES)

@@ -19,7 +19,7 @@ from remanence_mcp.tool_sets import ToolSet
 TOOLS = ToolSet()
 SOURCE = "mcp"
 _LOOK_UP = "Call `recall` first: it returns the ids."
-_HIT_FIELDS = ("id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by")
+_HIT_FIELDS = {"id", "text", "kind", "valid_from", "valid_until", "told_at", "tags", "source", "observed_by"}
 AsOf = Annotated[str | None, Field(description="Answer with what was known then, for example '2026-05-01'")]
 
 
@@ -59,7 +59,7 @@ def recall(
     request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
     answer = memory_operations.recall(current_space(), request)
     hits = [
-        {name: getattr(hit.memory, name) for name in _HIT_FIELDS}
+        hit.memory.model_dump(include=_HIT_FIELDS)
         | {
             "text": cut(hit.memory.text, max_tokens),
             "score": hit.score,
@@ -70,7 +70,7 @@ def recall(
         for hit in answer.hits
     ]
     kept = fitting(hits, max_tokens)
-    text = frame(answer.to_recall().hits[: len(kept)], max_tokens=max_tokens, ids=True)
+    text = frame(answer.to_value().hits[: len(kept)], max_tokens=max_tokens, ids=True)
     lines = [text or "Nothing is remembered about that."]
     if len(kept) < len(hits):
         lines.append(f"{len(hits) - len(kept)} more did not fit: ask more precisely, or give more max_tokens.")
@@ -118,7 +118,7 @@ def timeline(
     found = graph_operations.timeline(
         current_space(), graph_requests.TimelineRequest(node=about, since=since, until=until)
     ).items
-    events = [{"at": event.recorded_at, "kind": event.kind, "text": event.text} for event in found]
+    events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": event.text} for event in found]
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
     return {"events": kept, "left_out": len(events) - len(kept)}
 

@@ -64,7 +64,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     def timeline(about: str) -> str:
         def read() -> str:
             found = graph_operations.timeline(current_space(), graph_requests.TimelineRequest(node=about)).items
-            events = [{"at": event.recorded_at, "kind": event.kind, "text": event.text} for event in found]
+            events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": event.text} for event in found]
             return _json(fitting(reversed(events), _MAX_TOKENS)[::-1])
 
         return _read(read)

@@ -3,20 +3,15 @@
 app.py           the application: routes, start and end
 routes.py        a route for each operation of `remanence.service`
 body_route.py    reading the path and the body of a request
-direct_routes.py requests with a body go straight to their route
 file_and_health_routes.py  files, exports, events, health, metrics
-headers.py       single headers of a request
-protocol.py      head and body of an answer in one piece
 access.py        who asks, and what they may do
 problems.py      errors as application/problem+json
-limits.py        sizes of bodies, requests per minute, metrics of requests
-pools.py         the threads that operations run in
+limits.py        sizes of bodies, requests per minute, numbers for Prometheus
 idempotency.py   answers by Idempotency-Key
-metrics.py       numbers for Prometheus
 inspector.py     the page at `/`; its files are in static/
 settings.py      the settings
 running.py       running it with uvicorn
-state.py         what all routes share
+state.py         what all routes share, and the threads that operations run in
 """
 
 from __future__ import annotations

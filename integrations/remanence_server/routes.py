@@ -26,9 +26,8 @@ from remanence.service.payloads import requests
 from remanence_server.access import Caller
 from remanence_server.body_route import BodyRoute
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer
-from remanence_server.pools import PoolName
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
-from remanence_server.state import ServerState, state_of
+from remanence_server.state import PoolName, ServerState, state_of
 
 PREFIX = "/v1/spaces/{space}"
 SpaceSegment = Annotated[

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from remanence import InvalidInput, Space
 from remanence.service.hosting.network import bind_socket
 from remanence.service.hosting.server_database import location_of
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server.app import create_app
-from remanence_server.protocol import Protocol
 from remanence_server.settings import ServerSettings
 from remanence_server.state import ServerState
 
@@ -90,3 +92,52 @@ def _run(app: FastAPI, settings: ServerSettings, log_level: str, bound: socket.s
     finally:
         for key, handler in before.items():
             signal.signal(key, handler)
+
+
+_MAX_HEAD = 4_096
+
+
+class Protocol(HttpToolsProtocol):
+    """The protocol of one connection."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Called by the event loop with the transport of the connection."""
+        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
+
+
+class JoinedWrites:
+    """A transport that holds a short write back until the next one, or until the event loop goes on.
+
+    uvicorn writes the head and the body of an answer one after the other, and each is sent at once: the client would
+    wake up twice, and on a busy machine wait for a processor twice. Everything but writing and closing is done by the
+    transport that it is made of.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: bytes | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send something, in one piece with what is held back."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._transport.writelines((held, data))
+        elif len(data) <= _MAX_HEAD:
+            self._held = data
+            self._loop.call_soon(self._flush)
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Send what is held back, and close the connection."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            self._transport.write(held)

@@ -1,19 +1,58 @@
-"""What all routes of one application share."""
+"""What all routes of one application share: spaces, threads, and who may do what."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, TypeVar, cast
 
 from starlette.requests import Request
 
 from remanence.service.hosting.spaces import Spaces
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
-from remanence_server.metrics import Metrics
-from remanence_server.pools import Pools
+from remanence_server.limits import Metrics
+from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
+
+T = TypeVar("T")
+PoolName = Literal["quick", "recall", "slow"]
+
+
+class Pools:
+    """Thread pools, each with a limit on how many operations wait."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        sizes: dict[PoolName, int] = {
+            "quick": settings.quick_threads,
+            "recall": settings.recall_threads,
+            "slow": settings.slow_threads,
+        }
+        self._pools = {name: ThreadPoolExecutor(size, f"remanence-{name}") for name, size in sizes.items()}
+        self._most = {name: size + settings.max_waiting for name, size in sizes.items()}
+        self.active: dict[PoolName, int] = dict.fromkeys(sizes, 0)
+        """How many operations run or wait, by pool."""
+
+    async def run(self, name: PoolName, function: Callable[[], T]) -> T:
+        """Run a function in a thread of this pool.
+
+        Raises:
+            RequestRejected: Too many wait already.
+        """
+        if self.active[name] >= self._most[name]:
+            raise RequestRejected(problem(503, f"{self.active[name]} requests are waiting already. Try again later."))
+        self.active[name] += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pools[name], function)
+        finally:
+            self.active[name] -= 1
+
+    def close(self) -> None:
+        """Wait for what runs."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=True)
 
 
 @dataclass

@@ -402,7 +402,7 @@ def test_a_message_over_the_limit_is_one_warning(
 ) -> None:
     """Its beginning is remembered, and recalled for. The limit is lower here: a text of the real length takes
     seconds."""
-    for module in ("remanence.adapters.message_text", "langchain_remanence.middleware"):
+    for module in ("remanence.adapters.chat_sessions", "langchain_remanence.middleware"):
         monkeypatch.setattr(f"{module}.MAX_TEXT_LENGTH", 20_000)
     agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True, reinforce=True)])
     ask(agent, {"messages": [("user", "I am allergic to peanuts. " + "x" * 20_000)]})

@@ -430,7 +430,7 @@ def test_a_message_over_the_limit_is_one_warning(
     space: remanence.Space, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its beginning is remembered. The limit is lower here: reading a text of the real length takes seconds."""
-    for module in ("remanence.adapters.message_text", "llama_index_remanence.messages"):
+    for module in ("remanence.adapters.chat_sessions", "llama_index_remanence.messages"):
         monkeypatch.setattr(f"{module}.MAX_TEXT_LENGTH", 20_000)
     memory = RemanenceMemory(space)
     memory.put(user("I am allergic to peanuts. " + "x" * 20_000))

@@ -18,7 +18,7 @@ pytest.importorskip("mcp", reason="mcp is not installed: pip install remanence[m
 from mcp import Client
 
 from remanence_mcp import make_server
-from remanence_mcp.running import http_options
+from remanence_mcp.server import http_options
 
 
 class Caller:

@@ -1,32 +1,9 @@
 """Public helpers for the authors of framework adapters.
 
-An adapter imports the public names of `remanence` and this module, and nothing else of the package.
-
-lazy_getattr                          load the names of a package when they are first used
-log_and_continue                      log a failure of memory instead of raising it
-recall_for_prompt, prompt_budget      recall for the prompt of a chat message
-recall_distinct                       recall with a text and the facts found in it once
-check_keep, is_kept                   which turns are stored
-check_kinds, check_tags               filters of `recall`, checked when an adapter is made
-reinforce, quoted_hits                record as used the memories whose words an answer contains
-strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
-check_max_tokens, TokenCounter        token budgets
-estimate_tokens                       about how many tokens a text has
-ChangeFollower                        base class of a table that follows the ledger of a space
-NamedEmbedder                         an embedding model of a framework, with a name
-storable_text, placeholder_text       the text under which a chat message is stored
-normalize_text                        a text without case and spacing, to find repetitions
-pluralize                             a number with its noun
-SELF                                  the speaker that "I" and "my" mean
-MAX_TEXT_LENGTH                       how much of a message is remembered
-warn_of_long_texts                    log that a message was cut off
-in_thread                             an async variant of a method
-require_view, require_space           check that an argument is a space, not a view of the past
-document_row, stored_document         documents and nodes of a framework as memories, and back
-find_documents                        documents by their ids
-remember_text, update_memory          what the tools `remember` and `update` do
-tool_name                             the name of a tool, with the prefix of its set
-embed_texts, embed_query              the vectors of a space's own embedder
+An adapter imports the public names of `remanence` and this module, and nothing else of the package. It loads the names
+of a package when they are first used (`lazy_getattr`), recalls for a prompt (`recall_for_prompt`), stores turns and
+documents (`storable_text`, `document_row`), checks its arguments when it is made (`check_kinds`, `require_space` and
+others), and follows the ledger of a space (`ChangeFollower`).
 """
 
 from __future__ import annotations
@@ -40,8 +17,17 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from remanence.adapters.chat_sessions import ChatSession, check_minutes, check_rename, check_session_id, check_ttl
-from remanence.adapters.message_text import MAX_TEXT_LENGTH, placeholder_text, storable_text, warn_of_long_texts
+from remanence.adapters.chat_sessions import (
+    MAX_TEXT_LENGTH,
+    ChatSession,
+    check_minutes,
+    check_rename,
+    check_session_id,
+    check_ttl,
+    placeholder_text,
+    storable_text,
+    warn_of_long_texts,
+)
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
 from remanence.api.for_prompt import (
     Keep,

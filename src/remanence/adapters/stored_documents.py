@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from remanence.adapters.message_text import placeholder_text, storable_text
+from remanence.adapters.chat_sessions import placeholder_text, storable_text
 from remanence.errors import InvalidInput
 from remanence.schema import DOCUMENT_FIELD
 

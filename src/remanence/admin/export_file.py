@@ -27,9 +27,7 @@ import numpy as np
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
 from remanence.language.text import pluralize
-from remanence.ledger.codec import encode
-from remanence.ledger.event_validation import WRONG_TYPES, find_damage
-from remanence.ledger.portable import to_portable
+from remanence.ledger.codec import WRONG_TYPES, encode, find_damage, to_portable
 from remanence.schema import micros
 from remanence.schema.version import __version__
 

@@ -23,9 +23,7 @@ from remanence.core.embedding import embed_missing
 from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Served
 from remanence.language.text import truncate
-from remanence.ledger.codec import event_from_fields
-from remanence.ledger.event_validation import first_invalid_field
-from remanence.ledger.portable import remap_positions
+from remanence.ledger.codec import event_from_fields, first_invalid_field, remap_positions
 from remanence.schema import UTC, from_micros
 
 if TYPE_CHECKING:

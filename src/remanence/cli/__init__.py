@@ -5,8 +5,7 @@ options.json         the options of the commands
 memory_commands.py   the commands about memories
 graph_commands.py    the commands about entities and the graph
 admin_commands.py    the commands about spaces and folders
-mcp_command.py       `remanence mcp`
-server_commands.py   the commands about the REST server
+server_commands.py   `remanence mcp`, `remanence serve`, and tokens
 locations.py         which folder and space is meant
 output.py            how results are printed
 demo.py              `remanence demo`
@@ -27,7 +26,7 @@ from remanence.errors import RemanenceError
 
 # Importing these modules registers their commands, which `--help` lists in this order.
 # isort: off
-from remanence.cli import memory_commands, graph_commands, admin_commands, mcp_command, server_commands  # noqa: F401
+from remanence.cli import memory_commands, graph_commands, admin_commands, server_commands  # noqa: F401
 # isort: on
 
 __all__ = ["main"]

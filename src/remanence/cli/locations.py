@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -82,11 +82,8 @@ def list_spaces(args: Namespace) -> list[str]:
 
 
 def _spaces_in(location: str | Path) -> list[str]:
-    ledger = open_ledger(location)
-    try:
+    with closing(open_ledger(location)) as ledger:
         return ledger.spaces()
-    finally:
-        ledger.close()
 
 
 def load_extractor(name: str | None) -> Any:

@@ -25,7 +25,7 @@ from remanence.errors import LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ledger.event_validation import WRONG_TYPES
+from remanence.ledger.codec import WRONG_TYPES
 from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory, format_moment
 from remanence.schema.version import __version__

@@ -15,7 +15,7 @@ from remanence.core.projection import Projection
 from remanence.errors import LedgerCorrupt, LedgerTampered, NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
-from remanence.ledger.event_validation import find_damage
+from remanence.ledger.codec import find_damage
 from remanence.schema import Change, Entry, Memory, Snapshot
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from remanence.core.memory_cache import MemoryCache
 from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
 from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ledger.event_validation import WRONG_TYPES, find_damage
+from remanence.ledger.codec import WRONG_TYPES, find_damage
 from remanence.schema import OPEN_END, Entry
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
@@ -52,7 +52,7 @@ T = TypeVar("T")
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "18"
+FORMAT = "19"
 _BATCH = 2_000
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A

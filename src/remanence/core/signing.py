@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput, LedgerTampered, MissingExtra
 from remanence.events import Event, Remembered
-from remanence.ledger.codec import encode, event_kind
-from remanence.ledger.portable import to_portable
+from remanence.ledger.codec import encode, event_kind, to_portable
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger

@@ -100,7 +100,8 @@ def invalidate(
 
     def decide(index: Index) -> list[Event]:
         snapshot = _snapshot(index, now)
-        if name is not None and _is_memory(index, edge):
+        is_memory_id = isinstance(edge, str) and index.catalog.number(edge) is not None
+        if name is not None and (isinstance(edge, Memory) or is_memory_id):
             edge_ids[:] = _links_at(index, snapshot, inputs.check_memory_id(edge), name, object, end)
         elif name is not None and not isinstance(edge, Relation | Link | Memory):
             if isinstance(object, Memory):
@@ -179,10 +180,6 @@ def _relations_at(
         known = "; ".join(map(str, relations[:3])) or "nothing of that kind"
         raise NotFound(f"{claim!r} does not hold at {format_moment(end)}, so it cannot end then. Known is: {known}.")
     return list(dict.fromkeys(ids))
-
-
-def _is_memory(index: Index, edge: object) -> bool:
-    return isinstance(edge, Memory) or (isinstance(edge, str) and index.catalog.number(edge) is not None)
 
 
 def _links_at(

@@ -1,18 +1,35 @@
-"""All entities of a view as a map: how often each is mentioned, and which are mentioned together or related."""
+"""All entities of a view as a map: how often each is mentioned, which are mentioned together or related, and where each
+is drawn."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from remanence.graph.graph_at_time import GraphAtTime
+from remanence.graph.pictures.layout import seeded_igraph
 
 _MAX_TOGETHER = 12
 """Of a memory that mentions more entities, such as a list, only the first are counted as mentioned together."""
 _RELATED = 2
 """How many times a relation counts as much as being mentioned in one memory."""
 _EDGES_PER_NODE = 6
+_MAX_GROUPS = 150
+_SPACING, _GAP = 11.0, 26.0
+_GOLDEN = math.pi * (3 - math.sqrt(5))
+_ROUNDS, _LAST_ROUNDS = 60, 300
+_PULL, _OVERLAP, _GROWTH = 0.08, 0.5, 1.01
+
+WeightedEdge: TypeAlias = tuple[int, int, float]
+"""Two nodes by their place, and how closely they are connected."""
+Points: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +88,88 @@ def build_entity_map(graph: GraphAtTime, limit: int) -> EntityMap:
 def _node(graph: GraphAtTime, number: int, mentions: int) -> MapNode | None:
     entity = graph.entity(number)
     return None if entity is None else MapNode(entity.id, entity.name, entity.kind, mentions)
+
+
+def place_nodes(count: int, edges: Sequence[WeightedEdge]) -> Points:
+    """Where each node of a large map is drawn, the most important first: x and y. Nodes that belong together are in a
+    disc, the most important in its middle; the discs are beside each other, those that are connected near each other.
+
+    >>> place_nodes(2, [(0, 1, 1.0)]).round().tolist()
+    [[0.0, 0.0], [-8.0, 7.0]]
+    """
+    groups = _groups(count, edges)
+    sizes = np.array([len(group) for group in groups])
+    group_of = np.empty(count, np.int64)
+    for number, group in enumerate(groups):
+        group_of[group] = number
+    middles = _spread_discs(_SPACING * np.sqrt(sizes) + _GAP / 2, _connections(edges, group_of))
+    points = np.empty((count, 2))
+    for middle, group in zip(middles, groups, strict=True):
+        points[group] = middle + _spiral(_SPACING * np.sqrt(np.arange(len(group))))
+    return points
+
+
+def _groups(count: int, edges: Sequence[WeightedEdge]) -> list[list[int]]:
+    """The nodes that belong together, the largest group first. Of very many groups, the small ones are one."""
+    import igraph
+
+    graph = igraph.Graph(count, [(one, other) for one, other, _ in edges])
+    with seeded_igraph():
+        found = graph.community_multilevel(weights=[weight for _, _, weight in edges])
+    groups = sorted(found, key=lambda group: (-len(group), group))
+    rest = sorted(node for group in groups[_MAX_GROUPS:] for node in group)
+    return [*groups[:_MAX_GROUPS], rest] if rest else groups
+
+
+def _connections(edges: Sequence[WeightedEdge], group_of: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How strongly groups are connected, as a matrix."""
+    size = int(group_of.max(initial=0)) + 1
+    strengths = np.zeros((size, size))
+    if edges:
+        given = np.array(edges)
+        ends = group_of[given[:, :2].astype(np.int64)]
+        np.add.at(strengths, (ends[:, 0], ends[:, 1]), given[:, 2])
+    strengths += strengths.T
+    np.fill_diagonal(strengths, 0.0)
+    return strengths
+
+
+def _spread_discs(radii: Points, connections: NDArray[np.float64]) -> Points:
+    """The middles of discs: connected ones near each other, the largest near the middle, none on another."""
+    areas = np.concatenate(([0.0], np.cumsum(4 * radii**2)[:-1]))
+    middles = _spiral(np.sqrt(areas / math.pi) * 1.15)
+    pulls = np.sqrt(connections / max(1.0, connections.max(initial=0.0)))
+    reach = radii[:, None] + radii
+    shares = radii / reach  # of the disc in the column, which the one in the row moves by
+    for number in range(_ROUNDS):
+        apart = middles - middles[:, None]
+        strength = _PULL * (1 - number / _ROUNDS) * pulls * shares
+        middles = middles + (apart * strength[:, :, None]).sum(axis=1)
+        middles, _ = _push_apart(middles, reach, shares)
+    for _ in range(_LAST_ROUNDS):
+        middles, overlap = _push_apart(middles, reach, shares)
+        if not overlap:
+            break
+        middles = middles * _GROWTH
+    return middles
+
+
+def _push_apart(middles: Points, reach: Points, shares: Points) -> tuple[Points, bool]:
+    """Move discs that overlap away from each other; whether there were any."""
+    apart = middles[:, None] - middles
+    distances = np.hypot(apart[:, :, 0], apart[:, :, 1])
+    np.fill_diagonal(distances, np.inf)
+    overlaps = np.maximum(reach - np.maximum(distances, 0.01), 0.0)
+    overlaps[overlaps <= _OVERLAP] = 0.0
+    if not overlaps.any():
+        return middles, False
+    # Each moves by the mean of its pushes: by their sum, a disc among many would leap over the others.
+    counts = np.maximum(1, np.count_nonzero(overlaps, axis=1))
+    pushes = (overlaps * shares / np.maximum(distances, 0.01))[:, :, None] * apart
+    return middles + pushes.sum(axis=1) / np.sqrt(counts)[:, None], True
+
+
+def _spiral(radii: Points) -> Points:
+    """A point at each of these distances from the middle, in ever new directions."""
+    angles = np.arange(len(radii)) * _GOLDEN
+    return np.stack((radii * np.cos(angles), radii * np.sin(angles)), axis=1)

@@ -104,9 +104,9 @@ def plan_undo(
     if entry.kind == "undone":
         raise InvalidInput(f"entry {position} is an undo, which cannot be undone. Repeat what it undid.")
     problem = f"entry {position} ({entry.kind}) cannot be undone:"
-    if (undone_by := known.registry.undone_by(position)) is not None:
+    if (undone_by := known.registry.undone.get(position)) is not None:
         raise InvalidInput(f"{problem} entry {undone_by} has undone it already.")
-    if (later := known.registry.changed_since(position)) is not None:
+    if (later := known.registry.spans.changed_since(position)) is not None:
         raise InvalidInput(
             f"{problem} entry {later} has changed the same. First undo that one: space.entities.undo({later})."
         )

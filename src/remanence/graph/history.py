@@ -220,7 +220,8 @@ class HistoryReader:
             first = entry.position == self._index.catalog.positions_of_memory(number)[0]
             observer = None if memory is None else memory.observed_by
             return make("memory added" if first else "memory revised", actor=observer, value=memory)
-        if isinstance(event, Linked) and self._supersedes(event, number):
+        is_target = isinstance(event, Linked) and self._index.catalog.number(event.target) == number
+        if isinstance(event, Linked) and event.kind == "supersedes" and is_target:
             new = self._latest_version(event.source)
             return _supersession_event(memory, new, event.observed_by, event.why, entry, MENTIONS)
         if isinstance(event, Extracted):
@@ -252,9 +253,6 @@ class HistoryReader:
                     _supersession_event(old, new, new.observed_by, None, entry, "supersedes")
                     for entry in entries.values()
                 )
-
-    def _supersedes(self, event: Linked, number: int) -> bool:
-        return event.kind == "supersedes" and self._index.catalog.number(event.target) == number
 
     def _latest_version(self, memory_id: str) -> Memory | None:
         return self._version_at(self._index.catalog.number(memory_id), self._snapshot.position)

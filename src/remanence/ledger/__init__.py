@@ -1,8 +1,7 @@
 """The append-only ledger, from which everything else can be rebuilt.
 
-codec             events as JSON
+codec             events as JSON, and what is wrong with a stored event
 chain             entries chained by digest, and `verify`
-event_validation  what is wrong with a stored event
 in_memory         a ledger in plain Python, the reference
 sql               what ledgers in SQL databases share
 locks             locks between threads, and between processes by files in a folder

@@ -1,23 +1,32 @@
-"""How an event is stored in a ledger entry, and read back.
+"""How an event is stored in a ledger entry, read back and checked; and its form outside of the ledger.
 
 An entry contains one event as JSON under the name of its class. Fields with their default value are left
 out, so that old entries can be read after a field was added. Small values inside a field (a triple, a
 turn) are lists. A list may only get new items at its end; one that is longer than this release expects was
 written by a later release.
+
+Exports and signatures have a form that does not depend on the ledger: entries of a space are numbered from 1, and
+positions inside an event are replaced by these numbers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import MISSING, fields
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime
-from typing import Any, get_args
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from remanence.errors import InvalidInput, LedgerTooNew
-from remanence.events import Event, Remembered
+from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTooNew
+from remanence.events import Emptied, Erased, Event, Ran, Remembered, Served, Undone
 from remanence.language.text import truncate
-from remanence.schema import Alias, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
+from remanence.schema import Alias, Entry, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
+
+WRONG_TYPES = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
+"""What a value of a wrong type may raise where it is used."""
 
 _CLASSES: dict[str, type[Any]] = {event.__name__.lower(): event for event in get_args(Event)}
 _NAMES = {event: name for name, event in _CLASSES.items()}
@@ -228,3 +237,67 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     # of a memory: windows; of a use: a number
     "times": lambda stored: tuple(map(_window, stored)) if isinstance(stored, list) else stored,
 }
+
+
+def to_portable(event: Event, number_of: Callable[[int], int]) -> Event:
+    """The event without the name of its space; `number_of` gives how many entries the space has up to a position."""
+    event = remap_positions(event, number_of)
+    if isinstance(event, Served):
+        return replace(event, asked={name: value for name, value in event.asked.items() if name != "space"})
+    return replace(event, space="") if isinstance(event, Emptied) else event
+
+
+def remap_positions(event: Event, new_position: Callable[[int], int]) -> Event:
+    """The same event with each position of another entry replaced by `new_position` of it."""
+    if isinstance(event, Erased):
+        return replace(event, positions=tuple(map(new_position, event.positions)))
+    if isinstance(event, Undone):
+        return replace(event, position=new_position(event.position))
+    if isinstance(event, Ran):
+        revised = tuple((memory, new_position(position)) for memory, position in event.revised)
+        return replace(event, planned=new_position(event.planned), revised=revised)
+    if isinstance(event, Served):
+        return replace(event, asked={**event.asked, "position": new_position(event.asked["position"])})
+    return event
+
+
+def find_damage(entries: Iterable[Entry]) -> LedgerCorrupt | None:
+    """The error that names the first of these entries with a value that no release writes; None if there is none. It
+    is asked after something has failed: checking every entry that is read would take as long as reading it."""
+    for entry in entries:
+        name = None if entry.event is None else first_invalid_field(entry.event)
+        if name is not None:
+            return LedgerCorrupt(
+                f"entry {entry.position} of space {entry.space!r} cannot be read: {name} is "
+                f"{truncate(repr(getattr(entry.event, name)), 60)}. The ledger was damaged or changed from outside: "
+                "run `verify()`, then restore a backup."
+            )
+    return None
+
+
+def first_invalid_field(value: Any) -> str | None:
+    """The first field of an event with a value of a wrong type; None if there is none."""
+    kind: Any = type(value)
+    return next((name for name, hint in _hints(kind).items() if not _fits(getattr(value, name), hint)), None)
+
+
+_hints = cache(get_type_hints)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type. JSON values only: mappings are dicts, and True is not a number."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, argument) for argument in args)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
+    if origin is tuple:
+        hints = args[:1] * len(value) if type(value) is tuple and args[-1] is ... else args
+        return type(value) is tuple and len(value) == len(hints) and all(map(_fits, value, hints))
+    if hint is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if is_dataclass(hint):
+        return type(value) is hint and first_invalid_field(value) is None
+    return type(value) is (dict if origin is Mapping else origin or hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -28,7 +29,24 @@ Read = Callable[[str, Sequence[Any]], list[Any]]
 """Runs a statement with these values, and returns its rows."""
 BATCH = 500  # values in one list of choices
 VECTOR_DTYPE = np.dtype("<f4")
-MAX_KNOWN_TIMES = 10_000
+
+
+class DatabaseErrors:
+    """Turns database errors of some types inside a `with` block into ours, with the place and the next step.
+
+    One object serves all blocks. A function with `@contextmanager` would make several objects for each, and
+    every add has about ten such blocks.
+    """
+
+    def __init__(self, kinds: tuple[type[Exception], ...], translate: Callable[[Exception], Exception]) -> None:
+        self._kinds, self._translate = kinds, translate
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, self._kinds):
+            raise self._translate(error) from error
 
 
 class SqlLedger(ABC):
@@ -42,8 +60,7 @@ class SqlLedger(ABC):
         self._pid = os.getpid()
         self._closed = self._writing = False
         self._write_lock = threading.RLock()
-        self._last_times: dict[str, int] = {}
-        """When the last entry of some spaces was recorded, as of the last transaction: a subclass keeps it so."""
+        self._readers: deque[Any] = deque()
 
     # Writing
 
@@ -86,9 +103,6 @@ class SqlLedger(ABC):
 
     def _last_time(self, space: str) -> int | None:
         """When the last entry of a space was recorded, of those before this transaction."""
-        known = self._last_times.get(space)
-        if known is not None:
-            return known
         rows = self._read_in_transaction(tables.LAST_TIME, (space,))
         return int(rows[0][0]) if rows else None
 
@@ -195,6 +209,27 @@ class SqlLedger(ABC):
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         """The same with a statement whose last word is a column, which has to be one of these values."""
 
+    @contextmanager
+    def _reader(self) -> Iterator[Any]:
+        """An unused connection that reads; one that was left in the middle of something is closed."""
+        try:
+            reader = self._readers.pop()
+        except IndexError:
+            reader = self._connect()
+        try:
+            yield reader
+        finally:
+            if self._closed or not self._is_usable(reader):
+                reader.close()
+            else:
+                self._readers.append(reader)
+
+    @abstractmethod
+    def _connect(self) -> Any: ...
+
+    def _is_usable(self, reader: Any) -> bool:
+        return True
+
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         rows = self._rows(sql, values)
         return rows[0][0] if rows else None
@@ -217,6 +252,8 @@ class SqlLedger(ABC):
             if not self._closed:
                 self._closed = True
                 self._close()
+                while self._readers:
+                    self._readers.pop().close()
 
     @abstractmethod
     def _close(self) -> None: ...
@@ -258,7 +295,7 @@ class SqlTransaction(ChainedTransaction):
         return self.chain_head != self._first_head
 
     def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        rows = ((space, bytearray(h), model, bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
+        rows = ((space, h, model, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items())
         self._queue_write(tables.INSERT_VECTOR, rows)
 
     def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
@@ -283,7 +320,7 @@ class SqlTransaction(ChainedTransaction):
             self._queue_write(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._queue_write(tables.INSERT_ENTRY, map(_bound_values, entries))
+        self._queue_write(tables.INSERT_ENTRY, entries)
         self.last_times.update((entry.space, entry.at) for entry in entries)
 
     def _blank_space(self, space: str) -> None:
@@ -320,12 +357,6 @@ def _stored_entries(read: Read) -> Iterator[StoredEntry]:
     while rows:
         yield from map(StoredEntry._make, rows)
         rows = read(tables.READ_STORED, (rows[-1][0],)) if len(rows) == tables.CHUNK else []
-
-
-def _bound_values(entry: StoredEntry) -> tuple[Any, ...]:
-    """The values of an entry with its bytes as bytearrays: for bytes, sqlite3 searches for an adapter each time."""
-    *texts, salt, content, digest = entry
-    return (*texts, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
 
 
 def _vectors(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:

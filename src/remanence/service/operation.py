@@ -59,10 +59,11 @@ class Operation(Generic[AnyRequest, AnswerT]):
         """The answer as JSON."""
         if self.fields is not None:
             return to_json(self.fields(space, request), inf_nan_mode="null")
-        return self._adapter.dump_json(self.function(space, request))
+        return self.adapter.dump_json(self.function(space, request))
 
     @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
+    def adapter(self) -> TypeAdapter[Any]:
+        """Writes and reads the answer."""
         return TypeAdapter(self.answer)
 
     @property

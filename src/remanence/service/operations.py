@@ -1,28 +1,15 @@
-"""All operations: importing this module registers them in `OPERATIONS`, by name."""
+"""Importing this module registers all operations in `OPERATIONS`, by name."""
 
 from __future__ import annotations
 
-from remanence.service.endpoints import (
+from remanence.service.endpoints import (  # noqa: F401
     admin_operations,
     decision_operations,
     entity_operations,
-    files,
     graph_operations,
     map_operations,
     memory_operations,
     upkeep_operations,
 )
-from remanence.service.operation import OPERATIONS, Operation
-
-__all__ = [
-    "OPERATIONS",
-    "Operation",
-    "admin_operations",
-    "decision_operations",
-    "entity_operations",
-    "files",
-    "graph_operations",
-    "map_operations",
-    "memory_operations",
-    "upkeep_operations",
-]
+from remanence.service.operation import OPERATIONS as OPERATIONS
+from remanence.service.operation import Operation as Operation

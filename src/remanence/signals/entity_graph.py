@@ -10,20 +10,15 @@ Everything is local, with limited fan-out. The scores have a fixed scale, so a w
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.text import tokens
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
-from remanence.signals.graph_spread import describe, spread
-from remanence.signals.graph_walk import Rows, WalkScores
-from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
+from remanence.signals.graph_spread import LocalGraph, Rows, WalkScores, describe, spread
+from remanence.signals.mention_index import SUBJECT, MentionIndex, name_vertex
 from remanence.state.arrays.columns import top_indices, unique_inverse
 
 # The score of each connection; a memory that both vectors and words rank first has 1.
@@ -36,16 +31,10 @@ QUESTION_PENALTY = 0.65
 """The part of its score that a turn loses if it only asks a question: the answer is in another turn."""
 PARTIAL_SHARE = 0.5
 """The weight of a name that is in the question in part or in lower case."""
-MENTIONED_SHARE = 0.3
-"""How far a short memory is about a name that it only mentions, for a hop."""
 
-_SHORT_MEMORY = 200
 _FAN_OUT = 64
-_MAX_HOP_ROWS = 8
-"""A name that more memories are about is not followed."""
 _MIN_SPECIFICITY = 0.5
 """The least weight of a name, for names that nearly every memory is about, as in a space of a few memories."""
-_NEVER = np.iinfo(np.int32).max
 _MIN_SIMILARITY = 0.6
 _MAX_SIMILAR_NAMES = 4
 
@@ -79,26 +68,6 @@ class EntityGraph(MentionIndex):
             explain_rows=walk.reasons,
         )
 
-    def _specificity(self, number: int, horizon: int) -> float:
-        """How specific a name is, as of the last row of the view: 1 if mentioned once, 0 if every memory does."""
-        if horizon < 2:
-            return 1.0
-        if self._is_hub(number, horizon):
-            return 0.0
-        if horizon == len(self._before):
-            count = self._mention_counts[number] if number < len(self._mention_counts) else 0
-        else:
-            count = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
-        return 1.0 - math.log(min(max(count, 1), horizon + 1)) / math.log(horizon + 1)
-
-    def _is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
-        """Whether a visible memory mentions this name. Nearly always the first one does."""
-        ends = self._edges.endpoints
-        return any(visible[ends[edge, 1] // 2] for edge in self._edges.edges_of(name_vertex(number)))
-
-    def _is_hub(self, number: int, horizon: int) -> bool:
-        return self._hub_since.get(number, _NEVER) < horizon
-
     def _score_names(self, query: Query, walk: WalkScores) -> dict[int, float]:
         """The first two seeds: names in the question, and names whose embedding is near it. Returns those to walk from,
         each with the share that it counts for."""
@@ -115,7 +84,7 @@ class EntityGraph(MentionIndex):
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
             either, _ = unique_inverse(np.concatenate((subject, also)))
-            specific = max(_MIN_SPECIFICITY, self._specificity(number, walk.visible_end) ** 2)
+            specific = max(_MIN_SPECIFICITY, self.specificity(number, walk.visible_end) ** 2)
             weight = SUBJECT_WEIGHT * share * specific
             walk.add_score(either, weight, f"about {name}, named in the question")
         similar = self._similar_names(query, walk.visible_end) if SIMILAR_SUBJECT_WEIGHT else ()
@@ -124,7 +93,7 @@ class EntityGraph(MentionIndex):
             for same in query.names_of_same_entity(number):
                 if same not in named:
                     walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * similarity, near_name)
-        return {number: share for number, share in named.items() if not self._is_hub(number, walk.visible_end)}
+        return {number: share for number, share in named.items() if not self.is_hub(number, walk.visible_end)}
 
     def _names_in(self, query: Query) -> dict[int, float]:
         """The names in the question, each with weight 1; those in lower case and in part with at most
@@ -133,22 +102,18 @@ class EntityGraph(MentionIndex):
         named = {number: 1.0 for number in found if number is not None}
         for number, share in self._names.find_in_text(query.text).items() if PARTIAL_SHARE else ():
             same = query.names_of_same_entity(number)
-            if number not in named and any(self._is_known(name_number, query.visible) for name_number in same):
+            if number not in named and any(self.is_known(name_number, query.visible) for name_number in same):
                 named = dict.fromkeys(same, PARTIAL_SHARE * share) | named
         return named
 
     def _score_hops(self, query: Query, walk: WalkScores, named: Mapping[int, float]) -> None:
         """The walk from the names in the question, and from the nearest memories: the third seed."""
-        reached = spread(query, _LocalGraph(self, query, walk), named)
+        reached = spread(query, LocalGraph(self, query, walk), named)
         hops = {
-            reached_row.row: reached_row.hop
-            for reached_row in sorted(reached, key=lambda reached_row: reached_row.score)
-            if reached_row.hop is not None
+            found.row: found.hop for found in sorted(reached, key=lambda found: found.score) if found.hop is not None
         }
-        rows, scores = (
-            np.array([reached_row.row for reached_row in reached], np.int64),
-            np.array([reached_row.score for reached_row in reached]),
-        )
+        rows = np.array([found.row for found in reached], np.int64)
+        scores = np.array([found.score for found in reached])
         spelling = self._names.spellings.__getitem__
         walk.add_scores(rows, scores, lambda row: f"about {describe(hops[row], spelling)}")
 
@@ -191,7 +156,7 @@ class EntityGraph(MentionIndex):
 
     def _rows_about(self, number: int, walk: WalkScores) -> Rows:
         """The newest rows about a name that may be returned; none for a hub."""
-        if number not in self._subjects or self._is_hub(number, walk.visible_end):
+        if number not in self._subjects or self.is_hub(number, walk.visible_end):
             return np.empty(0, np.int32)
         edges = np.array(self._edges.edges_of(name_vertex(number)), np.int64)
         rows = self._edges.endpoints[edges, 1] // 2
@@ -214,47 +179,3 @@ class EntityGraph(MentionIndex):
         ):
             best.setdefault(int(self._described.values[place, 0]), similarity)
         return list(best.items())
-
-
-class _LocalGraph:
-    """The graph as the walk of one query sees it."""
-
-    def __init__(self, graph: EntityGraph, query: Query, walk: WalkScores) -> None:
-        self._graph, self._query, self._walk = graph, query, walk
-        self._asked = set(tokens(query.text))
-
-    def names_in(self, rows: Sequence[int]) -> Iterator[list[int]]:
-        graph = self._graph
-        edges_of = graph._edges.edges_of_each(map(row_vertex, rows))
-        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
-        names = iter((graph._edges.endpoints[edges, 0] // 2).tolist())
-        kinds = iter(graph._edge_kind.values[edges].tolist())
-        for row in edges_of:
-            followed = [name for _, name, kind in zip(row, names, kinds, strict=False) if kind != SPEAKER]
-            yield [name for name in followed if not words_of(graph._names.spellings[name]) <= self._asked]
-
-    def specificity(self, name: int) -> float:
-        return self._graph._specificity(name, self._walk.visible_end)
-
-    def is_mentioned(self, name: int) -> bool:
-        return self._graph._is_known(name, self._query.visible)
-
-    def rows_about(self, names: Iterable[int]) -> Iterator[tuple[int, int, float]]:
-        graph, end, names_of_same_entity = self._graph, self._walk.visible_end, self._query.names_of_same_entity
-        pairs = [(name, same) for name in names for same in names_of_same_entity(name) if not graph._is_hub(same, end)]
-        # All edges of all names at once: numpy takes longer for a call than for the few edges of a name.
-        edges_of = graph._edges.edges_of_each(name_vertex(same) for _, same in pairs)
-        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
-        owners = np.repeat(np.array([name for name, _ in pairs], np.int64), list(map(len, edges_of)))
-        rows, kinds = graph._edges.endpoints[edges, 1] // 2, graph._edge_kind.values[edges]
-        short = (kinds == MENTION) & ~graph._turn.values[rows] & (graph._length.values[rows] <= _SHORT_MEMORY)
-        shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
-        about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
-        _, places = unique_inverse(owners[about])
-        few = about[np.bincount(places)[places] <= _MAX_HOP_ROWS] if len(about) else about
-        return zip(owners[few].tolist(), rows[few].tolist(), shares[few].tolist(), strict=True)
-
-
-@lru_cache(1 << 14)
-def words_of(name: str) -> frozenset[str]:
-    return frozenset(tokens(name))

@@ -3,17 +3,24 @@
 A hop leads to a name: from a memory that has it, or from another name along a relation that holds at the time asked
 for. The memories about that name are reached, and the next hop starts from the best of them. Each hop costs a part of
 the score, and so does a name that many memories have. At every hop only the best few are followed, so that the walk is
-local however large the graph is.
+local however large the graph is. `WalkScores` collects what each step adds to the score of a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from heapq import nlargest
-from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.language.text import tokens
 from remanence.schema import Query, RelatedName
+from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
+from remanence.state.arrays.columns import unique_inverse
 
 MAX_HOPS = 2
 MAX_RELATIONS = 3
@@ -34,6 +41,11 @@ _LATER_FOLLOWED = 2
 _EXAMINED_NAMES = 4
 """Of how many names after each relation it is asked whether a memory mentions them."""
 _FAN_OUT = 32
+MENTIONED_SHARE = 0.3
+"""How far a memory of up to `_SHORT_MEMORY` characters is about a name that it only mentions."""
+_SHORT_MEMORY = 200
+_MAX_HOP_ROWS = 8
+"""A name that more memories are about is not followed."""
 
 
 class Hop(NamedTuple):
@@ -60,22 +72,106 @@ class ReachedRow(NamedTuple):
 
 
 _Scored = TypeVar("_Scored", Hop, ReachedRow)
+Rows = NDArray[np.integer[Any]]
+Scores = NDArray[np.floating[Any]]
 
 
-class LocalGraph(Protocol):
-    """What the walk asks of the graph."""
+class WalkScores:
+    """Scores of rows, collected step by step and added up at the end: there may be millions of rows, and a walk
+    reaches a few hundred."""
 
-    def names_in(self, rows: Sequence[int]) -> Iterable[Iterable[int]]:
+    def __init__(self, query: Query) -> None:
+        self.allowed = query.allowed
+        self.visible_end = _visible_end(query.visible)
+        self.near_rows: Rows = np.fromiter(query.candidate_scores, np.int64, len(query.candidate_scores))
+        """The rows that the earlier stages agree on, best first; their scores follow."""
+        self.near_scores: Scores = np.fromiter(query.candidate_scores.values(), np.float64, len(query.candidate_scores))
+        self._rows: list[Rows] = [np.empty(0, np.int64)]
+        self._scores: list[Scores] = [np.empty(0)]
+        self._reasons: list[str | Callable[[int], str]] = [""]
+
+    def add_score(self, rows: Rows, score: float, why: str) -> None:
+        """Add a score to these rows. Each is listed once and may be returned."""
+        if score > 0:
+            self._append(rows, np.full(len(rows), score), why)
+
+    def add_scores(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
+        """Add a score to each of these rows that may be returned. `why` is the reason, or a function from a row to the
+        reason."""
+        counted = np.flatnonzero(self.allowed[rows] & (scores > 0))
+        self._append(rows[counted], scores[counted], why)
+
+    def scored_rows_with(self, rows: Rows) -> Rows:
+        """These rows and those that have a score so far, sorted, each once."""
+        return unique_inverse(np.concatenate((rows, *self._rows)))[0]
+
+    def total_scores(self) -> tuple[Rows, NDArray[np.float64]]:
+        """The rows that have a score, sorted, and the sum of each."""
+        rows, places = unique_inverse(np.concatenate(self._rows))
+        scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._scores), minlength=len(rows))
+        return rows, scores
+
+    def reasons(self, wanted: Sequence[int]) -> list[str]:
+        """The reason with the highest score for each of these rows; of equals the first."""
+        best: dict[int, tuple[float, str | Callable[[int], str]]] = dict.fromkeys(wanted, (0.0, ""))
+        for rows, scores, why in zip(self._rows, self._scores, self._reasons, strict=True):
+            for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
+                if row in best and score > best[row][0]:
+                    best[row] = score, why
+        reasons = [best[row][1] for row in wanted]
+        return [why if isinstance(why, str) else why(row) for row, why in zip(wanted, reasons, strict=True)]
+
+    def _append(self, rows: Rows, scores: Scores, why: str | Callable[[int], str]) -> None:
+        self._rows.append(rows)
+        self._scores.append(scores)
+        self._reasons.append(why)
+
+
+def _visible_end(visible: NDArray[np.bool_]) -> int:
+    if not visible.any():
+        return 0
+    return len(visible) if visible[-1] else len(visible) - int(np.argmax(visible[::-1]))
+
+
+class LocalGraph:
+    """The graph as the walk of one query sees it."""
+
+    def __init__(self, graph: MentionIndex, query: Query, walk: WalkScores) -> None:
+        self._graph, self._query, self._walk = graph, query, walk
+        self._asked = set(tokens(query.text))
+
+    def names_in(self, rows: Sequence[int]) -> Iterator[list[int]]:
         """For each of these rows the names in it that a hop may lead to."""
+        graph = self._graph
+        edges_of = graph._edges.edges_of_each(map(row_vertex, rows))
+        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
+        names = iter((graph._edges.endpoints[edges, 0] // 2).tolist())
+        kinds = iter(graph._edge_kind.values[edges].tolist())
+        for row in edges_of:
+            followed = [name for _, name, kind in zip(row, names, kinds, strict=False) if kind != SPEAKER]
+            yield [name for name in followed if not _words_of(graph._names.spellings[name]) <= self._asked]
 
     def specificity(self, name: int) -> float:
-        """1 for a name that is mentioned once, 0 for one that every memory has."""
+        return self._graph.specificity(name, self._walk.visible_end)
 
     def is_mentioned(self, name: int) -> bool:
-        """Whether any memory mentions this name."""
+        return self._graph.is_known(name, self._query.visible)
 
-    def rows_about(self, names: Iterable[int]) -> Iterable[tuple[int, int, float]]:
+    def rows_about(self, names: Iterable[int]) -> Iterator[tuple[int, int, float]]:
         """The rows about each of these names: the name, the row, and how far the row is about it."""
+        graph, end, names_of_same_entity = self._graph, self._walk.visible_end, self._query.names_of_same_entity
+        pairs = [(name, same) for name in names for same in names_of_same_entity(name) if not graph.is_hub(same, end)]
+        # All edges of all names at once: numpy takes longer for a call than for the few edges of a name.
+        edges_of = graph._edges.edges_of_each(name_vertex(same) for _, same in pairs)
+        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
+        owners = np.repeat(np.array([name for name, _ in pairs], np.int64), list(map(len, edges_of)))
+        rows, kinds = graph._edges.endpoints[edges, 1] // 2, graph._edge_kind.values[edges]
+        short = (kinds == MENTION) & ~graph._turn.values[rows] & (graph._length.values[rows] <= _SHORT_MEMORY)
+        shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
+        about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
+        _, places = unique_inverse(owners[about])
+        few = about[np.bincount(places)[places] <= _MAX_HOP_ROWS] if len(about) else about
+        return zip(owners[few].tolist(), rows[few].tolist(), shares[few].tolist(), strict=True)
 
 
 def spread(query: Query, graph: LocalGraph, names: Mapping[int, float]) -> list[ReachedRow]:
@@ -184,3 +280,8 @@ def _keep_best(into: dict[int, _Scored], key: int, scored: _Scored) -> None:
 
 def _best(scored: Iterable[_Scored], count: int) -> list[_Scored]:
     return nlargest(count, scored, key=lambda scored_row: scored_row.score)
+
+
+@lru_cache(1 << 14)
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(tokens(name))

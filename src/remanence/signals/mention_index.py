@@ -8,8 +8,9 @@ a piece of a document, if the pieces were added one after another with one `sour
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,20 @@ from numpy.typing import NDArray
 from remanence.events import Remembered
 from remanence.language.text import normalize_name, question_share, text_hash
 from remanence.schema import micros
-from remanence.signals.graph_walk import Speakers
+from remanence.signals.point_table import as_bytes
 from remanence.signals.vector_sketch import SketchedVectors
-from remanence.state.arrays.adjacency import Adjacency
-from remanence.state.arrays.columns import INTERNED, Column, Interner, pack, unpack
+from remanence.state.arrays.adjacency import GRAPH, Adjacency
+from remanence.state.arrays.columns import (
+    COLUMN,
+    DICT_CODEC,
+    GROWING,
+    INTERNED,
+    JSON,
+    Codec,
+    Column,
+    Interner,
+    SavedPart,
+)
 from remanence.state.entities.names import Names, version_names, version_speaker
 
 if TYPE_CHECKING:
@@ -33,16 +44,28 @@ _SHORT_TEXT = 450
 """The length in characters from which on the neighbours of a turn score less."""
 _HUB = 1_024
 """An entity that this many rows mention is a hub: it is not followed."""
+_NEVER = np.iinfo(np.int32).max
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 EarlierVersion = Callable[[int], "int | None"]
 """The row of the previous version of a memory, if it is from the same document or conversation."""
 
 
-class MentionIndex:
+class MentionIndex(SavedPart):
     """Memories by the names in them, and by adjacent turns and passages."""
 
-    saves_stable_arrays = True
+    _saved: ClassVar = {
+        "_mention_counts": Codec(lambda counts: np.array(counts, np.int32), lambda array: array.tolist()),
+        "_hub_since": DICT_CODEC,
+        "_hashes": Codec(lambda hashes: np.frombuffer(b"".join(hashes), np.uint8), as_bytes),
+        "_vectors": Codec(SketchedVectors.to_array, SketchedVectors),
+        "_edges": GRAPH,
+        **dict.fromkeys(("_described", "_edge_kind", "_speaker", "_subject", "_group", "_turn"), GROWING),
+        **dict.fromkeys(("_short", "_length", "_question_share"), GROWING),
+        **dict.fromkeys(("_before", "_after", "_next_short", "_last_turn"), COLUMN),
+        "_conversations": INTERNED,
+        **dict.fromkeys(("_group_count", "_last_piece"), JSON),
+    }
 
     def __init__(self, load_vectors: LoadVectors, names: Names, earlier_version: EarlierVersion) -> None:
         self._load_vectors = load_vectors
@@ -72,7 +95,7 @@ class MentionIndex:
         self._question_share = Column(np.float32)
         # The next turn, if both are short.
         self._next_short = Column(np.int32)
-        self._speakers = Speakers()
+        self._first_spoken: dict[int, int] = {}  # by the number of a speaker's name: the first row
         self._group_count = 0
         self._conversations: Interner[str] = Interner()
         self._last_turn = Column(np.int64, width=3)  # of each conversation: its row, its time, its number
@@ -104,33 +127,10 @@ class MentionIndex:
         self._describe(name, len(self._before), position, text)
         self._fill([len(self._hashes) - 1])
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {"hubs": list(self._hub_since.items()), "piece": self._last_piece, "groups": self._group_count}
-        counts = np.array(self._mention_counts, np.int32)
-        columns = {name: getattr(self, f"_{name}").values for name in _COLUMNS}
-        columns |= {name: columns[name].copy() for name in _CHANGING}
-        columns |= {"values": pack(values), "mention_counts": counts, "ends": self._edges.endpoints}
-        columns["hashes"] = np.frombuffer(b"".join(self._hashes), np.uint8)
-        columns["conversations"] = INTERNED.to_array(self._conversations)
-        return columns | dict(self._vectors.save())
-
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["values"])
-        self._hub_since = dict(values["hubs"])
-        self._last_piece, self._group_count = values["piece"], values["groups"]
-        raw = arrays["hashes"].tobytes()
-        self._hashes = [raw[begin : begin + 16] for begin in range(0, len(raw), 16)]
-        self._conversations = INTERNED.from_array(arrays["conversations"])
-        self._mention_counts = arrays["mention_counts"].tolist()
-        self._edges = Adjacency(arrays["ends"])
-        self._vectors.load(arrays)
-        for name in _COLUMNS:
-            setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
-        if self._speaker.values.max(initial=-1) >= 0:
-            speakers, firsts = np.unique(self._speaker.values, return_index=True)
-            for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
-                if number >= 0:
-                    self._speakers.add(number, self._names.spellings[number], row)
+        super().load(arrays)
+        speakers, firsts = np.unique(self._speaker.values, return_index=True)
+        self._first_spoken = dict(zip(speakers.tolist(), firsts.tolist(), strict=True))
         for place, (name, _, _) in enumerate(self._described.values.tolist()):
             self._subjects.setdefault(name, place)
 
@@ -200,8 +200,15 @@ class MentionIndex:
         return int(self._before.values[row]), int(self._after.values[row])
 
     def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
-        """The full name of the speaker with this name, if a visible row is not older than their first one."""
-        number = self._speakers.find(name, self._names.number(name), visible)
+        """The name of the speaker with this name, or else of the only one with this word in the name, among those with
+        a turn up to the last visible row."""
+        own, named = self._names.number(name), self._names.with_word(normalize_name(name))
+        found = [
+            number
+            for number in (*named, own)
+            if number is not None and number in self._first_spoken and visible[self._first_spoken[number] :].any()
+        ]
+        number = own if own in found else found[0] if len(found) == 1 else None
         return None if number is None else self._names.spellings[number]
 
     def is_turn(self, row: int) -> bool:
@@ -209,6 +216,26 @@ class MentionIndex:
 
     def is_short(self, row: int, length: int) -> bool:
         return bool(self._length.values[row] <= length)
+
+    def specificity(self, number: int, horizon: int) -> float:
+        """How specific a name is, as of the last row of the view: 1 if mentioned once, 0 if every memory does."""
+        if horizon < 2:
+            return 1.0
+        if self.is_hub(number, horizon):
+            return 0.0
+        if horizon == len(self._before):
+            count = self._mention_counts[number] if number < len(self._mention_counts) else 0
+        else:
+            count = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
+        return 1.0 - math.log(min(max(count, 1), horizon + 1)) / math.log(horizon + 1)
+
+    def is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
+        """Whether a visible memory mentions this name. Nearly always the first one does."""
+        ends = self._edges.endpoints
+        return any(visible[ends[edge, 1] // 2] for edge in self._edges.edges_of(name_vertex(number)))
+
+    def is_hub(self, number: int, horizon: int) -> bool:
+        return self._hub_since.get(number, _NEVER) < horizon
 
     # Indexing
 
@@ -268,7 +295,7 @@ class MentionIndex:
             number = self._names.intern(speaker)
             kind_of[number] = SPEAKER
             self._speaker.values[row] = number
-            self._speakers.add(number, speaker, row)
+            self._first_spoken.setdefault(number, row)
         for place, name in enumerate(subject_names(version)):
             number = self._names.intern(name)
             kind_of[number] = SUBJECT
@@ -296,10 +323,6 @@ class MentionIndex:
         vectors = self._load_vectors([self._hashes[i] for i in indexes])
         found = {i: vectors[self._hashes[i]] for i in indexes if self._hashes[i] in vectors}
         self._vectors.put(found, len(self._hashes))
-
-
-_CHANGING = "before after next_short last_turn".split()
-_COLUMNS = "described edge_kind speaker subject group turn short length question_share".split() + _CHANGING
 
 
 def subject_names(version: Remembered) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.language.text import text_hash
-from remanence.state.arrays.columns import Column
+from remanence.state.arrays.columns import Column, split_bytes
 
 PASSAGE_BITS = 12
 MAX_PASSAGES = 1 << PASSAGE_BITS
@@ -92,7 +92,7 @@ class PointTable:
 
 
 def as_bytes(hashes: NDArray[np.uint8]) -> list[bytes]:
-    return [key.tobytes() for key in hashes]
+    return split_bytes(hashes, 16)
 
 
 def passage_texts(version: Remembered | None) -> list[str]:

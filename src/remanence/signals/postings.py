@@ -26,19 +26,11 @@ class _Packed(NamedTuple):
     counts: NDArray[np.int32]
 
 
-class _Numbers(dict[str, int]):
-    """Words by their numbers. A new word gets the next number."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = number = len(self)
-        return number
-
-
 class Postings:
     """Words to the documents that contain them; documents are numbered in the order they are added."""
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
-        self._terms = _Numbers(zip(terms, range(len(terms)), strict=True))
+        self._terms = dict(zip(terms, range(len(terms)), strict=True))
         self._packed_terms = PackedTexts()
         self._base = _Packed(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
         self._tail_terms = Column(np.int32)
@@ -51,9 +43,9 @@ class Postings:
     def __len__(self) -> int:
         return len(self._terms)
 
-    def term_ids(self, words: Iterable[str]) -> Iterable[int]:
+    def term_ids(self, words: Iterable[str]) -> list[int]:
         """The numbers of these words; new words get one."""
-        return map(self._terms.__getitem__, words)
+        return [self._terms.setdefault(word, len(self._terms)) for word in words]
 
     def extend(self, terms: Sequence[int] | NDArray[np.int32], docs: NDArray[np.int32]) -> None:
         """Add words by number, each with its document; documents come in order."""

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.signals import store_sync
-from remanence.signals.point_codes import PointCodes
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, as_bytes
 from remanence.signals.store_sync import LoadVectors, StoreSync
+from remanence.signals.vector_codes import PointCodes
 
 if TYPE_CHECKING:
     from remanence.ports import SharedVectorStore, StoredPoints, Vector

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import ProjectionUnavailable
-from remanence.signals.point_codes import PointCodes
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, as_bytes
+from remanence.signals.vector_codes import PointCodes
 
 if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from remanence.events import Remembered
 from remanence.language.temporal import date_order_evidence
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking, Window, from_micros, micros
-from remanence.state.arrays.columns import Column, run_starts, top_indices
+from remanence.state.arrays.columns import GROWING, JSON, Column, SavedPart, run_starts, top_indices
 
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
 _DAY = 86_400 * 1_000_000
@@ -29,7 +29,7 @@ _FEW, _MANY = 10, 1_000
 """Up to how many memories from that time the time alone counts fully, and from how many on not all are examined."""
 
 
-class Times:
+class Times(SavedPart):
     """Memories by the window in which they are true, the times they mention, and the time of their turn. Abstains if
     the question names no time."""
 
@@ -37,7 +37,10 @@ class Times:
     weight = 0.8
     stage = Stage.SPREAD
     needs_embedding = False
-    saves_stable_arrays = True
+    _saved: ClassVar = {
+        "_rows": JSON,
+        **dict.fromkeys(("_from", "_until", "_row", "_kind", "_order_row", "_order"), GROWING),
+    }
 
     def __init__(self) -> None:
         self._rows = 0
@@ -112,14 +115,6 @@ class Times:
 
         return Ranking(self.name, ranked_rows, best[order].tolist(), ceiling=1.0, explain_rows=why)
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {"rows": np.array([self._rows])} | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._rows = int(arrays["rows"][0])
-        for name in _COLUMNS:
-            setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
-
     def _candidates(self, query: Query, limit: int) -> NDArray[np.int64]:
         """The places of the windows that may be among the first `limit`. A window that overlaps the time asked about
         scores more than any other, unless the other signals found the row of that one. So if enough windows overlap,
@@ -161,9 +156,6 @@ class Times:
         start, end = int(self._from.values[place]), int(self._until.values[place])
         window = Window(from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None)
         return f"{_LABELS[self._kind.values[place]]} {window}"
-
-
-_COLUMNS = ("from", "until", "row", "kind", "order_row", "order")
 
 
 def windows(version: Remembered) -> Iterator[tuple[int, Window]]:

@@ -31,9 +31,12 @@ Places = NDArray[np.integer[Any]]
 class SketchedVectors:
     """Vectors by place; a missing one is all zeros."""
 
-    def __init__(self) -> None:
-        self._vectors: Column | None = None
+    def __init__(self, saved: NDArray[np.float16] | None = None) -> None:
+        self._vectors = None if saved is None else Column(np.float32, saved)
         self._sketches = [Column(np.uint64) for _ in range(_WORDS)]
+
+    def __len__(self) -> int:
+        return 0 if self._vectors is None else len(self._vectors)
 
     def put(self, vectors: Mapping[int, Vector], count: int) -> None:
         """Store these vectors at their places, of which there are `count` now."""
@@ -51,18 +54,16 @@ class SketchedVectors:
 
     def places_without_vector(self, count: int) -> list[int]:
         """The places, of `count`, that have no vector yet."""
-        known = 0 if self._vectors is None else len(self._vectors)
         zeros = [] if self._vectors is None else np.flatnonzero(~self._vectors.values.any(axis=1)).tolist()
-        return [*zeros, *range(known, count)]
+        return [*zeros, *range(len(self), count)]
 
     def nearest(
         self, vector: Vector, is_known: Callable[[Places], NDArray[np.bool_]], limit: int, *, min_similarity: float
     ) -> list[tuple[int, float]]:
         """The known places whose vectors are nearest by dot product, nearest first."""
-        count = 0 if self._vectors is None else len(self._vectors)
-        if self._vectors is None or not count:
+        if self._vectors is None:
             return []
-        places = np.arange(count) if count <= _MAX_EXACT_SCAN else self._candidates(vector, min_similarity)
+        places = np.arange(len(self)) if len(self) <= _MAX_EXACT_SCAN else self._candidates(vector, min_similarity)
         places = places[is_known(places)]
         # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
         similarities = np.einsum("ij,j->i", self._vectors.values[places], vector)
@@ -70,12 +71,9 @@ class SketchedVectors:
         best = near[top_indices(similarities[near], limit)]
         return list(zip(places[best].tolist(), similarities[best].tolist(), strict=True))
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {} if self._vectors is None else {"vectors": self._vectors.values.astype(np.float16)}
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        if "vectors" in arrays:
-            self._vectors = Column(np.float32, arrays["vectors"])
+    def to_array(self) -> NDArray[np.float16]:
+        """All vectors in half precision, as they were rounded."""
+        return np.empty(0, np.float16) if self._vectors is None else self._vectors.values.astype(np.float16)
 
     def _candidates(self, vector: Vector, min_similarity: float) -> Places:
         """The places whose sketches differ from that of a vector by no more bits than is likely at this similarity."""

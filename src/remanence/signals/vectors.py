@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from remanence.ports import SharedVectorStore, Stage
 from remanence.schema import Query, Ranking
-from remanence.signals.point_codes import PointCodes
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, passage_texts
 from remanence.signals.shared_store_sync import SharedStoreSync
 from remanence.signals.store_sync import LoadVectors, StoreSync
+from remanence.signals.vector_codes import PointCodes
 from remanence.state.entities.names import version_names
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ class Vectors:
     ) -> None:
         self._store = store
         self._table, self._codes = PointTable(), PointCodes()
-        shared = None if catalog is None else _as_shared(store)
         self.sync = StoreSync(store, self._table, self._codes, load_vectors)
-        if shared is not None and catalog is not None:
+        # Not `isinstance`, which takes as long as a tenth of opening a small space.
+        if catalog is not None and issubclass(type(store), SharedVectorStore):
+            shared = cast("SharedVectorStore", store)
             self.sync = SharedStoreSync(shared, self._table, self._codes, load_vectors, catalog)
 
     def __len__(self) -> int:
@@ -211,18 +212,6 @@ def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.
             if len(best) == limit:
                 break
     return best
-
-
-_SHARED_CLASSES: dict[type, bool] = {}
-
-
-def _as_shared(store: VectorStore) -> SharedVectorStore | None:
-    """The store if it is a shared one. Each class is checked once: a check takes as long as a tenth of opening a small
-    space."""
-    kind = type(store)
-    if kind not in _SHARED_CLASSES:
-        _SHARED_CLASSES[kind] = isinstance(store, SharedVectorStore)
-    return cast("SharedVectorStore", store) if _SHARED_CLASSES[kind] else None
 
 
 def embeddable_texts(version: Remembered) -> list[str]:

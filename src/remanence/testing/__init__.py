@@ -39,23 +39,15 @@ if TYPE_CHECKING:
     )
     from remanence.testing.vector_store_contract import VectorStoreContract
 
-_MODULES = {
-    "ClockContract": "port_contracts",
-    "EmbedderContract": "port_contracts",
-    "ExtractorContract": "port_contracts",
-    "FactExtractorContract": "port_contracts",
+_OTHER_MODULES = {
     "FakeClock": "fakes",
     "HashingEmbedder": "fakes",
     "HungModel": "fakes",
-    "ComparingExtractorContract": "port_contracts",
     "LedgerContract": "ledger_contract",
-    "ModelExtractorContract": "port_contracts",
-    "ReaderContract": "port_contracts",
     "ScriptedModel": "fakes",
-    "SignalContract": "port_contracts",
     "VectorStoreContract": "vector_store_contract",
-    "VectorStoresContract": "port_contracts",
 }
+"""Where the names are that are not in `port_contracts`."""
 
 __all__ = [
     "ClockContract",
@@ -77,8 +69,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        module = f"remanence.testing.{_MODULES[name]}"
+    if name in __all__:
+        module = f"remanence.testing.{_OTHER_MODULES.get(name, 'port_contracts')}"
         if name.endswith("Contract") and module not in sys.modules:
             import pytest
 

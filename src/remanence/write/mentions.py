@@ -59,7 +59,7 @@ def add_registered_mentions(index: Index, prepared: PreparedVersion) -> Prepared
     """The version with the registered names in its text added to its mentions, in the order of the text: a memory is
     about the first of them. Use it with the lock of the index."""
     version = prepared.version
-    if not prepared.has_extracted_names or not index.registry.has_names:
+    if not prepared.has_extracted_names or not index.registry.has_entries:
         return prepared
     registered: dict[str, tuple[int, Mention]] = {}
     for start, mention in _registered_mentions(index, version, prepared.recorded_at):

@@ -2,6 +2,9 @@
 
 A page loads nothing from the network. Python computes the layout of a graph, so that its page opens at once; the script
 of the page is in `graph.html`.
+
+In exports times are ISO text, "" where an end is open. `evidence` is the ids of the memories, separated by spaces:
+plain values, which every file format can hold.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ from datetime import datetime
 from functools import partial
 from html import escape
 from importlib.resources import files
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from remanence.errors import MissingExtra
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.graph_export import node_fields, to_graphml, to_igraph, to_networkx
 from remanence.graph.pictures.layout import lay_out
 from remanence.graph.pictures.svg import graph_svg, subgraph_title
 from remanence.graph.pictures.timeline_picture import timeline_svg, timeline_title
@@ -23,16 +27,22 @@ from remanence.schema import format_moment
 from remanence.schema.notebook_pictures import NotebookPicture, fill_template, replace_invalid_xml, svg_picture
 
 if TYPE_CHECKING:
+    import igraph
+    import networkx
+
     from remanence.graph.history import HistoryEvent
-    from remanence.graph.traversal import Subgraph
+    from remanence.graph.traversal import Edge, Node, Subgraph
     from remanence.schema import Relation
 
 __all__ = ["graph_picture", "timeline_picture", "to_igraph", "to_networkx"]
 
+_NODE_FIELDS = ("label", "kind", "sort", "depth")
+_EDGE_FIELDS = ("name", "valid_from", "valid_until", "recorded_at", "confidence", "evidence", "observed_by", "id")
+
 
 def graph_picture(subgraph: Subgraph) -> NotebookPicture:
     """A picture of a part of the graph: interactive as HTML, or as SVG, or GraphML for other programs."""
-    draw = {".html": graph_page, ".svg": graph_svg, ".graphml": to_graphml}
+    draw = {".html": graph_page, ".svg": graph_svg, ".graphml": _to_graphml}
     formats = {suffix: partial(draw_format, subgraph) for suffix, draw_format in draw.items()}
     return NotebookPicture(subgraph_title(subgraph), 560, formats)
 
@@ -72,7 +82,7 @@ def _page_data(subgraph: Subgraph) -> dict[str, Any]:
     return {
         "moments": [format_moment(moment) for moment in moments],
         "nodes": [
-            {"id": node.id, **node_fields(node), "lines": lines, "x": x, "y": y} for node, lines, (x, y) in nodes
+            {"id": node.id, **_node_fields(node), "lines": lines, "x": x, "y": y} for node, lines, (x, y) in nodes
         ],
         "edges": [
             {
@@ -92,3 +102,58 @@ def _page_data(subgraph: Subgraph) -> dict[str, Any]:
             for edge, (source, target), bend in edges
         ],
     }
+
+
+def to_igraph(subgraph: Subgraph) -> igraph.Graph:
+    """A directed igraph graph. The ids are the names of its vertices."""
+    import igraph
+
+    nodes = [{"name": node.id, **_node_fields(node)} for node in subgraph.nodes]
+    edges = [_edge_fields(edge) for edge in subgraph.edges]
+    numbers = {node.id: number for number, node in enumerate(subgraph.nodes)}
+    return igraph.Graph(
+        n=len(nodes),
+        edges=[(numbers[edge.source], numbers[edge.target]) for edge in subgraph.edges],
+        directed=True,
+        vertex_attrs={name: [fields[name] for fields in nodes] for name in ("name", *_NODE_FIELDS)},
+        edge_attrs={name: [fields[name] for fields in edges] for name in _EDGE_FIELDS},
+    )
+
+
+def to_networkx(subgraph: Subgraph) -> networkx.MultiDiGraph:
+    """A networkx graph whose nodes are the ids."""
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtra("to_networkx() needs the package networkx. Run: pip install networkx") from error
+
+    graph = networkx.MultiDiGraph()
+    graph.add_nodes_from((node.id, _node_fields(node)) for node in subgraph.nodes)
+    # Ids are not keys here: a relation that held twice is two edges with one id.
+    graph.add_edges_from((edge.source, edge.target, _edge_fields(edge)) for edge in subgraph.edges)
+    return graph
+
+
+def _to_graphml(subgraph: Subgraph) -> str:
+    """The content of a GraphML file, for Gephi, yEd, Cytoscape and the like."""
+    graph = to_igraph(subgraph)
+    for sequence in (graph.vs, graph.es):
+        for name in sequence.attributes():
+            values = sequence[name]
+            sequence[name] = [replace_invalid_xml(value) if isinstance(value, str) else value for value in values]
+    with TemporaryFile() as file:
+        graph.write_graphml(file)
+        file.seek(0)
+        return file.read().decode()
+
+
+def _node_fields(node: Node) -> dict[str, Any]:
+    """What a picture or an export says of a node, besides its id."""
+    return {name: getattr(node, name) for name in _NODE_FIELDS}
+
+
+def _edge_fields(edge: Edge) -> dict[str, Any]:
+    ends = (edge.valid.start, edge.valid.end, edge.recorded_at)
+    moments = ("" if end is None else end.isoformat() for end in ends)
+    details = (float(edge.confidence), " ".join(edge.evidence), edge.observed_by or "", edge.id)
+    return dict(zip(_EDGE_FIELDS, (edge.name, *moments, *details), strict=True))

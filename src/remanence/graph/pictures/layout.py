@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
 from threading import Lock
@@ -120,19 +121,25 @@ def _component_layout(graph: igraph.Graph, boxes: Floats) -> Floats:
 
 
 def _igraph_layout(graph: igraph.Graph) -> igraph.Layout:
-    import igraph
-
     size = graph.vcount()
     angles = np.arange(size) * 2 * math.pi / size
     circle = (np.c_[np.cos(angles), np.sin(angles)] * math.sqrt(size)).tolist()
     if size <= _KAMADA_KAWAI_LIMIT:
         return graph.layout_kamada_kawai(seed=circle)
-    # igraph has one random generator for the whole process and cannot return the one that is set. Afterwards it is
-    # `random` again, igraph's default. The state of `random` itself does not change.
+    with seeded_igraph():
+        return graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True)
+
+
+@contextmanager
+def seeded_igraph() -> Iterator[None]:
+    """For what igraph does with chance: the same result every time. igraph has one random generator for the whole
+    process and cannot return the one that is set. Afterwards it is `random` again, igraph's default."""
+    import igraph
+
     with _random_lock:
         igraph.set_random_number_generator(random.Random(1))
         try:
-            return graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True)
+            yield
         finally:
             igraph.set_random_number_generator(random)
 

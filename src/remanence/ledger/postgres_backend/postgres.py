@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -13,6 +13,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
+from remanence.ledger.sql import DatabaseErrors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,21 +147,11 @@ def to_numbered_placeholders(sql: str) -> str:
     return re.sub(r"\?(\d*)", lambda found: f"${found[1] or next(numbers)}", sql)
 
 
-class PostgresErrors:
-    """Turns database errors inside a `with` block into ours, with the address and the next step."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, psycopg.Error | UnicodeEncodeError | OverflowError):
-            raise _translate(error, self._name) from error
+def translated_errors(name: str) -> DatabaseErrors:
+    return DatabaseErrors((psycopg.Error, UnicodeEncodeError, OverflowError), partial(_translate, name))
 
 
-def _translate(error: Exception, name: str) -> Exception:
+def _translate(name: str, error: Exception) -> Exception:
     text = " ".join(str(error).split())
     codes = psycopg.errors
     if isinstance(error, UnicodeEncodeError):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -23,7 +22,7 @@ from remanence.ledger.chain import ChainHead
 from remanence.ledger.postgres_backend import postgres, postgres_tables
 from remanence.ledger.postgres_backend.postgres import Address, Connection, is_idle, is_lost, to_numbered_placeholders
 from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks, lock_key
-from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction
+from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
 from remanence.ledger.sqlite_backend import tables
 
 log = logging.getLogger(__name__)
@@ -33,6 +32,7 @@ MAX_READERS = 8
 RECONNECT_SECONDS = 10.0
 """How long a server that was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
+_MAX_KNOWN_TIMES = 10_000
 _MAX_ENTRIES_OF_OTHERS = 200
 """Up to how many entries of other writers are read for their times when a transaction begins."""
 
@@ -43,15 +43,15 @@ class PostgresLedger(SqlLedger):
     def __init__(self, url: str) -> None:
         self._address = postgres.parse_address(url)
         super().__init__(self._address.shown)
-        self._errors = postgres.PostgresErrors(self.name)
+        self._errors = postgres.translated_errors(self.name)
         self._key = lock_key(self._address.schema, "writer")
         self._begin_sql = (
             f"BEGIN; SELECT pg_advisory_xact_lock({self._key}); {tables.LAST_ENTRY}; "
-            f"{tables.GET_META.replace('?', _literal(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
+            f"{tables.GET_META.replace('?', repr(tables.HEAD_KEY))}; {postgres_tables.RECORDED_AFTER}"
         )
         self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
-        self._last_times_at = 0  # the position as of which `_last_times` is
-        self._readers: deque[Connection] = deque()
+        self._last_times: dict[str, int] = {}  # when the last entry of some spaces was recorded
+        self._last_times_at = 0  # the position as of which that is
         self._free_readers = threading.BoundedSemaphore(MAX_READERS)
         self._writer = postgres.connect_to_write(self._address)
         try:
@@ -101,7 +101,7 @@ class PostgresLedger(SqlLedger):
             results.append(cursor.fetchall())
         _, _, last_entry, recorded, of_others = results
         head = self._read_head(lambda sql, _: last_entry if sql == tables.LAST_ENTRY else recorded)
-        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > MAX_KNOWN_TIMES:
+        if head.position - self._last_times_at != len(of_others) or len(self._last_times) > _MAX_KNOWN_TIMES:
             self._last_times.clear()
         self._last_times.update(reversed(of_others))
         self._last_times_at = head.position
@@ -190,6 +190,9 @@ class PostgresLedger(SqlLedger):
     def _queue_write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._unsent.append((to_numbered_placeholders(sql), list(rows)))
 
+    def _last_time(self, space: str) -> int | None:
+        return self._last_times.get(space) or super()._last_time(space)
+
     def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:
             self._flush_writes()
@@ -232,13 +235,13 @@ class PostgresLedger(SqlLedger):
             while self._readers:
                 try:
                     with self._reader() as reader:
-                        return reader.execute(statement, values).fetchall()
+                        return reader.execute(statement, values).fetchall()  # type: ignore[no-any-return]
                 except psycopg.OperationalError:
                     if not is_lost(reader):
                         raise
                     # The idle connection was closed, for example by a restart of the server: use the next one.
             with self._reader() as reader:
-                return reader.execute(statement, values).fetchall()
+                return reader.execute(statement, values).fetchall()  # type: ignore[no-any-return]
 
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         return self._rows(f"{sql} = ANY(?)", (*values, list(choices)))
@@ -251,33 +254,18 @@ class PostgresLedger(SqlLedger):
             yield lambda sql, values: reader.execute(to_numbered_placeholders(sql), values).fetchall()
             reader.execute("ROLLBACK")
 
-    @contextmanager
-    def _reader(self) -> Iterator[Connection]:
-        """An unused connection; one that was left in the middle of something is closed."""
-        try:
-            reader = self._readers.pop()
-        except IndexError:
-            reader = postgres.connect(self._address)
-        try:
-            yield reader
-        finally:
-            if self._closed or not is_idle(reader):
-                reader.close()
-            else:
-                self._readers.append(reader)
+    def _connect(self) -> Connection:
+        return postgres.connect(self._address)
+
+    def _is_usable(self, reader: Connection) -> bool:
+        return is_idle(reader)
 
     def _close(self) -> None:
         self._writer.close()
-        while self._readers:
-            self._readers.pop().close()
 
 
 def exists(url: str) -> bool:
     """Whether there is a ledger at this address."""
     address = postgres.parse_address(url)
-    with postgres.PostgresErrors(address.shown), closing(postgres.connect(address)) as connection:
+    with postgres.translated_errors(address.shown), closing(postgres.connect(address)) as connection:
         return postgres_tables.exists(connection, address)
-
-
-def _literal(text: str) -> str:
-    return f"'{text}'"

@@ -38,7 +38,7 @@ class PostgresLocks:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._errors = postgres.PostgresErrors(address.shown)
+        self._errors = postgres.translated_errors(address.shown)
         self._threads = ThreadLocks()
         self._lock = threading.RLock()
         self._connection: Connection | None = None

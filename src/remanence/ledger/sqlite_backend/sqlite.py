@@ -1,21 +1,28 @@
-"""The SQLite file of a ledger: its checks, its connections, and its errors in terms of this library."""
+"""The files of a ledger in SQLite: their checks, connections, and errors in terms of this library."""
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Container
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
-from remanence.ledger.sqlite_backend.head_record import NAME
+from remanence.ledger.chain import ChainHead
+from remanence.ledger.sql import DatabaseErrors
+from remanence.ledger.sqlite_backend.tables import APPLICATION_ID
 
-APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
+log = logging.getLogger(__name__)
+
 BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
 MIN_FREE_BYTES = 2**16  # SQLite makes a file of 32 KB beside the ledger, which its connections share
+_HEAD_FILE, _HEAD_SIZE = "ledger.head", 128
 T = TypeVar("T")
 
 _RESTORE = (
@@ -40,7 +47,10 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
         created = not path.exists()
         if created:
             path.touch()
-        header = b"" if is_open else _read_header(path)
+        header = b""
+        if not is_open:
+            with path.open("rb") as file:
+                header = file.read(100)
     except FileExistsError as error:
         raise LedgerUnavailable(f"{folder} is a file, not a folder. Give another path.") from error
     except OSError as error:
@@ -74,14 +84,9 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
     return path
 
 
-def _read_header(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(100)
-
-
 def _leftover_files(folder: Path) -> list[str]:
     """What there is in a folder that only a ledger with entries leaves behind."""
-    patterns = {NAME: (NAME,), "index": ("index/*.npz", "index/*/*.idx"), "vectors": ("vectors/*/",)}
+    patterns = {_HEAD_FILE: (_HEAD_FILE,), "index": ("index/*.npz", "index/*/*.idx"), "vectors": ("vectors/*/",)}
     return [name for name, those in patterns.items() if any(any(folder.glob(pattern)) for pattern in those)]
 
 
@@ -122,25 +127,11 @@ def retry_while_locked(work: Callable[[], T]) -> T:
             time.sleep(0.01)
 
 
-class SqliteErrors:
-    """Turns database errors inside a `with` block into ours, with the path and the next step.
-
-    One object serves all blocks. A function with `@contextmanager` would make several objects for each, and
-    every add has about ten such blocks.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, sqlite3.Error | UnicodeError | OverflowError):
-            raise _translate(error, self._path) from error
+def translated_errors(path: Path) -> DatabaseErrors:
+    return DatabaseErrors((sqlite3.Error, UnicodeError, OverflowError), partial(_translate, path))
 
 
-def _translate(error: Exception, path: Path) -> Exception:
+def _translate(path: Path, error: Exception) -> Exception:
     text = str(error)
 
     def mentions(*fragments: str) -> bool:
@@ -172,3 +163,58 @@ def _translate(error: Exception, path: Path) -> Exception:
             f"{path} cannot be written ({text}). Check its permissions, and that the disk is there and not read-only."
         )
     return LedgerError(f"{path}: {text}")
+
+
+class HeadRecord:
+    """The file `ledger.head` next to the ledger, with the position and digest of the last commit.
+
+    SQLite ignores its write-ahead log after the first damaged page, without an error. The record is written after each
+    commit, outside that log, so that a ledger that ends before it is detected. It is not synchronised with the disk:
+    after a power failure it may be behind, which says nothing, and the ledger may be behind, which is what it is for.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / _HEAD_FILE
+        self._file: int | None = None
+
+    def read(self) -> ChainHead | None:
+        """The last entry that was committed; None if there is no record, or it is damaged."""
+        try:
+            return _decode_head(self.path.read_bytes())
+        except OSError:
+            return None
+
+    def write(self, head: ChainHead) -> None:
+        """Record a head that was just committed, unless another process has recorded a later one. An error is logged:
+        the entries are committed."""
+        try:
+            if self._file is None:
+                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+            os.lseek(self._file, 0, os.SEEK_SET)
+            known = _decode_head(os.read(self._file, _HEAD_SIZE))
+            if known is None or known.position < head.position:
+                os.lseek(self._file, 0, os.SEEK_SET)
+                os.write(self._file, _encode_head(head))
+        except OSError as error:
+            log.warning("%s was not written: %s", self.path, error)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _encode_head(head: ChainHead) -> bytes:
+    text = f"{head.position} {head.digest.hex()}"
+    return f"{text} {zlib.crc32(text.encode()):08x}".ljust(_HEAD_SIZE - 1).encode() + b"\n"
+
+
+def _decode_head(content: bytes) -> ChainHead | None:
+    text, _, checksum = content[:_HEAD_SIZE].strip().rpartition(b" ")
+    try:
+        if int(checksum, 16) != zlib.crc32(text):
+            return None
+        position, digest = text.split(b" ")
+        return ChainHead(int(position), bytes.fromhex(digest.decode()))
+    except ValueError:
+        return None

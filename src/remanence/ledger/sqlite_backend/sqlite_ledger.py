@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -15,9 +14,8 @@ from weakref import WeakSet
 from remanence.errors import LedgerTampered, LedgerUnavailable
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.locks import FolderLocks
-from remanence.ledger.sql import MAX_KNOWN_TIMES, Read, SqlLedger, SqlTransaction, parse_head
+from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
 from remanence.ledger.sqlite_backend import sqlite, tables
-from remanence.ledger.sqlite_backend.head_record import HeadRecord
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 
@@ -41,9 +39,6 @@ class SqliteLedger(SqlLedger):
 
     def __init__(self, folder: Path) -> None:
         self._connected = self._log_has_erased_text = False
-        self._readers: deque[sqlite3.Connection] = deque()
-        self._head = EMPTY_HEAD
-        self._head_version: int | None = None  # see `_find_head`
         with self._opening:  # no other thread may connect while the file is read: see `ensure_ledger_file`
             connected = [other for other in self._instances if other._connected]
             self.path = sqlite.ensure_ledger_file(folder, {other._file for other in connected})
@@ -51,8 +46,8 @@ class SqliteLedger(SqlLedger):
             for other in connected:
                 if other.path == self.path:
                     other._check_process()
-            self._errors = sqlite.SqliteErrors(self.path)
-            self._head_record = HeadRecord(self.path.parent)
+            self._errors = sqlite.translated_errors(self.path)
+            self._head_record = sqlite.HeadRecord(self.path.parent)
             with self._errors:
                 self._writer = sqlite.connect(self.path)
             self._file: tuple[int, int] | None = sqlite.file_identity(self.path)
@@ -86,7 +81,7 @@ class SqliteLedger(SqlLedger):
         with self._errors:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
-                return self._find_head()
+                return self._read_head(self._read_in_transaction)
             except BaseException:
                 self._roll_back()
                 raise
@@ -94,17 +89,12 @@ class SqliteLedger(SqlLedger):
     def _commit(self, transaction: SqlTransaction) -> None:
         with self._errors:
             self._writer.execute("COMMIT")
-        if transaction.chain_head != self._head:
+        if transaction.has_entries:
             self._head_record.write(transaction.chain_head)
-        self._head = transaction.chain_head
-        if len(self._last_times) > MAX_KNOWN_TIMES:
-            self._last_times.clear()
-        self._last_times.update(transaction.last_times)
         if transaction.erased:
             self._clean_log(wait=_LOG_WAIT)
 
     def _roll_back(self) -> None:
-        self._head_version = None
         with self._errors:
             if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                 self._writer.execute("ROLLBACK")
@@ -116,14 +106,6 @@ class SqliteLedger(SqlLedger):
     def _read_in_transaction(self, sql: str, values: Sequence[Any]) -> list[Any]:
         with self._errors:
             return self._writer.execute(sql, values).fetchall()
-
-    def _find_head(self) -> ChainHead:
-        """The end of the chain. It is read again only if another connection has written since."""
-        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._head_version:
-            self._last_times.clear()
-            self._head, self._head_version = self._read_head(self._read_in_transaction), version
-        return self._head
 
     def _check_head_record(self, connection: sqlite3.Connection) -> None:
         """Raise if the ledger ends before an entry that was committed."""
@@ -194,7 +176,7 @@ class SqliteLedger(SqlLedger):
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
         with self._errors, self._reader() as reader:
-            return reader.execute(sql, values).fetchall()
+            return reader.execute(sql, values).fetchall()  # type: ignore[no-any-return]
 
     def _rows_in(self, sql: str, values: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
         if not choices:
@@ -204,20 +186,8 @@ class SqliteLedger(SqlLedger):
         repeated = [choices[-1]] * (length - len(choices))
         return self._rows(f"{sql} IN ({', '.join('?' * length)})", (*values, *choices, *repeated))
 
-    @contextmanager
-    def _reader(self) -> Iterator[sqlite3.Connection]:
-        """An unused connection. Each read on it is a transaction that ends with its last row."""
-        try:
-            reader = self._readers.pop()
-        except IndexError:
-            reader = sqlite.connect(self.path)
-        try:
-            yield reader
-        finally:
-            if self._connected:
-                self._readers.append(reader)
-            else:  # closed by another thread meanwhile
-                reader.close()
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite.connect(self.path)
 
     # Closing
 
@@ -229,8 +199,6 @@ class SqliteLedger(SqlLedger):
         self._writer.close()
         self._head_record.close()
         self._connected = False
-        while self._readers:
-            self._readers.pop().close()
 
     def _check_file(self) -> None:
         """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from remanence.errors import LedgerCorrupt, LedgerTooNew
 from remanence.ledger.chain import StoredEntry
-from remanence.ledger.sqlite_backend.sqlite import APPLICATION_ID
 
+APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
 CHUNK = 2000  # entries read at a time; between two chunks a reader holds no lock in the database
 HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records the last entry
 ERASED_KEY = "ledger:erased"  # the position of the last entry that records an erasure

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from remanence.core.identity import new_id
@@ -15,8 +14,7 @@ from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceE
 from remanence.language.text import truncate
 from remanence.schema.version import __version__
 from remanence.service.client.http_address import ServerAddress
-from remanence.service.client.http_channel import NO_ANSWER, HttpResponse
-from remanence.service.client.http_pool import HttpPool, HttpRequest, Transport
+from remanence.service.client.http_pool import NO_ANSWER, HttpAnswer, HttpPool, HttpRequest, Transport
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
@@ -51,14 +49,10 @@ class Connection:
         self._transport = transport or HttpPool(address)
         self._timeout = timeout
         self._closed = False
-        self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
-        adapter = self._adapters.get(operation.name)
-        if adapter is None:
-            adapter = self._adapters[operation.name] = TypeAdapter(operation.answer)
-        answer: AnswerT = self.call_json(operation, space, request, adapter.validate_json)
+        answer: AnswerT = self.call_json(operation, space, request, operation.adapter.validate_json)
         return answer
 
     def call_json(
@@ -112,7 +106,7 @@ class Connection:
                 f"({truncate(' '.join(repr(error).split()), 160)}). Is it a server of Remanence, of the same release?"
             ) from error
 
-    def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpResponse:
+    def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpAnswer:
         """Send a request. One that got no answer is sent once more: writes have a key, and are done once."""
         if self._closed:
             raise Closed(f"the connection to {self.url} was closed. Connect again.")
@@ -129,7 +123,7 @@ class Connection:
         except NO_ANSWER as error:
             raise self._unavailable(error) from error
 
-    def _checked(self, request: HttpRequest, response: HttpResponse) -> None:
+    def _checked(self, request: HttpRequest, response: HttpAnswer) -> None:
         """Raise the exception that an answer stands for, if it is not a success."""
         if 200 <= response.status < 300:
             return

@@ -1,28 +1,40 @@
-"""The facets of a remote space: entities, jobs, audit and administration."""
+"""The facets of a remote space: entities, graph, jobs, audit and administration."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remanence.admin.imports.importing import ImportReport
+from remanence.admin.overview import MemoryPage
 from remanence.api.facets.admin_facet import Admin, AdminView
 from remanence.api.facets.audit_facet import Audit, AuditView
 from remanence.api.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
 from remanence.api.facets.facet import Facet
+from remanence.api.facets.graph_facet import Graph, GraphView
 from remanence.api.facets.job_facet import Jobs
 from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.diff import Diff
+from remanence.graph.entity_map import EntityMap
+from remanence.graph.history import Timeline
+from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, Receipt
-from remanence.schema import Change, Entity, Memory
-from remanence.service.client.arguments import alias_to_json, id_to_json, make_request, to_list
+from remanence.read.show.recall_tables import RelationList
+from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, Link, Memory, Relation
+from remanence.service.client.arguments import alias_to_json, id_to_json, make_request, to_json, to_list
 from remanence.service.cursors import make_cursor
-from remanence.service.endpoints import admin_operations, entity_operations, memory_operations, upkeep_operations
+from remanence.service.endpoints import (
+    admin_operations,
+    entity_operations,
+    graph_operations,
+    map_operations,
+    memory_operations,
+    upkeep_operations,
+)
 from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
@@ -66,7 +78,7 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
 
     def _one(self, operation: Any, **arguments: Any) -> Entity | None:
         try:
-            entity: Entity = self._read(operation, **arguments).to_entity()
+            entity: Entity = self._read(operation, **arguments).to_value()
         except NotFound:
             return None
         return entity
@@ -79,10 +91,7 @@ class RemoteEntitiesView(RemoteFacet, EntitiesView):
         )
 
     def find_similar(self, name: str, limit: int = 5) -> tuple[SimilarEntity, ...]:
-        return tuple(
-            candidate.to_candidate()
-            for candidate in self._read(entity_operations.propose, name=name, limit=limit).items
-        )
+        return tuple(self._read(entity_operations.propose, name=name, limit=limit).to_value())
 
 
 class RemoteEntities(RemoteEntitiesView, Entities):
@@ -93,7 +102,7 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     ) -> Registration:
         given = [alias_to_json(alias) for alias in to_list(aliases)]
         answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
-        return answer.to_registration()
+        return answer.to_value()
 
     def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
         return self._revise_by(entity_operations.rename, entity=entity, name=name, observed_by=observed_by)
@@ -112,7 +121,82 @@ class RemoteEntities(RemoteEntitiesView, Entities):
         return self._revise_by(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
 
     def _revise_by(self, operation: Operation[Any, RevisionAnswer], **arguments: Any) -> Revision:
-        return self._send(operation, **arguments).to_revision()
+        return self._send(operation, **arguments).to_value()
+
+
+class RemoteGraphView(RemoteFacet, GraphView):
+    """The graph of a remote space at the moment of one view. Pictures are drawn here."""
+
+    def query(
+        self,
+        start: Any,
+        relations: Any = None,
+        depth: int = 3,
+        direction: Any = "both",
+        at: Any = None,
+        limit: int = 100,
+    ) -> Subgraph:
+        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at}
+        return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_value()
+
+    def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
+        return self._read(graph_operations.path, start=start, end=end, depth=depth, at=at).to_value()
+
+    def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
+        return RelationList(
+            self._read(graph_operations.when, subject=subject, predicate=predicate, object=object).to_value()
+        )
+
+    def disagreements(self, kinds: Any = "conflict", *, memory: Any = None) -> list[tuple[Memory, Disagreement]]:
+        items = self._read(graph_operations.disagreements, kinds=to_list(kinds), memory=memory).items
+        return [(item.memory.to_value(), item.disagreement.to_value()) for item in items]
+
+    def entity_map(self, *, limit: int = 5_000) -> EntityMap:
+        return self._read(map_operations.entity_map, limit=limit)
+
+    def temporal_join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
+        return self._read(graph_operations.join, left=left, condition=condition, right=right).to_value()
+
+    def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
+        given = {"node": node, "since": since, "until": until, "relations": to_list(relations)}
+        return Timeline(self._read(graph_operations.timeline, **given).to_value())
+
+    def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
+        return self._read(graph_operations.read_graph, status=status, page=page, page_size=page_size).to_value()
+
+    def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
+        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
+        return self._read(graph_operations.graph, **given).to_value()
+
+    def _relations_of(self, node: Any) -> list[Relation]:
+        return self._read(graph_operations.list_relations, node=node, limit=10_000).to_value()
+
+    def _all_relations(self) -> list[Relation]:
+        return self._read(graph_operations.list_relations, limit=10_000).to_value()
+
+
+class RemoteGraph(RemoteGraphView, Graph):
+    """The graph of a remote space as it is now."""
+
+    def relate(self, subject: Any, predicate: str, object: Any, *, evidence: Any = (), **details: Any) -> Relation:
+        several_ids = [evidence] if isinstance(evidence, str | Memory) else evidence
+        given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
+        return self._send(graph_operations.relate, **given, **details).to_value()
+
+    def link(self, source: Any, kind: Any, target: Any = None, **details: Any) -> Link:
+        if target is None and isinstance(kind, str) and kind in LINK_KINDS:
+            raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
+        kind, target = ("related_to", kind) if target is None else (kind, target)
+        return self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
+
+    def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
+        self._send(graph_operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)
+
+    def invalidate(
+        self, edge: Any, predicate: str | None = None, object: Any = None, **details: Any
+    ) -> list[Relation | Link]:
+        given = {"edge": to_json(edge), "predicate": predicate, "object": object}
+        return list(self._send(graph_operations.invalidate, **given, **details).to_value())
 
 
 class RemoteJob(Job):
@@ -183,32 +267,13 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Any = None) -> Recall:
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
-        return self._read(memory_operations.replay, receipt=given, vector=vector).to_recall()
+        return self._read(memory_operations.replay, receipt=given, vector=vector).to_value()
 
     def exposures(self, id: str | Memory) -> list[Exposure]:
-        items = self._read(admin_operations.exposures, id=id_to_json(id)).items
-        return [
-            Exposure(
-                Receipt.from_dict(exposure.receipt),
-                datetime.fromisoformat(exposure.at),
-                exposure.memory.to_memory(),
-                None if exposure.superseded_by is None else exposure.superseded_by.to_memory(),
-            )
-            for exposure in items
-        ]
+        return self._read(admin_operations.exposures, id=id_to_json(id)).to_value()
 
     def diff(self, since: Any, until: Any = None) -> Diff:
-        answer = self._read(admin_operations.diff, since=since, until=until)
-        names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
-        ended = (*(relation.to_relation() for relation in answer.invalidated.relations),)
-        return Diff(
-            **{name: tuple(memory.to_memory() for memory in getattr(answer, name)) for name in names},
-            erased=tuple(answer.erased),
-            related=tuple(relation.to_relation() for relation in answer.related),
-            linked=tuple(link.to_link() for link in answer.linked),
-            invalidated=(*ended, *(link.to_link() for link in answer.invalidated.links)),
-            entity_events=tuple(entity_event.to_event() for entity_event in answer.entity_events),
-        )
+        return self._read(admin_operations.diff, since=since, until=until).to_value()
 
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
         first = self._read(admin_operations.changes, after=after_position, limit=1_000)
@@ -216,7 +281,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
 
     def _changes(self, page: Any) -> Iterator[Change]:
         while True:
-            yield from (change.to_change() for change in page.items)
+            yield from (change.to_value() for change in page.items)
             if not page.has_more:
                 return
             page = self._read(admin_operations.changes, after=page.position, limit=1_000)
@@ -238,13 +303,13 @@ class RemoteAudit(RemoteAuditView, Audit):
         return receipt
 
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
-        return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_quarantine()
+        return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_value()
 
     def release(self, id: str, why: str | None = None) -> Quarantine:
-        return self._send(upkeep_operations.release, id=id, why=why).to_quarantine()
+        return self._send(upkeep_operations.release, id=id, why=why).to_value()
 
     def quarantines(self) -> list[Quarantine]:
-        return [quarantine.to_quarantine() for quarantine in self._send(upkeep_operations.quarantines).items]
+        return self._send(upkeep_operations.quarantines).to_value()
 
 
 class RemoteAdminView(RemoteFacet, AdminView):
@@ -256,7 +321,7 @@ class RemoteAdminView(RemoteFacet, AdminView):
         return None
 
     def stats(self) -> Any:
-        return self._read(admin_operations.stats).to_stats()
+        return self._read(admin_operations.stats).to_value()
 
     def _unembedded(self) -> int:
         unembedded: int = self.stats().unembedded
@@ -279,7 +344,7 @@ class RemoteAdmin(RemoteAdminView, Admin):
         return self._send(admin_operations.rebuild_collection).collection
 
     def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
-        return [memory.to_memory() for memory in self._send(admin_operations.reextract, id=id, now=now).items]
+        return self._send(admin_operations.reextract, id=id, now=now).to_value()
 
     def export(
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from pydantic_core import from_json
 
 from remanence.admin.overview import MemoryBatch
+from remanence.api.facets.admin_facet import Admin, AdminView
+from remanence.api.facets.audit_facet import Audit, AuditView
+from remanence.api.facets.entity_facet import Entities, EntitiesView
+from remanence.api.facets.facet import Facet
+from remanence.api.facets.graph_facet import Graph, GraphView
+from remanence.api.facets.job_facet import Jobs
+from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
 from remanence.api.space_names import child_name
 from remanence.api.view import View
@@ -30,29 +38,29 @@ from remanence.service.client.remote_facets import (
     RemoteAuditView,
     RemoteEntities,
     RemoteEntitiesView,
+    RemoteFacet,
+    RemoteGraph,
+    RemoteGraphView,
     RemoteJob,
     RemoteJobs,
 )
-from remanence.service.client.remote_graph import RemoteGraph, RemoteGraphView
 from remanence.service.client.remote_upkeep import RemoteUpkeep
 from remanence.service.endpoints import admin_operations, memory_operations
-from remanence.service.endpoints.memory_operations import MemoriesAnswer
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
-from remanence.service.payloads.from_fields import make_recall
+from remanence.service.payloads.answers import make_recall
 from remanence.write import validate
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
     from remanence.upkeep.steps.decay import TouchReport
-    from remanence.write.jobs import Job
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def same_signature_as(method: Callable[..., Any]) -> Callable[[_Method], _Method]:
-    """Give a method the docstring and the signature of the one that it replaces."""
+    """Give a method with other options the docstring and the signature of the one that it replaces."""
 
     def apply(own: _Method) -> _Method:
         update_wrapper(own, method)
@@ -89,7 +97,7 @@ class RemoteViewBase(View):
         return self._connection.call(operation, self.name, request)
 
     def _server_now(self) -> datetime:
-        return datetime.fromisoformat(self._read(memory_operations.now).now)
+        return self._read(memory_operations.now).now
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         request = ask.EmbedRequest(texts=list(texts), query=query)
@@ -109,29 +117,24 @@ class RemoteViewBase(View):
         )
         return self._connection.call_json(memory_operations.recall, self.name, request, _read_recall)
 
-    @same_signature_as(View.get)
     def get(self, id: str | Memory) -> Memory | None:
         return self._one(memory_operations.get, id=id_to_json(id))
 
-    @same_signature_as(View.find)
     def find(self, key: str) -> Memory | None:
         return self._one(memory_operations.find, key=key)
 
     def _one(self, operation: Any, **arguments: Any) -> Memory | None:
         try:
-            memory: Memory = self._read(operation, **arguments).to_memory()
+            memory: Memory = self._read(operation, **arguments).to_value()
         except NotFound:
             return None
         return memory
 
-    @same_signature_as(View.get_many)
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_batch()
+        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
 
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
-        import json
-
         text = None if meta is None else json.dumps(to_json(meta))
         filter_fields = {name: to_list(value) if name != "since" else value for name, value in filters.items()}
         # The arguments are checked here, not when the first memory is asked for.
@@ -142,42 +145,25 @@ class RemoteViewBase(View):
         cursor = None
         while True:
             page = self._read(memory_operations.list_memories, cursor=cursor, **arguments)
-            yield from (memory.to_memory() for memory in page.items)
+            yield from (memory.to_value() for memory in page.items)
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    @same_signature_as(View.count)
     def count(self) -> int:
         return self._read(memory_operations.count).count
 
-    @same_signature_as(View.profile)
     def profile(self, *, max_tokens: int = 400) -> Profile:
-        return self._read(memory_operations.profile, max_tokens=max_tokens).to_profile()
+        return self._read(memory_operations.profile, max_tokens=max_tokens).to_value()
 
-    @same_signature_as(View.history)
     def history(self, node: str | Memory | Entity) -> Timeline:
-        return Timeline(event.to_event() for event in self._read(memory_operations.history, node=node).items)
+        return Timeline(self._read(memory_operations.history, node=node).to_value())
 
-    @same_signature_as(View.as_of)
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
 
-    @property
-    def entities(self) -> Any:
-        return RemoteEntitiesView(self)
-
-    @property
-    def graph(self) -> Any:
-        return RemoteGraphView(self)
-
-    @property
-    def audit(self) -> Any:
-        return RemoteAuditView(self)
-
-    @property
-    def admin(self) -> Any:
-        return RemoteAdminView(self)
+    def _facet(self, facet: type[Any]) -> Any:
+        return _FACETS[facet](self)
 
 
 class RemoteView(RemoteViewBase):
@@ -199,43 +185,18 @@ class RemoteSpace(RemoteViewBase, Space):
 
     @same_signature_as(Space.add)
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_memory()
+        return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
 
-    @same_signature_as(Space.add_many)
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        return _memories(self._write(memory_operations.add_many, rows=given))
+        return self._write(memory_operations.add_many, rows=given).to_value()
 
-    @same_signature_as(Space.add_turns)
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
         checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
-        return _memories(self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now))
+        return self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now).to_value()
 
-    @overload
-    def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[True] = True,
-        now: Any = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> list[Memory]: ...
-    @overload
-    def remember(
-        self,
-        text_or_turns: Any,
-        *,
-        wait: Literal[False],
-        now: Any = None,
-        source: str | None = None,
-        observed_by: str | None = None,
-        progress: bool | Progress = False,
-    ) -> Job: ...
-    @same_signature_as(Space.remember)
     def remember(
         self,
         text_or_turns: Any,
@@ -245,7 +206,7 @@ class RemoteSpace(RemoteViewBase, Space):
         source: str | None = None,
         observed_by: str | None = None,
         progress: bool | Progress = False,
-    ) -> list[Memory] | Job:
+    ) -> Any:
         # Message objects of frameworks become turns here.
         checked = validate.parse_conversation(text_or_turns, source=source, observed_by=observed_by)
         if isinstance(checked, validate.Draft):
@@ -254,84 +215,60 @@ class RemoteSpace(RemoteViewBase, Space):
             content = {"turns": [_turn(turn) for turn in checked]}
         if not wait:
             return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
-        return _memories(self._write(memory_operations.remember_now, now=now, **content))
+        return self._write(memory_operations.remember_now, now=now, **content).to_value()
 
-    @same_signature_as(Space.forget)
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
         self._write(memory_operations.forget, id=id_to_json(id), why=why, with_related=with_related)
 
-    @same_signature_as(Space.forget_many)
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
         return self._write(
             memory_operations.forget_many, ids=ids_to_json(ids), why=why, with_related=with_related
         ).count
 
-    @same_signature_as(Space.unforget)
     def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
         self._write(memory_operations.unforget, id=id_to_json(id), with_related=with_related)
 
-    @same_signature_as(Space.erase)
     def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_certificate()
+        return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_value()
 
-    @same_signature_as(Space.erase_many)
     def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(
-            memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related
-        ).to_certificate()
+        return self._write(memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related).to_value()
 
-    @same_signature_as(Space.erase_space)
     def erase_space(self) -> ErasureCertificate:
-        return self._write(memory_operations.erase_space).to_certificate()
+        return self._write(memory_operations.erase_space).to_value()
 
-    @same_signature_as(Space.touch)
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
         return self._write(memory_operations.touch, id=id_to_json(id), boost=boost)
 
-    @same_signature_as(Space.child)
     def child(self, *path: str) -> Space:
         return RemoteSpace(self._connection, child_name(self.name, path))
 
-    @same_signature_as(Space.spaces)
     def spaces(self) -> list[str]:
         return self._write(memory_operations.spaces_below).spaces
 
-    @same_signature_as(Space.verify)
     def verify(self) -> VerificationReport:
         return self._write(admin_operations.verify)
 
-    @same_signature_as(Space.rebuild)
     def rebuild(self, *, progress: bool | Progress = False) -> None:
         self._write(admin_operations.rebuild)
 
-    @same_signature_as(Space.close)
     def close(self) -> None:
         if self._root:
             self._connection.close()
 
-    @property
-    def entities(self) -> Any:
-        return RemoteEntities(self)
 
-    @property
-    def graph(self) -> Any:
-        return RemoteGraph(self)
-
-    @property
-    def jobs(self) -> Any:
-        return RemoteJobs(self)
-
-    @property
-    def audit(self) -> Any:
-        return RemoteAudit(self)
-
-    @property
-    def admin(self) -> Any:
-        return RemoteAdmin(self)
-
-    @property
-    def upkeep(self) -> Any:
-        return RemoteUpkeep(self)
+_FACETS: dict[type[Facet], type[RemoteFacet]] = {
+    EntitiesView: RemoteEntitiesView,
+    Entities: RemoteEntities,
+    GraphView: RemoteGraphView,
+    Graph: RemoteGraph,
+    AuditView: RemoteAuditView,
+    Audit: RemoteAudit,
+    AdminView: RemoteAdminView,
+    Admin: RemoteAdmin,
+    Jobs: RemoteJobs,
+    Upkeep: RemoteUpkeep,
+}
 
 
 def connect(
@@ -392,7 +329,3 @@ def _turn(turn: validate.TurnDraft) -> dict[str, Any]:
 
 def _numbers(weights: Any) -> Any:
     return None if weights is None else dict(weights)
-
-
-def _memories(answer: MemoriesAnswer) -> list[Memory]:
-    return [memory.to_memory() for memory in answer.items]

@@ -12,7 +12,6 @@ from remanence.schema import Memory
 from remanence.service.client.arguments import ids_to_json, to_list
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import memory_operations, upkeep_operations
-from remanence.service.payloads.upkeep_answers import TableAnswer
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
@@ -29,7 +28,7 @@ class RemotePlan(Plan):
     changes: int
     due: bool
     memories: tuple[str, ...]
-    tables: tuple[TableAnswer, ...]
+    tables: tuple[ResultTable, ...]
     text: str
 
     def __len__(self) -> int:
@@ -41,7 +40,7 @@ class RemotePlan(Plan):
 
     @property
     def table(self) -> ResultTable:
-        return self.tables[-1].to_table()
+        return self.tables[-1]
 
     def __str__(self) -> str:
         return self.text
@@ -67,13 +66,11 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return RemoteUpkeep(self._view, {**self._changes, **changes})
 
     def observe_usage(self, ids: Any, context_tags: Any = ()) -> list[TouchReport]:
-        items = self._send(
-            memory_operations.observe_usage, ids=ids_to_json(ids), context_tags=to_list(context_tags)
-        ).items
-        return list(items)
+        given = {"ids": ids_to_json(ids), "context_tags": to_list(context_tags)}
+        return self._send(memory_operations.observe_usage, **given).items
 
     def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
-        return self._send(upkeep_operations.at_risk, limit=limit).to_report()
+        return self._send(upkeep_operations.at_risk, limit=limit).to_value()
 
     def clusters(
         self,
@@ -88,10 +85,10 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return self._send(upkeep_operations.clusters, **asked).items
 
     def runs(self) -> list[Run]:
-        return [run.to_run() for run in self._send(upkeep_operations.runs).items]
+        return self._send(upkeep_operations.runs).to_value()
 
     def expire(self) -> list[Memory]:
-        return [memory.to_memory() for memory in self._send(upkeep_operations.expire).items]
+        return self._send(upkeep_operations.expire).to_value()
 
     def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)
@@ -122,7 +119,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         if plan.run is not None:
             raise InvalidInput(f"this plan was applied already, by run {plan.run}. Make a new one.")
         run = self._send(upkeep_operations.apply, plan=plan.id).run
-        return None if run is None else run.to_run()
+        return None if run is None else run.to_value()
 
     def undo(self, run: Any) -> Any:
         run_id = run_id_of(run)
@@ -131,27 +128,14 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         return self._send(upkeep_operations.undo, run=run_id)
 
     def restore(self, memories: Any) -> int:
-        ids = (
-            memories.hidden
-            if isinstance(memories, Run)
-            else memories.memories
-            if isinstance(memories, RemotePlan)
-            else ids_to_json(memories)
-        )
+        if isinstance(memories, RemotePlan):
+            memories = memories.memories
+        ids = memories.hidden if isinstance(memories, Run) else ids_to_json(memories)
         return self._send(upkeep_operations.restore, ids=ids).count
 
     def _request_plan(self, dry_run: bool, **options: Any) -> RemotePlan:
         answer = self._send(upkeep_operations.preview, settings=self._changes or None, **options)
-        plan = RemotePlan(
-            position=answer.position,
-            run=answer.run,
-            id=answer.id,
-            changes=answer.changes,
-            due=answer.due,
-            memories=tuple(answer.memories),
-            tables=tuple(answer.tables),
-            text=answer.text,
-        )
+        plan = RemotePlan(**answer.values("step"))
         run = None if dry_run else self.apply(plan)
         return plan if run is None else replace(plan, run=run.id)
 

@@ -8,65 +8,23 @@ from pathlib import Path
 from remanence.admin.compaction import CompactionReport
 from remanence.admin.export_file import TransferReport
 from remanence.api.space import Space
-from remanence.read.receipts import Exposure
-from remanence.schema import PendingErasure, Relation, VerificationReport
-from remanence.service.endpoints.memory_operations import DoneAnswer, MemoriesAnswer
+from remanence.schema import PendingErasure, VerificationReport
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads import requests
-from remanence.service.payloads.answers import ChangeAnswer, ChangesPage, StatsAnswer
-from remanence.service.payloads.base_answers import AnswerModel, LinkAnswer, MemoryAnswer, RelationAnswer, Time
-from remanence.service.payloads.graph_answers import EdgesAnswer, HistoryEventAnswer
+from remanence.service.payloads.answers import (
+    ChangeAnswer,
+    ChangesPage,
+    DiffAnswer,
+    DoneAnswer,
+    ExposureAnswer,
+    StatsAnswer,
+)
+from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer
 
 
 def count_unembedded(space: Space) -> int:
     """How many texts of a space have no vector yet."""
     return space.admin._unembedded()
-
-
-class DiffAnswer(AnswerModel):
-    """What was learned between two moments."""
-
-    learned: list[MemoryAnswer]
-    revised: list[MemoryAnswer]
-    superseded: list[MemoryAnswer]
-    forgotten: list[MemoryAnswer]
-    restored: list[MemoryAnswer]
-    expired: list[MemoryAnswer]
-    erased: list[str]
-    related: list[RelationAnswer]
-    linked: list[LinkAnswer]
-    invalidated: EdgesAnswer
-    entity_events: list[HistoryEventAnswer]
-
-
-class ExposureAnswer(AnswerModel):
-    """A recorded recall that returned a memory which was replaced or forgotten since."""
-
-    receipt: dict[str, object]
-    at: Time
-    memory: MemoryAnswer
-    superseded_by: MemoryAnswer | None
-
-    @classmethod
-    def of(cls, exposure: Exposure) -> ExposureAnswer:
-        return cls(
-            receipt=exposure.receipt.to_dict(),
-            at=exposure.at.isoformat(),
-            memory=MemoryAnswer.of(exposure.memory),
-            superseded_by=None if exposure.superseded_by is None else MemoryAnswer.of(exposure.superseded_by),
-        )
-
-
-class ExposuresAnswer(AnswerModel):
-    """Recorded recalls that returned a memory."""
-
-    items: list[ExposureAnswer]
-
-
-class PendingErasuresAnswer(AnswerModel):
-    """What is left of erased memories for now."""
-
-    items: list[PendingErasure]
 
 
 class CheckAnswer(AnswerModel):
@@ -103,32 +61,19 @@ def changes(space: Space, request: requests.ChangesRequest) -> ChangesPage:
 @operation("GET", "/diff")
 def diff(space: Space, request: requests.DiffRequest) -> DiffAnswer:
     """List what was learned between two moments."""
-    difference = view_of(space, request).audit.diff(request.since, request.until)
-    names = ("learned", "revised", "superseded", "forgotten", "restored", "expired")
-    return DiffAnswer(
-        **{name: [MemoryAnswer.of(memory) for memory in getattr(difference, name)] for name in names},
-        erased=list(difference.erased),
-        related=[RelationAnswer.of(relation) for relation in difference.related],
-        linked=[LinkAnswer.of(link) for link in difference.linked],
-        invalidated=EdgesAnswer(
-            relations=[RelationAnswer.of(edge) for edge in difference.invalidated if isinstance(edge, Relation)],
-            links=[LinkAnswer.of(edge) for edge in difference.invalidated if not isinstance(edge, Relation)],
-        ),
-        entity_events=[HistoryEventAnswer.of(event) for event in difference.entity_events],
-    )
+    return DiffAnswer.of(view_of(space, request).audit.diff(request.since, request.until))
 
 
 @operation("GET", "/memories/{id}/exposures")
-def exposures(space: Space, request: requests.MemoryReadRequest) -> ExposuresAnswer:
+def exposures(space: Space, request: requests.IdReadRequest) -> Items[ExposureAnswer]:
     """List the recorded recalls that returned a memory which was replaced or forgotten since."""
-    found = view_of(space, request).audit.exposures(request.id)
-    return ExposuresAnswer(items=[ExposureAnswer.of(exposure) for exposure in found])
+    return Items[ExposureAnswer].of_all(view_of(space, request).audit.exposures(request.id))
 
 
 @operation("GET", "/erasures/pending")
-def pending_erasures(space: Space, request: requests.EmptyRequest) -> PendingErasuresAnswer:
+def pending_erasures(space: Space, request: requests.EmptyRequest) -> Items[PendingErasure]:
     """List what is left of erased memories for now."""
-    return PendingErasuresAnswer(items=space.audit.pending_erasures())
+    return Items(items=space.audit.pending_erasures())
 
 
 @operation("GET", "/verify", slow=True)
@@ -169,10 +114,9 @@ def rebuild_collection(space: Space, request: requests.EmptyRequest) -> Collecti
 
 
 @operation("POST", "/reextract", "admin", slow=True)
-def reextract(space: Space, request: requests.ReextractRequest) -> MemoriesAnswer:
+def reextract(space: Space, request: requests.ReextractRequest) -> Items[MemoryAnswer]:
     """Extract facts again from what was remembered."""
-    found = space.admin.reextract(request.id, now=request.now)
-    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in found])
+    return Items[MemoryAnswer].of_all(space.admin.reextract(request.id, now=request.now))
 
 
 def export_file(space: Space, path: Path, request: requests.ExportRequest) -> TransferReport:

@@ -17,9 +17,9 @@ from remanence.service.endpoints.decision_previews import (
     preview_split,
     preview_supersede,
 )
-from remanence.service.endpoints.decisions import Decision, decision_about, list_decisions
+from remanence.service.endpoints.decisions import decision_about, list_decisions
 from remanence.service.operation import operation
-from remanence.service.payloads.base_answers import AnswerModel, Time
+from remanence.service.payloads.base_answers import AnswerModel, Items, Time
 from remanence.service.payloads.requests import Name, Names, Request
 
 _FIELDS = {
@@ -70,26 +70,11 @@ class DecisionAnswer(AnswerModel):
     entities: list[str]
     can_undo: bool
 
-    @classmethod
-    def of(cls, decision: Decision) -> DecisionAnswer:
-        return cls(
-            **{name: getattr(decision, name) for name in ("position", "kind", "text", "why", "by", "can_undo")},
-            memories=list(decision.memories),
-            entities=list(decision.entities),
-            at=decision.at.isoformat(),
-        )
-
-
-class DecisionsAnswer(AnswerModel):
-    """The last decisions, newest first."""
-
-    items: list[DecisionAnswer]
-
 
 @operation("GET", "/decisions")
-def decisions(space: Space, request: DecisionsRequest) -> DecisionsAnswer:
+def decisions(space: Space, request: DecisionsRequest) -> Items[DecisionAnswer]:
     """List the last decisions about memories and entities, newest first."""
-    return DecisionsAnswer(items=[DecisionAnswer.of(decision) for decision in list_decisions(space, request.limit)])
+    return Items[DecisionAnswer].of_all(list_decisions(space, request.limit))
 
 
 @operation("POST", "/decisions/preview")
@@ -121,14 +106,13 @@ def decide(space: Space, request: DecisionRequest) -> DecisionAnswer:
         subject = memory
     elif request.action == "supersede":
         subject = space.graph.link(memory, "supersedes", request.other, why=why).id
-    elif request.action == "merge":
-        source = space.entities.resolve(entity)
-        subject = entity if source is None else source.id
-        space.entities.merge(entity, request.into or "", why=why)
     else:
         source = space.entities.resolve(entity)
         subject = entity if source is None else source.id
-        space.entities.split(entity, request.names or [], why=why)
+        if request.action == "merge":
+            space.entities.merge(entity, request.into or "", why=why)
+        else:
+            space.entities.split(entity, request.names or [], why=why)
     return DecisionAnswer.of(decision_about(space, subject))
 
 

@@ -6,7 +6,7 @@ such a link, or renamed, merged or split an entity. What an upkeep run did is pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -96,20 +96,21 @@ def undo_decision(space: Space, position: int) -> Decision:
         decision = _DecisionReader(index, space._now()).decision(entry)
     if not decision.can_undo:
         raise InvalidInput(f"entry {position} cannot be undone ({decision.text}): it was undone, or changed since.")
-    _undo_action(space, entry)()
+    _undo(space, entry)
     subject = entry.event.link if isinstance(entry.event, Linked) else entry.subject
     return decision_about(space, subject)
 
 
-def _undo_action(space: Space, entry: Entry) -> Callable[[], object]:
+def _undo(space: Space, entry: Entry) -> None:
     event = entry.event
     if isinstance(event, Forgotten):
-        return lambda: space.unforget(event.memory)
-    if isinstance(event, Restored):
-        return lambda: space.forget(event.memory, why=UNDO_REASON)
-    if isinstance(event, Linked):
-        return lambda: space.graph.invalidate(event.link, why=UNDO_REASON)
-    return lambda: space.entities.undo(entry.position, why=UNDO_REASON)
+        space.unforget(event.memory)
+    elif isinstance(event, Restored):
+        space.forget(event.memory, why=UNDO_REASON)
+    elif isinstance(event, Linked):
+        space.graph.invalidate(event.link, why=UNDO_REASON)
+    else:
+        space.entities.undo(entry.position, why=UNDO_REASON)
 
 
 def _is_decision(event: Event | None) -> bool:
@@ -124,13 +125,11 @@ def _decision_entries(index: Index, entries: list[Entry]) -> list[Entry]:
     last: dict[tuple[str, str], int] = {}  # by kind and subject, the position of the last entry
     for entry in entries:
         if isinstance(entry.event, Ran):
-            written = [("forgotten", memory_id) for memory_id in entry.event.hidden] + [
-                ("linked", e) for e in entry.event.edges
-            ]
+            written = [("forgotten", memory_id) for memory_id in entry.event.hidden]
+            written += [("linked", edge) for edge in entry.event.edges]
         elif isinstance(entry.event, Reversed) and (run := index.usage.runs.get(entry.event.run)) is not None:
-            written = [("restored", hidden_id_) for hidden_id_ in run.hidden_ids] + [
-                ("forgotten", created_id_) for created_id_ in run.created_ids
-            ]
+            written = [("restored", memory_id) for memory_id in run.hidden_ids]
+            written += [("forgotten", memory_id) for memory_id in run.created_ids]
             written += [("invalidated", edge) for edge in run.edges]
         else:
             written = []
@@ -171,13 +170,18 @@ class _DecisionReader:
             return f"{self._quote(event.memory)} {verb}", (event.memory,), (), self._is_last_change(event, position)
         if isinstance(event, Linked):
             link = self._index.links.get(event.link, self._snapshot)
-            return self._sentence(event), (event.source, event.target), (), self._is_active(link)
+            is_active = link is not None and self._snapshot.now in link.valid
+            return self._sentence(event), (event.source, event.target), (), is_active
         if isinstance(event, Invalidated):
-            return self._describe_end(event)
+            link = self._index.links.get(event.edge, self._snapshot)
+            if link is None:
+                return "A relation was ended", (), (), False
+            return f"No longer: {self._sentence(link)}", (link.source, link.target), (), False
         if isinstance(event, Merged | Split | Renamed):
             registry = self._index.registry
-            can_undo = registry.undone_by(position) is None and registry.changed_since(position) is None
-            return self._revision(event, position), (), self._entities(event), can_undo
+            can_undo = position not in registry.undone and registry.spans.changed_since(position) is None
+            entities = (event.entity,) if isinstance(event, Renamed) else (event.entity, event.into)
+            return self._revision(event, position), (), entities, can_undo
         assert isinstance(event, Undone), "this is the last kind of decision"
         undone = self._index.entries_at([event.position]).get(event.position)
         what = "a change of an entity"
@@ -193,18 +197,9 @@ class _DecisionReader:
             return False
         return catalog.hidden.changes_of(number)[-1:] == [position]
 
-    def _describe_end(self, event: Invalidated) -> tuple[str, tuple[str, ...], tuple[str, ...], bool]:
-        link = self._index.links.get(event.edge, self._snapshot)
-        if link is not None:
-            return f"No longer: {self._sentence(link)}", (link.source, link.target), (), False
-        return "A relation was ended", (), (), False
-
     def _sentence(self, link: Linked | Link) -> str:
         verb = "replaces" if link.kind == "supersedes" else "contradicts"
         return f"{self._quote(link.source)} {verb} {self._quote(link.target)}"
-
-    def _is_active(self, link: Link | None) -> bool:
-        return link is not None and self._snapshot.now in link.valid
 
     def _revision(self, event: Merged | Split | Renamed, position: int) -> str:
         before = self._name(event.entity, position - 1)
@@ -213,10 +208,6 @@ class _DecisionReader:
         if isinstance(event, Merged):
             return f"{before} was merged into {self._name(event.into, position)}"
         return f"{', '.join(event.names)} was split off from {before}"
-
-    @staticmethod
-    def _entities(event: Merged | Split | Renamed) -> tuple[str, ...]:
-        return (event.entity,) if isinstance(event, Renamed) else (event.entity, event.into)
 
     def _name(self, entity_id: str, position: int) -> str:
         entity = KnownEntities(self._index, position).get(entity_id)

@@ -9,32 +9,20 @@ from remanence.errors import NotFound
 from remanence.schema import Entity
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.operation import operation, view_of
-from remanence.service.payloads import graph_requests
-from remanence.service.payloads.base_answers import AnswerModel, EntityAnswer
+from remanence.service.payloads import graph_requests, requests
+from remanence.service.payloads.base_answers import EntityAnswer, Items
 from remanence.service.payloads.graph_answers import (
     EntityPageAnswer,
+    MergeProposal,
     RegistrationAnswer,
     RevisionAnswer,
     SimilarEntityAnswer,
 )
-from remanence.service.payloads.upkeep_answers import MergeProposal
 
 _COMPARED = 500
 """How many entities are compared with all others, those mentioned most: in a large space all would take minutes."""
 _SIMILAR = 5
 """How many similar names of each entity are looked at."""
-
-
-class CandidatesAnswer(AnswerModel):
-    """Entities with similar names, the most similar first."""
-
-    items: list[SimilarEntityAnswer]
-
-
-class ProposalsAnswer(AnswerModel):
-    """Pairs of entities that may be one, the most similar first."""
-
-    items: list[MergeProposal]
 
 
 def all_entities(space: Space) -> tuple[Entity, ...]:
@@ -63,14 +51,13 @@ def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswe
 
 
 @operation("GET", "/entities/propose")
-def propose(space: Space, request: graph_requests.ProposeRequest) -> CandidatesAnswer:
+def propose(space: Space, request: graph_requests.ProposeRequest) -> Items[SimilarEntityAnswer]:
     """List entities with a name like this one."""
-    found = view_of(space, request).entities.find_similar(request.name, request.limit)
-    return CandidatesAnswer(items=[SimilarEntityAnswer.of(candidate) for candidate in found])
+    return Items[SimilarEntityAnswer].of_all(view_of(space, request).entities.find_similar(request.name, request.limit))
 
 
 @operation("GET", "/entities/proposals", slow=True)
-def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> ProposalsAnswer:
+def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> Items[MergeProposal]:
     """List pairs of entities with similar names, for a person to check and merge; of many, those mentioned most."""
     view = view_of(space, request)
     facet = view.entities
@@ -88,11 +75,11 @@ def merge_proposals(space: Space, request: graph_requests.ProposalsRequest) -> P
                 )
                 pairs.setdefault(frozenset((entity.id, candidate.entity.id)), proposal)
     ordered = sorted(pairs.values(), key=lambda pair: (-pair.score, pair.name))
-    return ProposalsAnswer(items=ordered[: request.limit])
+    return Items(items=ordered[: request.limit])
 
 
 @operation("GET", "/entities/{id}")
-def get_entity(space: Space, request: graph_requests.EntityRequest) -> EntityAnswer:
+def get_entity(space: Space, request: requests.IdReadRequest) -> EntityAnswer:
     """Show one entity."""
     entity = view_of(space, request).entities.get(request.id)
     if entity is None:

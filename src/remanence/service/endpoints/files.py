@@ -61,8 +61,7 @@ def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     kind = request.kind or _kind(path, request.name)
     if kind == "export":
         report = import_(path, into=space)
-        text = str(report).replace(str(path), request.name)
-        return _answer(request, "export", report.entries, text=text)
+        return _answer(request, "export", str(report).replace(str(path), request.name), added=report.entries)
     if kind == "text":
         paragraphs = [part.strip() for part in _PARAGRAPH_END.split(_text(path, request.name)) if part.strip()]
         return _store_rows(space, request, "text", [{"text": paragraph} for paragraph in paragraphs])
@@ -71,10 +70,8 @@ def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     options = {name: value for name, value in request.provided_fields("name").items() if value is not None}
     import_report = space.admin.import_from(path, **options)
     text = str(import_report).replace(str(path), request.name)
-    counts = (import_report.added, import_report.changed, import_report.unchanged)
-    return _answer(
-        request, import_report.kind, *counts, left_out=import_report.skipped, complete=import_report.complete, text=text
-    )
+    counts = {name: getattr(import_report, name) for name in ("added", "changed", "unchanged", "complete")}
+    return _answer(request, import_report.kind, text, **counts, skipped=list(import_report.skipped))
 
 
 def _kind(path: Path, name: str) -> str | None:
@@ -103,41 +100,17 @@ def _store_rows(space: Space, request: FileRequest, kind: str, rows: Sequence[di
         memories = space.add_many([given | row for row in rows])
     added = space.count() - before
     known = len({memory.id for memory in memories}) - added
-    return _answer(
-        request,
-        kind,
-        added,
-        0,
-        max(0, known),
-        text=f"{request.name} ({kind}): {pluralize(added, 'memory', 'memories')} added",
-    )
+    text = f"{request.name} ({kind}): {pluralize(added, 'memory', 'memories')} added"
+    return _answer(request, kind, text, added=added, unchanged=max(0, known))
 
 
 def _with_speaker(row: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
     return row | own if "speaker" not in row and row.get("role") in (None, "user", "human") else row
 
 
-def _answer(
-    request: FileRequest,
-    kind: str,
-    added: int,
-    changed: int = 0,
-    unchanged: int = 0,
-    *,
-    left_out: Sequence[SkippedGroup] = (),
-    complete: bool = True,
-    text: str,
-) -> FileAnswer:
-    return FileAnswer(
-        name=request.name,
-        kind=kind,
-        added=added,
-        changed=changed,
-        unchanged=unchanged,
-        skipped=list(left_out),
-        complete=complete,
-        report=text,
-    )
+def _answer(request: FileRequest, kind: str, text: str, **counts: Any) -> FileAnswer:
+    none: dict[str, Any] = {"changed": 0, "unchanged": 0, "skipped": [], "complete": True}
+    return FileAnswer(name=request.name, kind=kind, report=text, **none | counts)
 
 
 def _text(path: Path, name: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from remanence.api.space import Space
 from remanence.schema import Relation
-from remanence.service.endpoints.memory_operations import DoneAnswer, HistoryAnswer
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads import graph_requests
-from remanence.service.payloads.answers import DisagreementAnswer, MemoryDetailsPage
-from remanence.service.payloads.base_answers import AnswerModel, LinkAnswer, MemoryAnswer, RelationAnswer, WindowAnswer
+from remanence.service.payloads.answers import DisagreeingPair, DoneAnswer, MemoryDetailsPage
+from remanence.service.payloads.base_answers import Items, LinkAnswer, RelationAnswer
 from remanence.service.payloads.graph_answers import (
-    DisagreeingPair,
     EdgesAnswer,
     HistoryEventAnswer,
     OverlapAnswer,
@@ -19,23 +17,10 @@ from remanence.service.payloads.graph_answers import (
 )
 
 
-class RelationsAnswer(AnswerModel):
+class RelationsAnswer(Items[RelationAnswer]):
     """Relations; `total` counts those that the limit left out, too."""
 
-    items: list[RelationAnswer]
     total: int
-
-
-class DisagreementsAnswer(AnswerModel):
-    """Pairs of memories that disagree, each once."""
-
-    items: list[DisagreeingPair]
-
-
-class OverlapsAnswer(AnswerModel):
-    """Pairs of relations that meet a condition on their windows."""
-
-    items: list[OverlapAnswer]
 
 
 @operation("GET", "/graph")
@@ -56,7 +41,7 @@ def query(space: Space, request: graph_requests.GraphQueryRequest) -> SubgraphAn
 @operation("GET", "/graph/path")
 def path(space: Space, request: graph_requests.PathRequest) -> PathAnswer:
     """Show how two nodes are connected, in the fewest steps."""
-    return PathAnswer.of(view_of(space, request).graph.path(**request.provided_fields("as_of")))
+    return PathAnswer.of_path(view_of(space, request).graph.path(**request.provided_fields("as_of")))
 
 
 @operation("GET", "/graph/when")
@@ -66,10 +51,9 @@ def when(space: Space, request: graph_requests.WhenRequest) -> RelationsAnswer:
 
 
 @operation("GET", "/graph/timeline")
-def timeline(space: Space, request: graph_requests.TimelineRequest) -> HistoryAnswer:
+def timeline(space: Space, request: graph_requests.TimelineRequest) -> Items[HistoryEventAnswer]:
     """List the events about a node, in ledger order."""
-    found = view_of(space, request).graph.timeline(**request.provided_fields("as_of"))
-    return HistoryAnswer(items=[HistoryEventAnswer.of(event) for event in found])
+    return Items[HistoryEventAnswer].of_all(view_of(space, request).graph.timeline(**request.provided_fields("as_of")))
 
 
 def all_relations(space: Space) -> list[Relation]:
@@ -84,35 +68,21 @@ def list_relations(space: Space, request: graph_requests.RelationsRequest) -> Re
     if request.node is not None:
         return _relations(facet._relations_of(request.node), request.limit)
     found, total = facet._last_relations(request.limit)
-    return RelationsAnswer(items=[RelationAnswer.of(relation) for relation in found], total=total)
+    return RelationsAnswer.of({"items": found, "total": total})
 
 
 @operation("GET", "/graph/disagreements")
-def disagreements(space: Space, request: graph_requests.DisagreementsRequest) -> DisagreementsAnswer:
+def disagreements(space: Space, request: graph_requests.DisagreementsRequest) -> Items[DisagreeingPair]:
     """List memories that disagree with each other."""
     pairs = view_of(space, request).graph.disagreements(request.kinds, memory=request.memory)
-    return DisagreementsAnswer(
-        items=[
-            DisagreeingPair(memory=MemoryAnswer.of(memory), disagreement=DisagreementAnswer.of(found))
-            for memory, found in pairs
-        ]
-    )
+    return Items[DisagreeingPair].of_all({"memory": memory, "disagreement": found} for memory, found in pairs)
 
 
 @operation("POST", "/graph/join")
-def join(space: Space, request: graph_requests.JoinRequest) -> OverlapsAnswer:
+def join(space: Space, request: graph_requests.JoinRequest) -> Items[OverlapAnswer]:
     """List pairs of relations that meet a condition on their windows."""
     found = view_of(space, request).graph.temporal_join(request.left, request.condition, request.right)
-    return OverlapsAnswer(
-        items=[
-            OverlapAnswer(
-                left=RelationAnswer.of(left),
-                right=RelationAnswer.of(right),
-                overlap=None if overlap is None else WindowAnswer.of(overlap),
-            )
-            for left, right, overlap in found
-        ]
-    )
+    return Items[OverlapAnswer].of_all(found)
 
 
 @operation("GET", "/graph/memories")
@@ -147,13 +117,9 @@ def declare(space: Space, request: graph_requests.DeclareRequest) -> DoneAnswer:
 @operation("POST", "/graph/invalidate", "write")
 def invalidate(space: Space, request: graph_requests.InvalidateRequest) -> EdgesAnswer:
     """End a relation or a link. Views of the past still show it."""
-    edges = space.graph.invalidate(**request.provided_fields())
-    return EdgesAnswer(
-        relations=[RelationAnswer.of(edge) for edge in edges if isinstance(edge, Relation)],
-        links=[LinkAnswer.of(edge) for edge in edges if not isinstance(edge, Relation)],
-    )
+    return EdgesAnswer.of(space.graph.invalidate(**request.provided_fields()))
 
 
 def _relations(relations: list[Relation], limit: int | None = None) -> RelationsAnswer:
     page = relations if limit is None else relations[-limit:]
-    return RelationsAnswer(items=[RelationAnswer.of(relation) for relation in page], total=len(relations))
+    return RelationsAnswer.of({"items": page, "total": len(relations)})

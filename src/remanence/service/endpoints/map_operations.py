@@ -10,11 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from remanence.api.space import Space
-from remanence.graph.entity_map import EntityMap
-from remanence.graph.map_layout import place_nodes
-from remanence.service.endpoints.memory_operations import MemoriesAnswer
+from remanence.graph.entity_map import EntityMap, place_nodes
 from remanence.service.operation import operation, view_of
-from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
+from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
 from remanence.service.payloads.requests import EmptyRequest, PageSize, ReadRequest
 
 _PLACED_FROM = 800
@@ -77,13 +75,13 @@ def days(space: Space, request: EmptyRequest) -> DaysAnswer:
     with space._engine.open_index(space.name) as index, index.lock:
         found, counts = np.unique(index.catalog.times.recording_days(), return_counts=True)
     items = [DayAnswer(day=str(day), learned=count) for day, count in zip(found.tolist(), counts.tolist(), strict=True)]
-    return DaysAnswer(items=items, now=space._now().isoformat())
+    return DaysAnswer(items=items, now=space._now())
 
 
 @operation("GET", "/recent")
-def recent(space: Space, request: RecentRequest) -> MemoriesAnswer:
+def recent(space: Space, request: RecentRequest) -> Items[MemoryAnswer]:
     """List the memories that were learned last, newest first."""
     view = view_of(space, request)
     with view._engine.open_index(view.name) as index:
         rows = index.current_rows(view._position(index))[-request.limit :]
-        return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in reversed(index.readable_memories(rows))])
+        return Items[MemoryAnswer].of_all(reversed(index.readable_memories(rows)))

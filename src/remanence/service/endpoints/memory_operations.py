@@ -15,6 +15,8 @@ from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads import requests
 from remanence.service.payloads.answers import (
+    CountAnswer,
+    DoneAnswer,
     ErasureAnswer,
     JobAnswer,
     JobPage,
@@ -22,31 +24,13 @@ from remanence.service.payloads.answers import (
     MemoryPageAnswer,
     ProfileAnswer,
     RecallAnswer,
+    SpacesAnswer,
     recall_fields,
 )
-from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
+from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
 from remanence.service.payloads.graph_answers import HistoryEventAnswer
-from remanence.service.payloads.upkeep_answers import CountAnswer, SpacesAnswer
 from remanence.upkeep.steps.decay import TouchReport
 from remanence.write.jobs import Job
-
-
-class MemoriesAnswer(AnswerModel):
-    """Memories, in the order that the operation describes."""
-
-    items: list[MemoryAnswer]
-
-
-class TouchesAnswer(AnswerModel):
-    """The old and new score of each memory."""
-
-    items: list[TouchReport]
-
-
-class HistoryAnswer(AnswerModel):
-    """Events in ledger order."""
-
-    items: list[HistoryEventAnswer]
 
 
 class VectorsAnswer(AnswerModel):
@@ -61,12 +45,6 @@ class NowAnswer(AnswerModel):
     now: Time
 
 
-class DoneAnswer(AnswerModel):
-    """That it was done."""
-
-    done: bool
-
-
 # Writing
 
 
@@ -77,15 +55,15 @@ def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
 
 
 @operation("POST", "/memories/batch", "write", status=201)
-def add_many(space: Space, request: requests.AddManyRequest) -> MemoriesAnswer:
+def add_many(space: Space, request: requests.AddManyRequest) -> Items[MemoryAnswer]:
     """Store many texts. All are checked before any is stored."""
-    return _memories(space.add_many([row.provided_fields() | _tags(row) for row in request.rows]))
+    return Items[MemoryAnswer].of_all(space.add_many([row.provided_fields() | _tags(row) for row in request.rows]))
 
 
 @operation("POST", "/turns", "write", status=201)
-def add_turns(space: Space, request: requests.AddTurnsRequest) -> MemoriesAnswer:
+def add_turns(space: Space, request: requests.AddTurnsRequest) -> Items[MemoryAnswer]:
     """Store chat turns verbatim."""
-    return _memories(space.add_turns(_turns(request.turns), now=request.now))
+    return Items[MemoryAnswer].of_all(space.add_turns(_turns(request.turns), now=request.now))
 
 
 @operation("POST", "/remember", "write", status=202)
@@ -95,9 +73,11 @@ def remember(space: Space, request: requests.RememberRequest) -> JobAnswer:
 
 
 @operation("POST", "/remember/now", "write", slow=True)
-def remember_now(space: Space, request: requests.RememberRequest) -> MemoriesAnswer:
+def remember_now(space: Space, request: requests.RememberRequest) -> Items[MemoryAnswer]:
     """Store a text or chat turns, find facts in it, and return them."""
-    return _memories(space.remember(_text_or_turns(request), **request.provided_fields("text", "turns")))
+    return Items[MemoryAnswer].of_all(
+        space.remember(_text_or_turns(request), **request.provided_fields("text", "turns"))
+    )
 
 
 @operation("GET", "/jobs")
@@ -111,13 +91,13 @@ def list_jobs(space: Space, request: requests.JobsRequest) -> JobPage:
 
 
 @operation("GET", "/jobs/{id}")
-def get_job(space: Space, request: requests.JobRequest) -> JobAnswer:
+def get_job(space: Space, request: requests.IdRequest) -> JobAnswer:
     """Show a job and its status."""
     return job_answer(space.jobs.get(request.id))
 
 
 @operation("POST", "/jobs/{id}/cancel", "write")
-def cancel_job(space: Space, request: requests.JobRequest) -> JobAnswer:
+def cancel_job(space: Space, request: requests.IdRequest) -> JobAnswer:
     """Cancel a job that is not finished. What it should have read stays stored."""
     job = space.jobs.get(request.id)
     job.cancel()
@@ -170,9 +150,9 @@ def touch(space: Space, request: requests.TouchRequest) -> TouchReport:
 
 
 @operation("POST", "/usage", "write")
-def observe_usage(space: Space, request: requests.UsageRequest) -> TouchesAnswer:
+def observe_usage(space: Space, request: requests.UsageRequest) -> Items[TouchReport]:
     """Record that memories were of use for something."""
-    return TouchesAnswer(items=space.upkeep.observe_usage(request.ids, request.context_tags))
+    return Items(items=space.upkeep.observe_usage(request.ids, request.context_tags))
 
 
 # Reading
@@ -235,7 +215,7 @@ def find(space: Space, request: requests.FindRequest) -> MemoryAnswer:
 
 
 @operation("GET", "/memories/{id}")
-def get(space: Space, request: requests.MemoryReadRequest) -> MemoryAnswer:
+def get(space: Space, request: requests.IdReadRequest) -> MemoryAnswer:
     """Show one memory."""
     memory = view_of(space, request).get(request.id)
     if memory is None:
@@ -259,11 +239,9 @@ def count(space: Space, request: requests.ReadRequest) -> CountAnswer:
 
 
 @operation("GET", "/history")
-def history(space: Space, request: requests.NodeRequest) -> HistoryAnswer:
+def history(space: Space, request: requests.NodeRequest) -> Items[HistoryEventAnswer]:
     """List all that ever happened to a memory or an entity."""
-    return HistoryAnswer(
-        items=[HistoryEventAnswer.of(event) for event in view_of(space, request).history(request.node)]
-    )
+    return Items[HistoryEventAnswer].of_all(view_of(space, request).history(request.node))
 
 
 @operation("GET", "/profile", slow=True)
@@ -287,7 +265,7 @@ def embed(space: Space, request: requests.EmbedRequest) -> VectorsAnswer:
 @operation("GET", "/now")
 def now(space: Space, request: requests.ReadRequest) -> NowAnswer:
     """Return the present moment of the space; of a view of the past, that moment."""
-    return NowAnswer(now=view_of(space, request)._now().isoformat())
+    return NowAnswer(now=view_of(space, request)._now())
 
 
 def job_answer(job: Job) -> JobAnswer:
@@ -297,10 +275,6 @@ def job_answer(job: Job) -> JobAnswer:
         {"id": job.id, "space": job.space, "status": job.status, "problem": state.problem}
         | {"tries": state.tries, "memories": list(state.memories)}
     )
-
-
-def _memories(memories: list[Any]) -> MemoriesAnswer:
-    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in memories])
 
 
 def _tags(request: requests.AddRequest) -> dict[str, Any]:

@@ -8,16 +8,14 @@ from typing import Any
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
 from remanence.errors import InvalidInput, NotFound
-from remanence.service.endpoints.memory_operations import MemoriesAnswer
 from remanence.service.hosting.plan_cache import delete_plan, get_plan, store_plan
 from remanence.service.operation import operation
 from remanence.service.payloads import requests
-from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer
+from remanence.service.payloads.answers import CountAnswer
+from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer
 from remanence.service.payloads.upkeep_answers import (
     AtRiskAnswer,
-    ClusterAnswer,
     ClustersAnswer,
-    CountAnswer,
     PlanAnswer,
     QuarantineAnswer,
     RunAnswer,
@@ -38,18 +36,6 @@ class AppliedAnswer(AnswerModel):
     run: RunAnswer | None
 
 
-class RunsAnswer(AnswerModel):
-    """The upkeep runs of a space, oldest first."""
-
-    items: list[RunAnswer]
-
-
-class QuarantinesAnswer(AnswerModel):
-    """The quarantines of a space, oldest first."""
-
-    items: list[QuarantineAnswer]
-
-
 class SettingsAnswer(AnswerModel):
     """The settings of upkeep by name."""
 
@@ -59,15 +45,13 @@ class SettingsAnswer(AnswerModel):
 @operation("GET", "/upkeep/at-risk", slow=True)
 def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
     """List the memories that are at risk of being forgotten, the lowest score first."""
-    return AtRiskAnswer.of(space.upkeep.decay(limit=request.limit))
+    return AtRiskAnswer.of_report(space.upkeep.decay(limit=request.limit))
 
 
 @operation("GET", "/upkeep/clusters", slow=True)
 def clusters(space: Space, request: requests.ClustersRequest) -> ClustersAnswer:
     """List groups of memories that say nearly the same."""
-    found = space.upkeep.clusters(**request.provided_fields())
-    numbers = {name: getattr(found, name) for name in ("examined_count", "position", "similarity")}
-    return ClustersAnswer(items=[ClusterAnswer.of(cluster) for cluster in found], **numbers)
+    return ClustersAnswer.of(space.upkeep.clusters(**request.provided_fields()))
 
 
 @operation("POST", "/upkeep/preview", slow=True)
@@ -94,9 +78,9 @@ def undo(space: Space, request: requests.UpkeepUndoRequest) -> UndoReport:
 
 
 @operation("GET", "/upkeep/runs")
-def runs(space: Space, request: requests.EmptyRequest) -> RunsAnswer:
+def runs(space: Space, request: requests.EmptyRequest) -> Items[RunAnswer]:
     """List the upkeep runs, oldest first."""
-    return RunsAnswer(items=[RunAnswer.of(run) for run in space.upkeep.runs()])
+    return Items[RunAnswer].of_all(space.upkeep.runs())
 
 
 @operation("GET", "/upkeep/settings")
@@ -107,9 +91,9 @@ def settings(space: Space, request: requests.EmptyRequest) -> SettingsAnswer:
 
 
 @operation("POST", "/upkeep/expire", "write")
-def expire(space: Space, request: requests.EmptyRequest) -> MemoriesAnswer:
+def expire(space: Space, request: requests.EmptyRequest) -> Items[MemoryAnswer]:
     """Record which memories have expired since the last call."""
-    return MemoriesAnswer(items=[MemoryAnswer.of(memory) for memory in space.upkeep.expire()])
+    return Items[MemoryAnswer].of_all(space.upkeep.expire())
 
 
 @operation("POST", "/upkeep/restore", "write")
@@ -125,9 +109,9 @@ def quarantine(space: Space, request: requests.QuarantineRequest) -> QuarantineA
 
 
 @operation("GET", "/quarantines")
-def quarantines(space: Space, request: requests.EmptyRequest) -> QuarantinesAnswer:
+def quarantines(space: Space, request: requests.EmptyRequest) -> Items[QuarantineAnswer]:
     """List the quarantines, oldest first, released ones too."""
-    return QuarantinesAnswer(items=[QuarantineAnswer.of(item) for item in space.audit.quarantines()])
+    return Items[QuarantineAnswer].of_all(space.audit.quarantines())
 
 
 @operation("POST", "/quarantines/{id}/release", "admin")

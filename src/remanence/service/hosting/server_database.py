@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,26 +25,7 @@ Row: TypeAlias = "tuple[Any, ...]"
 Location: TypeAlias = "str | Path | Address | None"
 
 
-class ServerDatabase(ABC):
-    """Runs statements that SQLite and PostgreSQL both support, each in its own transaction. Any thread may use it."""
-
-    @abstractmethod
-    def create(self, table: str) -> None:
-        """Run a CREATE TABLE IF NOT EXISTS, in which `{bytes}` is the type of a column of bytes."""
-
-    @abstractmethod
-    def execute(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """Run a statement with `?` for each value, and return its rows.
-
-        Raises:
-            LedgerUnavailable: The database cannot be reached or written to.
-        """
-
-    @abstractmethod
-    def close(self) -> None: ...
-
-
-def open_database(location: Location) -> ServerDatabase:
+def open_database(location: Location) -> SqliteDatabase | PostgresDatabase:
     """The database of a server for the ledger at this location; None keeps everything in memory.
 
     Raises:
@@ -68,8 +48,8 @@ def location_of(space: Space) -> Location:
     return address or (None if location is None else Path(location))
 
 
-class SqliteDatabase(ServerDatabase):
-    """A file beside the ledger, which only its owner may read."""
+class SqliteDatabase:
+    """A file beside the ledger, which only its owner may read. Any thread may use it."""
 
     def __init__(self, folder: Path | None) -> None:
         self._lock = threading.Lock()
@@ -84,9 +64,16 @@ class SqliteDatabase(ServerDatabase):
             raise self._unavailable(error) from error
 
     def create(self, table: str) -> None:
+        """Run a CREATE TABLE IF NOT EXISTS, in which `{bytes}` is the type of a column of bytes."""
         self.execute(table.format(bytes="BLOB"))
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run a statement with `?` for each value in a transaction of its own, and return its rows. It is one that
+        SQLite and PostgreSQL both support.
+
+        Raises:
+            LedgerUnavailable: The database cannot be reached or written to.
+        """
         try:
             with self._lock, self._connection:
                 return self._connection.execute(sql, tuple(values)).fetchall()
@@ -105,14 +92,14 @@ class SqliteDatabase(ServerDatabase):
         )
 
 
-class PostgresDatabase(ServerDatabase):
-    """Tables in the schema of the ledger. A connection that was cut is made again."""
+class PostgresDatabase:
+    """Tables in the schema of the ledger. A connection that was cut is made again. Any thread may use it."""
 
     def __init__(self, address: Address) -> None:
-        from remanence.ledger.postgres_backend.postgres import PostgresErrors, connect_to_write
+        from remanence.ledger.postgres_backend.postgres import connect_to_write, translated_errors
 
         self._address = address
-        self._errors = PostgresErrors(address.shown)
+        self._errors = translated_errors(address.shown)
         self._lock = threading.Lock()
         self._closed = False
         self._connection: Connection = connect_to_write(address)

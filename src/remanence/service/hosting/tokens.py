@@ -122,12 +122,9 @@ class TokenStore:
             raise InvalidInput(f"name={name!r} is blank. Say who the token is for.")
         if not spaces or not all(space.strip() for space in spaces):
             raise InvalidInput(f"spaces={list(spaces)!r} names no space. Give for example default, or * for all.")
-        for access_level in ACCESSES:
-            if access_level == access:
-                break
-        else:
+        if access not in ACCESSES:
             raise InvalidInput(f"access={access!r} is none of {', '.join(ACCESSES)}.")
-        token = AccessToken(secrets.token_hex(6), name, tuple(spaces), access_level, datetime.now(UTC), expires_at)
+        token = AccessToken(secrets.token_hex(6), name, tuple(spaces), access, datetime.now(UTC), expires_at)
         secret = secrets.token_urlsafe(32)
         row = (token.id, name, _hash(secret), json.dumps(list(spaces)), access)
         times = (token.created_at.isoformat(), None if expires_at is None else expires_at.isoformat())

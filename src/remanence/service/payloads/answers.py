@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from remanence.admin.overview import MemoryBatch, MemoryDetails, MemoryPage, MemoryStatus, Stats
+from remanence.graph.diff import Diff
 from remanence.read.answer import Recall, memory_dict, to_iso
 from remanence.read.profile import Profile, ProfileStatement
-from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, PendingErasure
+from remanence.read.receipts import Exposure, Receipt
+from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, Evidence, Hit, PendingErasure
 from remanence.service.payloads.base_answers import (
     AnswerModel,
     LinkAnswer,
     MemoryAnswer,
+    ReceiptFields,
     RelationAnswer,
     Time,
     UsageAnswer,
     WindowAnswer,
+    make_memory,
+    make_usage,
+    make_window,
+    parse_moment_text,
 )
-from remanence.service.payloads.from_fields import make_disagreement, make_recall, parse_moment_text
+from remanence.service.payloads.graph_answers import EdgesAnswer, HistoryEventAnswer
+
+_NAN = float("nan")
 
 
 class EvidenceAnswer(AnswerModel):
@@ -39,12 +49,15 @@ class DisagreementAnswer(AnswerModel):
     topic: str
     memory: MemoryAnswer
 
-    @classmethod
-    def of(cls, disagreement: Disagreement) -> DisagreementAnswer:
-        return cls(kind=disagreement.kind, topic=disagreement.topic, memory=MemoryAnswer.of(disagreement.memory))
+    def to_value(self) -> Disagreement:
+        return Disagreement(**self.values())
 
-    def to_disagreement(self) -> Disagreement:
-        return make_disagreement(self.model_dump())
+
+class DisagreeingPair(AnswerModel):
+    """Two memories that disagree."""
+
+    memory: MemoryAnswer
+    disagreement: DisagreementAnswer
 
 
 class HitAnswer(AnswerModel):
@@ -79,7 +92,7 @@ def hit_fields(recall: Recall) -> list[dict[str, Any]]:
     return rows
 
 
-def recall_fields(recall: Recall, *, explain: bool) -> dict[str, Any]:
+def recall_fields(recall: Recall, *, explain: bool = False) -> dict[str, Any]:
     """The fields of a `RecallAnswer`, in JSON types."""
     return {
         "question": recall.question,
@@ -114,12 +127,58 @@ class RecallAnswer(AnswerModel):
     receipt: dict[str, Any] | None
     explanation: str | None
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, recall: Recall) -> RecallAnswer:
-        return cls.model_validate(recall_fields(recall, explain=False))
+    def _from_recall(cls, value: Any) -> Any:
+        return recall_fields(value) if isinstance(value, Recall) else value
 
-    def to_recall(self) -> Recall:
+    def to_value(self) -> Recall:
         return make_recall(self.model_dump())
+
+
+def make_recall(fields: Mapping[str, Any]) -> Recall:
+    """The recall with the fields of a `RecallAnswer`.
+
+    It is asked for most, and large: making models of all its parts first takes longer than making the recall.
+    """
+    return Recall(
+        question=fields["question"],
+        hits=tuple([_make_hit(hit) for hit in fields["hits"]]),
+        abstained=fields["abstained"],
+        missing=fields["missing"],
+        times=tuple([make_window(window["start"], window["end"]) for window in fields["times"]]),
+        history=fields["history"],
+        position=fields["position"],
+        confidence=fields["confidence"],
+        as_of=parse_moment_text(fields["as_of"]),
+        receipt=None if fields["receipt"] is None else Receipt.from_dict(fields["receipt"]),
+    )
+
+
+def _make_hit(fields: Mapping[str, Any]) -> Hit:
+    replacement, usage = fields["replacement"], fields["usage"]
+    return Hit(
+        memory=make_memory(fields["memory"]),
+        score=fields["score"],
+        evidence=tuple([_make_evidence(evidence) for evidence in fields["evidence"]]),
+        current=fields["current"],
+        superseded_by=None if replacement is None else make_memory(replacement),
+        disagreements=tuple([_make_disagreement(disagreement) for disagreement in fields["disagreements"]]),
+        usage=None if usage is None else make_usage(usage),
+        found_in=tuple(fields["found_in"]),
+    )
+
+
+def _make_disagreement(fields: Mapping[str, Any]) -> Disagreement:
+    return Disagreement(fields["kind"], fields["topic"], make_memory(fields["memory"]))
+
+
+def _make_evidence(fields: Mapping[str, Any]) -> Evidence:
+    raw_score = fields["raw_score"]
+    # JSON has no NaN.
+    return Evidence(
+        fields["signal"], fields["rank"], fields["share"], _NAN if raw_score is None else raw_score, fields["reason"]
+    )
 
 
 class MemoryPageAnswer(AnswerModel):
@@ -144,36 +203,8 @@ class MemoryDetailsAnswer(AnswerModel):
     note: str | None
     usage: UsageAnswer | None
 
-    @classmethod
-    def of(cls, details: MemoryDetails) -> MemoryDetailsAnswer:
-        return cls(
-            id=details.id,
-            status=details.status,
-            memory=None if details.memory is None else MemoryAnswer.of(details.memory),
-            versions=details.versions,
-            superseded_by=details.superseded_by,
-            relations=[RelationAnswer.of(relation) for relation in details.relations],
-            links_out=[LinkAnswer.of(link) for link in details.links_out],
-            links_in=[LinkAnswer.of(link) for link in details.links_in],
-            promoted_at=to_iso(details.promoted_at),
-            note=details.note,
-            usage=None if details.usage is None else UsageAnswer.of(details.usage),
-        )
-
-    def to_details(self) -> MemoryDetails:
-        return MemoryDetails(
-            id=self.id,
-            status=self.status,
-            memory=None if self.memory is None else self.memory.to_memory(),
-            versions=self.versions,
-            superseded_by=self.superseded_by,
-            relations=tuple(relation.to_relation() for relation in self.relations),
-            links_out=tuple(link.to_link() for link in self.links_out),
-            links_in=tuple(link.to_link() for link in self.links_in),
-            promoted_at=parse_moment_text(self.promoted_at),
-            note=self.note,
-            usage=None if self.usage is None else self.usage.to_usage(),
-        )
+    def to_value(self) -> MemoryDetails:
+        return MemoryDetails(**self.values())
 
 
 class MemoryDetailsPage(AnswerModel):
@@ -184,13 +215,8 @@ class MemoryDetailsPage(AnswerModel):
     page_size: int
     total: int
 
-    @classmethod
-    def of(cls, page: MemoryPage) -> MemoryDetailsPage:
-        items = [MemoryDetailsAnswer.of(item) for item in page]
-        return cls(items=items, page=page.page, page_size=page.page_size, total=page.total)
-
-    def to_page(self) -> MemoryPage:
-        return MemoryPage(tuple(item.to_details() for item in self.items), self.page, self.page_size, self.total)
+    def to_value(self) -> MemoryPage:
+        return MemoryPage(**self.values())
 
 
 class MemoryBatchAnswer(AnswerModel):
@@ -199,12 +225,8 @@ class MemoryBatchAnswer(AnswerModel):
     items: list[MemoryDetailsAnswer]
     missing: dict[str, str]
 
-    @classmethod
-    def of(cls, batch: MemoryBatch) -> MemoryBatchAnswer:
-        return cls(items=[MemoryDetailsAnswer.of(item) for item in batch], missing=dict(batch.missing))
-
-    def to_batch(self) -> MemoryBatch:
-        return MemoryBatch(tuple(item.to_details() for item in self.items), self.missing)
+    def to_value(self) -> MemoryBatch:
+        return MemoryBatch(**self.values())
 
 
 class JobAnswer(AnswerModel):
@@ -236,20 +258,8 @@ class ProfileAnswer(AnswerModel):
     since: Time | None
     until: Time | None
 
-    @classmethod
-    def of(cls, profile: Profile) -> ProfileAnswer:
-        return cls(
-            text=profile.text,
-            statements=list(profile.statements),
-            position=profile.position,
-            by=profile.by,
-            since=to_iso(profile.since),
-            until=to_iso(profile.until),
-        )
-
-    def to_profile(self) -> Profile:
-        since, until = parse_moment_text(self.since), parse_moment_text(self.until)
-        return Profile(tuple(self.statements), self.position, self.by, since, until)
+    def to_value(self) -> Profile:
+        return Profile(**self.values("text"))
 
 
 class ErasureAnswer(AnswerModel):
@@ -268,14 +278,8 @@ class ErasureAnswer(AnswerModel):
     position: int
     digest: str
 
-    @classmethod
-    def of(cls, certificate: ErasureCertificate) -> ErasureAnswer:
-        return cls.model_validate(asdict(certificate) | {"at": certificate.at.isoformat()})
-
-    def to_certificate(self) -> ErasureCertificate:
-        fields = dict(self)
-        tuples = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
-        return ErasureCertificate(**fields | tuples | {"at": datetime.fromisoformat(self.at)})
+    def to_value(self) -> ErasureCertificate:
+        return ErasureCertificate(**self.values())
 
 
 class StatsAnswer(AnswerModel):
@@ -301,19 +305,8 @@ class StatsAnswer(AnswerModel):
     disk: dict[str, int]
     total: int
 
-    @classmethod
-    def of(cls, stats: Stats) -> StatsAnswer:
-        return cls.model_validate(stats.to_dict())
-
-    def to_stats(self) -> Stats:
-        fields = self.model_dump(exclude={"total"})
-        return Stats(
-            **fields
-            | {
-                "first_recorded_at": parse_moment_text(self.first_recorded_at),
-                "last_recorded_at": parse_moment_text(self.last_recorded_at),
-            }
-        )
+    def to_value(self) -> Stats:
+        return Stats(**self.values("total"))
 
 
 class ChangeAnswer(AnswerModel):
@@ -326,16 +319,8 @@ class ChangeAnswer(AnswerModel):
     memory: MemoryAnswer | None
     why: str | None
 
-    @classmethod
-    def of(cls, change: Change) -> ChangeAnswer:
-        memory = None if change.memory is None else MemoryAnswer.of(change.memory)
-        same = {name: getattr(change, name) for name in ("position", "kind", "memory_id", "why")}
-        return cls(**same, at=change.at.isoformat(), memory=memory)
-
-    def to_change(self) -> Change:
-        at = datetime.fromisoformat(self.at)
-        memory = None if self.memory is None else self.memory.to_memory()
-        return Change(self.position, at, self.kind, self.memory_id, memory, self.why)
+    def to_value(self) -> Change:
+        return Change(**self.values())
 
 
 class ChangesPage(AnswerModel):
@@ -345,3 +330,52 @@ class ChangesPage(AnswerModel):
     items: list[ChangeAnswer]
     position: int
     has_more: bool
+
+
+class DiffAnswer(AnswerModel):
+    """What was learned between two moments."""
+
+    learned: list[MemoryAnswer]
+    revised: list[MemoryAnswer]
+    superseded: list[MemoryAnswer]
+    forgotten: list[MemoryAnswer]
+    restored: list[MemoryAnswer]
+    expired: list[MemoryAnswer]
+    erased: list[str]
+    related: list[RelationAnswer]
+    linked: list[LinkAnswer]
+    invalidated: EdgesAnswer
+    entity_events: list[HistoryEventAnswer]
+
+    def to_value(self) -> Diff:
+        return Diff(**self.values())
+
+
+class ExposureAnswer(AnswerModel):
+    """A recorded recall that returned a memory which was replaced or forgotten since."""
+
+    receipt: ReceiptFields
+    at: Time
+    memory: MemoryAnswer
+    superseded_by: MemoryAnswer | None
+
+    def to_value(self) -> Exposure:
+        return Exposure(**self.values() | {"receipt": Receipt.from_dict(self.receipt)})
+
+
+class CountAnswer(AnswerModel):
+    """How many."""
+
+    count: int
+
+
+class SpacesAnswer(AnswerModel):
+    """The full names of spaces."""
+
+    spaces: list[str]
+
+
+class DoneAnswer(AnswerModel):
+    """That it was done."""
+
+    done: bool

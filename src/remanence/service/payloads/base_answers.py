@@ -1,28 +1,113 @@
-"""Memories, entities, relations and links as answers, and back.
+"""What answers are made of: memories, entities, relations and links. `of` makes an answer, `to_value` reads it.
 
-An answer has only JSON types, so that the command line, the REST server and the MCP server give the same; times are
-ISO text in UTC.
+An answer is written with JSON types only, so that the command line, the REST server and the MCP server give the same;
+times are ISO text in UTC.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    computed_field,
+    model_validator,
+)
 
 from remanence.read.answer import memory_dict, to_iso, usage_dict
-from remanence.schema import Alias, Entity, HitUsage, Link, LinkKind, Memory, MemoryKind, Relation, Window
-from remanence.service.payloads.from_fields import make_memory, make_usage, make_window
+from remanence.read.receipts import Receipt
+from remanence.schema import (
+    UTC,
+    Alias,
+    Entity,
+    HitUsage,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryKind,
+    Mention,
+    Relation,
+    Triple,
+    Turn,
+    Window,
+)
 
-Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
-"""A moment as ISO text in UTC."""
+_MOMENT = WithJsonSchema({"type": "string", "format": "date-time"})
+TimeText = Annotated[str, _MOMENT]
+"""A moment as ISO text in UTC, for what is asked for most."""
+Time = Annotated[
+    datetime, AfterValidator(lambda moment: moment.astimezone(UTC)), PlainSerializer(to_iso, return_type=str), _MOMENT
+]
+"""A moment, written as ISO text in UTC."""
+
+
+def _end(name: str, window: str, end: str) -> Any:
+    """A field that is one end of a window of the value that an answer is made of."""
+    return Field(validation_alias=AliasChoices(name, AliasPath(window, end)))
+
+
+ValidFrom = Annotated[Time | None, _end("valid_from", "valid", "start")]
+ValidUntil = Annotated[Time | None, _end("valid_until", "valid", "end")]
+ReceiptFields = Annotated[
+    dict[str, Any], BeforeValidator(lambda value: value.to_dict() if isinstance(value, Receipt) else value)
+]
+
+AnswerT = TypeVar("AnswerT", bound="AnswerModel")
+ItemT = TypeVar("ItemT")
 
 
 class AnswerModel(BaseModel):
     """What an operation returns. Fields that a later release adds are ignored when an answer is read."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="null")
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, ser_json_inf_nan="null")
+
+    @classmethod
+    def of(cls: type[AnswerT], value: object) -> AnswerT:
+        """The answer with the attributes of a value, and of the values in it."""
+        return cls.model_validate(value)
+
+    def to_value(self) -> Any:
+        """The value that the answer was made of."""
+        raise NotImplementedError
+
+    def values(self, *without: str) -> dict[str, Any]:
+        """The fields as arguments: lists as tuples, and answers as the values that they were made of."""
+        return {name: _to_value(field) for name, field in self if name not in without}
+
+
+def _to_value(field: Any) -> Any:
+    if isinstance(field, list):
+        return tuple([_to_value(item) for item in field])
+    return field.to_value() if isinstance(field, AnswerModel) else field
+
+
+def with_window(values: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with the window `valid` in place of its two ends."""
+    return values | {"valid": Window(values.pop("valid_from"), values.pop("valid_until"))}
+
+
+class Items(AnswerModel, Generic[ItemT]):
+    """Some answers, in the order that the operation describes."""
+
+    items: list[ItemT]
+
+    @classmethod
+    def of_all(cls: type[AnswerT], values: Iterable[object]) -> AnswerT:
+        """The answer with one item for each value."""
+        return cls.model_validate({"items": list(values)})
+
+    def to_value(self) -> list[Any]:
+        return [_to_value(item) for item in self.items]
 
 
 class WindowAnswer(AnswerModel):
@@ -31,12 +116,8 @@ class WindowAnswer(AnswerModel):
     start: Time | None
     end: Time | None
 
-    @classmethod
-    def of(cls, window: Window) -> WindowAnswer:
-        return cls(start=to_iso(window.start), end=to_iso(window.end))
-
-    def to_window(self) -> Window:
-        return make_window(self.start, self.end)
+    def to_value(self) -> Window:
+        return Window(self.start, self.end)
 
 
 class MentionAnswer(AnswerModel):
@@ -52,7 +133,7 @@ class TurnAnswer(AnswerModel):
     conversation: str
     number: int
     speaker: str | None
-    at: Time | None
+    at: TimeText | None
 
 
 class MemoryAnswer(AnswerModel):
@@ -63,11 +144,11 @@ class MemoryAnswer(AnswerModel):
     space: str
     text: str
     kind: MemoryKind
-    valid_from: Time | None
-    valid_until: Time | None
-    recorded_at: Time
-    revised_at: Time
-    told_at: Time
+    valid_from: TimeText | None
+    valid_until: TimeText | None
+    recorded_at: TimeText
+    revised_at: TimeText
+    told_at: TimeText
     importance: float
     confidence: float
     strength: float
@@ -75,7 +156,7 @@ class MemoryAnswer(AnswerModel):
     source: str | None
     observed_by: str | None
     trust: float
-    expires_at: Time | None
+    expires_at: TimeText | None
     entities: list[str]
     mentions: list[MentionAnswer]
     triples: list[tuple[str, str, str]]
@@ -84,11 +165,12 @@ class MemoryAnswer(AnswerModel):
     turn: TurnAnswer | None
     meta: dict[str, Any]
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, memory: Memory) -> MemoryAnswer:
-        return cls.model_validate(memory_dict(memory))
+    def _from_memory(cls, value: Any) -> Any:
+        return memory_dict(value) if isinstance(value, Memory) else value
 
-    def to_memory(self) -> Memory:
+    def to_value(self) -> Memory:
         return make_memory(self.model_dump())
 
 
@@ -96,8 +178,11 @@ class AliasAnswer(AnswerModel):
     """Another name of an entity, and when it is used."""
 
     name: str
-    valid_from: Time | None
-    valid_until: Time | None
+    valid_from: ValidFrom
+    valid_until: ValidUntil
+
+    def to_value(self) -> Alias:
+        return Alias(self.name, Window(self.valid_from, self.valid_until))
 
 
 class EntityAnswer(AnswerModel):
@@ -109,17 +194,8 @@ class EntityAnswer(AnswerModel):
     names: list[str]
     aliases: list[AliasAnswer]
 
-    @classmethod
-    def of(cls, entity: Entity) -> EntityAnswer:
-        aliases = [
-            AliasAnswer(name=alias.name, valid_from=to_iso(alias.valid.start), valid_until=to_iso(alias.valid.end))
-            for alias in entity.aliases
-        ]
-        return cls(id=entity.id, name=entity.name, kind=entity.kind, names=list(entity.names), aliases=aliases)
-
-    def to_entity(self) -> Entity:
-        aliases = (Alias(alias.name, make_window(alias.valid_from, alias.valid_until)) for alias in self.aliases)
-        return Entity(self.id, self.name, self.kind, tuple(aliases))
+    def to_value(self) -> Entity:
+        return Entity(**self.values("names"))
 
 
 class RelationAnswer(AnswerModel):
@@ -130,41 +206,24 @@ class RelationAnswer(AnswerModel):
     subject: str
     predicate: str
     object: str
-    valid_from: Time | None
-    valid_until: Time | None
-    claimed_from: Time | None
-    claimed_until: Time | None
+    valid_from: ValidFrom
+    valid_until: ValidUntil
+    claimed_from: Annotated[Time | None, _end("claimed_from", "claimed_window", "start")]
+    claimed_until: Annotated[Time | None, _end("claimed_until", "claimed_window", "end")]
     recorded_at: Time
     confidence: float
     observed_by: str | None
     evidence: list[str]
     replaced_by: str | None
-    text: str
 
-    @classmethod
-    def of(cls, relation: Relation) -> RelationAnswer:
-        return cls(
-            **{name: getattr(relation, name) for name in _RELATION_FIELDS},
-            valid_from=to_iso(relation.valid.start),
-            valid_until=to_iso(relation.valid.end),
-            claimed_from=to_iso(relation.claimed_window.start),
-            claimed_until=to_iso(relation.claimed_window.end),
-            recorded_at=relation.recorded_at.isoformat(),
-            evidence=list(relation.evidence),
-            text=str(relation),
-        )
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def text(self) -> str:
+        return str(self.to_value())
 
-    def to_relation(self) -> Relation:
-        return Relation(
-            **{name: getattr(self, name) for name in _RELATION_FIELDS},
-            valid=make_window(self.valid_from, self.valid_until),
-            claimed_window=make_window(self.claimed_from, self.claimed_until),
-            recorded_at=datetime.fromisoformat(self.recorded_at),
-            evidence=tuple(self.evidence),
-        )
-
-
-_RELATION_FIELDS = ("id", "subject", "predicate", "object", "confidence", "observed_by", "replaced_by")
+    def to_value(self) -> Relation:
+        claimed = Window(self.claimed_from, self.claimed_until)
+        return Relation(**with_window(self.values("claimed_from", "claimed_until")), claimed_window=claimed)
 
 
 class LinkAnswer(AnswerModel):
@@ -174,34 +233,16 @@ class LinkAnswer(AnswerModel):
     source: str
     kind: LinkKind
     target: str
-    valid_from: Time | None
-    valid_until: Time | None
+    valid_from: ValidFrom
+    valid_until: ValidUntil
     recorded_at: Time
     confidence: float
     observed_by: str | None
     why: str | None
     corroborated_by: list[str]
 
-    @classmethod
-    def of(cls, link: Link) -> LinkAnswer:
-        return cls(
-            **{name: getattr(link, name) for name in _LINK_FIELDS},
-            valid_from=to_iso(link.valid.start),
-            valid_until=to_iso(link.valid.end),
-            recorded_at=link.recorded_at.isoformat(),
-            corroborated_by=list(link.corroborated_by),
-        )
-
-    def to_link(self) -> Link:
-        return Link(
-            **{name: getattr(self, name) for name in _LINK_FIELDS},
-            valid=make_window(self.valid_from, self.valid_until),
-            recorded_at=datetime.fromisoformat(self.recorded_at),
-            corroborated_by=tuple(self.corroborated_by),
-        )
-
-
-_LINK_FIELDS = ("id", "source", "kind", "target", "confidence", "observed_by", "why")
+    def to_value(self) -> Link:
+        return Link(**with_window(self.values()))
 
 
 class UsageAnswer(AnswerModel):
@@ -209,14 +250,67 @@ class UsageAnswer(AnswerModel):
 
     decay_score: float
     uses: int
-    last_used: Time
+    last_used: TimeText
     age_days: float
     strength: float
     review_priority: float
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, usage: HitUsage) -> UsageAnswer:
-        return cls.model_validate(usage_dict(usage))
+    def _rounded(cls, value: Any) -> Any:
+        return usage_dict(value) if isinstance(value, HitUsage) else value
 
-    def to_usage(self) -> HitUsage:
+    def to_value(self) -> HitUsage:
         return make_usage(self.model_dump())
+
+
+def parse_moment_text(text: str | None) -> datetime | None:
+    """The moment that `to_iso` wrote."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def make_window(start: str | None, end: str | None) -> Window:
+    """The window between two moments as text."""
+    return Window(parse_moment_text(start), parse_moment_text(end))
+
+
+def make_memory(fields: Mapping[str, Any]) -> Memory:
+    """The memory with the fields of a `MemoryAnswer`."""
+    turn = fields["turn"]
+    return Memory(
+        id=fields["id"],
+        space=fields["space"],
+        text=fields["text"],
+        key=fields["key"],
+        kind=fields["kind"],
+        valid=make_window(fields["valid_from"], fields["valid_until"]),
+        recorded_at=datetime.fromisoformat(fields["recorded_at"]),
+        revised_at=datetime.fromisoformat(fields["revised_at"]),
+        told_at=datetime.fromisoformat(fields["told_at"]),
+        importance=fields["importance"],
+        confidence=fields["confidence"],
+        strength=fields["strength"],
+        tags=tuple(fields["tags"]),
+        source=fields["source"],
+        observed_by=fields["observed_by"],
+        expires_at=parse_moment_text(fields["expires_at"]),
+        mentions=tuple([Mention(mention["name"], mention["kind"]) for mention in fields["mentions"]]),
+        triples=tuple([Triple(*triple) for triple in fields["triples"]]),
+        turn=None
+        if turn is None
+        else Turn(turn["conversation"], turn["number"], turn["speaker"], parse_moment_text(turn["at"])),
+        meta=fields["meta"],
+        trust=fields["trust"],
+    )
+
+
+def make_usage(fields: Mapping[str, Any]) -> HitUsage:
+    """The usage with the fields of a `UsageAnswer`."""
+    return HitUsage(
+        fields["decay_score"],
+        fields["uses"],
+        datetime.fromisoformat(fields["last_used"]),
+        fields["age_days"],
+        fields["strength"],
+        fields["review_priority"],
+    )

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
+
+from pydantic import model_validator
 
 from remanence.api.facets.entity_facet import EntityPage, Registration, Revision, SimilarEntity
 from remanence.events import Extracted
 from remanence.graph.history import EventKind, HistoryEvent
-from remanence.graph.traversal import Edge, Node, Path, Subgraph
-from remanence.read.answer import to_iso
+from remanence.graph.traversal import Edge, Node, OverlapPeriod, Path, Subgraph
 from remanence.read.receipts import Receipt
 from remanence.schema import Entity, Link, Memory, Relation
-from remanence.service.payloads.answers import DisagreementAnswer
 from remanence.service.payloads.base_answers import (
     AnswerModel,
     EntityAnswer,
     LinkAnswer,
     MemoryAnswer,
+    ReceiptFields,
     RelationAnswer,
     Time,
+    ValidFrom,
+    ValidUntil,
     WindowAnswer,
+    with_window,
 )
-from remanence.service.payloads.from_fields import make_window
 
 
 class EntityPageAnswer(AnswerModel):
@@ -34,7 +36,7 @@ class EntityPageAnswer(AnswerModel):
     next_cursor: str | None
 
     def to_page(self, page: int, page_size: int) -> EntityPage:
-        return EntityPage(tuple(entity.to_entity() for entity in self.items), page, page_size, self.total)
+        return EntityPage(tuple(entity.to_value() for entity in self.items), page, page_size, self.total)
 
 
 class RegistrationAnswer(AnswerModel):
@@ -45,15 +47,8 @@ class RegistrationAnswer(AnswerModel):
     added: list[str]
     position: int | None
 
-    @classmethod
-    def of(cls, registration: Registration) -> RegistrationAnswer:
-        entity = EntityAnswer.of(registration.entity)
-        return cls(
-            entity=entity, created=registration.created, added=list(registration.added), position=registration.position
-        )
-
-    def to_registration(self) -> Registration:
-        return Registration(self.entity.to_entity(), self.created, tuple(self.added), self.position)
+    def to_value(self) -> Registration:
+        return Registration(**self.values())
 
 
 class RevisionAnswer(AnswerModel):
@@ -63,16 +58,8 @@ class RevisionAnswer(AnswerModel):
     entity: EntityAnswer | None
     position: int | None
 
-    @classmethod
-    def of(cls, revision: Revision) -> RevisionAnswer:
-        return cls(
-            kind=revision.kind,
-            entity=None if revision.entity is None else EntityAnswer.of(revision.entity),
-            position=revision.position,
-        )
-
-    def to_revision(self) -> Revision:
-        return Revision(self.kind, None if self.entity is None else self.entity.to_entity(), self.position)
+    def to_value(self) -> Revision:
+        return Revision(**self.values())
 
 
 class SimilarEntityAnswer(AnswerModel):
@@ -83,14 +70,19 @@ class SimilarEntityAnswer(AnswerModel):
     score: float
     reason: str
 
-    @classmethod
-    def of(cls, similar: SimilarEntity) -> SimilarEntityAnswer:
-        return cls(
-            entity=EntityAnswer.of(similar.entity), name=similar.name, score=similar.score, reason=similar.reason
-        )
+    def to_value(self) -> SimilarEntity:
+        return SimilarEntity(**self.values())
 
-    def to_candidate(self) -> SimilarEntity:
-        return SimilarEntity(self.entity.to_entity(), self.name, self.score, self.reason)
+
+class MergeProposal(AnswerModel):
+    """Two entities that may be one: how similar their names are, and why."""
+
+    entity: str
+    name: str
+    other: str
+    other_name: str
+    score: float
+    reason: str
 
 
 class ExtractionAnswer(AnswerModel):
@@ -102,6 +94,20 @@ class ExtractionAnswer(AnswerModel):
     prompt: str | None
     problem: str | None
     facts: list[str]
+
+    def to_value(self) -> Extracted:
+        return Extracted(**self.values())
+
+
+_SUBJECTS = {
+    "memory": Memory,
+    "entity": Entity,
+    "relation": Relation,
+    "link": Link,
+    "receipt": Receipt,
+    "extraction": Extracted,
+}
+"""What an event may be about, by the field of its answer."""
 
 
 class HistoryEventAnswer(AnswerModel):
@@ -120,46 +126,24 @@ class HistoryEventAnswer(AnswerModel):
     entity: EntityAnswer | None = None
     relation: RelationAnswer | None = None
     link: LinkAnswer | None = None
-    receipt: dict[str, Any] | None = None
+    receipt: ReceiptFields | None = None
     extraction: ExtractionAnswer | None = None
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, event: HistoryEvent) -> HistoryEventAnswer:
-        names = ("position", "kind", "description", "actor", "why", "edge_name")
-        same = {name: getattr(event, name) for name in names}
-        about = _event_value(event.value)
-        return cls(**same, recorded_at=event.recorded_at.isoformat(), text=str(event), **about)
+    def _from_event(cls, value: Any) -> Any:
+        if not isinstance(value, HistoryEvent):
+            return value
+        names = ("recorded_at", "position", "kind", "description", "actor", "why", "edge_name")
+        about = {name: value.value for name, class_ in _SUBJECTS.items() if isinstance(value.value, class_)}
+        return {name: getattr(value, name) for name in names} | {"text": str(value)} | about
 
-    def to_event(self) -> HistoryEvent:
-        value: Memory | Entity | Relation | Link | Receipt | Extracted | None = None
-        if self.memory is not None:
-            value = self.memory.to_memory()
-        elif self.entity is not None:
-            value = self.entity.to_entity()
-        elif self.relation is not None:
-            value = self.relation.to_relation()
-        elif self.link is not None:
-            value = self.link.to_link()
-        elif self.receipt is not None:
-            value = Receipt.from_dict(self.receipt)
-        elif self.extraction is not None:
-            value = Extracted(**self.extraction.model_dump() | {"facts": tuple(self.extraction.facts)})
-        at = datetime.fromisoformat(self.recorded_at)
-        return HistoryEvent(at, self.position, self.kind, self.description, self.actor, self.why, value, self.edge_name)
-
-
-def _event_value(value: Memory | Entity | Relation | Link | Receipt | Extracted | None) -> dict[str, Any]:
-    if isinstance(value, Memory):
-        return {"memory": MemoryAnswer.of(value)}
-    if isinstance(value, Entity):
-        return {"entity": EntityAnswer.of(value)}
-    if isinstance(value, Relation):
-        return {"relation": RelationAnswer.of(value)}
-    if isinstance(value, Link):
-        return {"link": LinkAnswer.of(value)}
-    if isinstance(value, Receipt):
-        return {"receipt": value.to_dict()}
-    return {} if value is None else {"extraction": ExtractionAnswer(**asdict(value))}
+    def to_value(self) -> HistoryEvent:
+        fields = self.values("text", *_SUBJECTS)
+        about = [getattr(self, name) for name in _SUBJECTS if getattr(self, name) is not None]
+        for found in about:
+            fields["value"] = found.to_value() if isinstance(found, AnswerModel) else Receipt.from_dict(found)
+        return HistoryEvent(**fields)
 
 
 class EdgeAnswer(AnswerModel):
@@ -168,34 +152,16 @@ class EdgeAnswer(AnswerModel):
     source: str
     target: str
     name: str
-    valid_from: Time | None
-    valid_until: Time | None
+    valid_from: ValidFrom
+    valid_until: ValidUntil
     recorded_at: Time
     confidence: float
     evidence: list[str]
     id: str
     observed_by: str | None
 
-    @classmethod
-    def of(cls, edge: Edge) -> EdgeAnswer:
-        return cls(
-            **{name: getattr(edge, name) for name in _EDGE_FIELDS},
-            valid_from=to_iso(edge.valid.start),
-            valid_until=to_iso(edge.valid.end),
-            recorded_at=edge.recorded_at.isoformat(),
-            evidence=list(edge.evidence),
-        )
-
-    def to_edge(self) -> Edge:
-        return Edge(
-            **{name: getattr(self, name) for name in _EDGE_FIELDS},
-            valid=make_window(self.valid_from, self.valid_until),
-            recorded_at=datetime.fromisoformat(self.recorded_at),
-            evidence=tuple(self.evidence),
-        )
-
-
-_EDGE_FIELDS = ("source", "target", "name", "confidence", "id", "observed_by")
+    def to_value(self) -> Edge:
+        return Edge(**with_window(self.values()))
 
 
 class SubgraphAnswer(AnswerModel):
@@ -207,14 +173,8 @@ class SubgraphAnswer(AnswerModel):
     edges_walked: int
     truncated: bool
 
-    @classmethod
-    def of(cls, subgraph: Subgraph) -> SubgraphAnswer:
-        numbers = {name: getattr(subgraph, name) for name in ("depth_reached", "edges_walked", "truncated")}
-        return cls(nodes=list(subgraph.nodes), edges=[EdgeAnswer.of(edge) for edge in subgraph.edges], **numbers)
-
-    def to_subgraph(self) -> Subgraph:
-        edges = tuple(edge.to_edge() for edge in self.edges)
-        return Subgraph(tuple(self.nodes), edges, self.depth_reached, self.edges_walked, self.truncated)
+    def to_value(self) -> Subgraph:
+        return Subgraph(**self.values())
 
 
 class PathAnswer(AnswerModel):
@@ -225,13 +185,13 @@ class PathAnswer(AnswerModel):
     text: str | None
 
     @classmethod
-    def of(cls, path: Path | None) -> PathAnswer:
+    def of_path(cls, path: Path | None) -> PathAnswer:
         if path is None:
             return cls(nodes=[], steps=[], text=None)
-        return cls(nodes=list(path.nodes), steps=[EdgeAnswer.of(edge) for edge in path.steps], text=str(path))
+        return cls.model_validate({"nodes": path.nodes, "steps": path.steps, "text": str(path)})
 
-    def to_path(self) -> Path | None:
-        return Path(tuple(self.nodes), tuple(edge.to_edge() for edge in self.steps)) if self.nodes else None
+    def to_value(self) -> Path | None:
+        return Path(**self.values("text")) if self.nodes else None
 
 
 class EdgesAnswer(AnswerModel):
@@ -240,12 +200,18 @@ class EdgesAnswer(AnswerModel):
     relations: list[RelationAnswer]
     links: list[LinkAnswer]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_edges(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return value
+        return {
+            "relations": [edge for edge in value if isinstance(edge, Relation)],
+            "links": [edge for edge in value if isinstance(edge, Link)],
+        }
 
-class DisagreeingPair(AnswerModel):
-    """Two memories that disagree."""
-
-    memory: MemoryAnswer
-    disagreement: DisagreementAnswer
+    def to_value(self) -> tuple[Relation | Link, ...]:
+        return (*(relation.to_value() for relation in self.relations), *(link.to_value() for link in self.links))
 
 
 class OverlapAnswer(AnswerModel):
@@ -254,3 +220,6 @@ class OverlapAnswer(AnswerModel):
     left: RelationAnswer
     right: RelationAnswer
     overlap: WindowAnswer | None
+
+    def to_value(self) -> OverlapPeriod:
+        return OverlapPeriod(**self.values())

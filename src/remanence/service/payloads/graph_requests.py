@@ -21,12 +21,6 @@ class EntitiesRequest(ReadRequest):
     cursor: str | None = None
 
 
-class EntityRequest(ReadRequest):
-    """One entity."""
-
-    id: Name = Field(description="The id of an entity.")
-
-
 class ResolveRequest(ReadRequest):
     """A name or id of an entity, and the moment at which it had that name."""
 
@@ -72,30 +66,31 @@ class RenameRequest(Request):
     observed_by: str | None = None
 
 
-class MergeRequest(Request):
+class RevisionRequest(Request):
+    """Why an entity is changed, and by whom."""
+
+    why: str | None = None
+    observed_by: str | None = None
+
+
+class MergeRequest(RevisionRequest):
     """The entity that is merged (`entity`), and the one that it becomes part of (`into`), by name or id."""
 
     entity: str
     into: str
-    why: str | None = None
-    observed_by: str | None = None
 
 
-class SplitRequest(Request):
+class SplitRequest(RevisionRequest):
     """The names to move from an entity to a new one."""
 
     entity: str
     names: Names
-    why: str | None = None
-    observed_by: str | None = None
 
 
-class UndoRevisionRequest(Request):
+class UndoRevisionRequest(RevisionRequest):
     """The ledger position of a change of an entity."""
 
     position: Annotated[int, Field(ge=1)]
-    why: str | None = None
-    observed_by: str | None = None
 
 
 # The graph

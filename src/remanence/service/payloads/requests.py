@@ -39,10 +39,16 @@ class EmptyRequest(Request):
     """An operation without arguments."""
 
 
-class MemoryRequest(Request):
-    """One memory."""
+class IdRequest(Request):
+    """One memory, or one job."""
 
-    id: Name = Field(description="The id of a memory.")
+    id: Name = Field(description="Its id.")
+
+
+class IdReadRequest(ReadRequest):
+    """One memory, or one entity."""
+
+    id: Name = Field(description="Its id.")
 
 
 # Writing memories
@@ -109,7 +115,7 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
-class RelatedMemoryRequest(MemoryRequest):
+class RelatedMemoryRequest(IdRequest):
     """A memory to erase or to show again; with `with_related`, also the texts it was found in and its own facts."""
 
     with_related: bool = False
@@ -139,7 +145,7 @@ class ForgetManyRequest(RelatedMemoryIdsRequest):
     why: str | None = None
 
 
-class TouchRequest(MemoryRequest):
+class TouchRequest(IdRequest):
     """A memory that was used."""
 
     boost: bool = False
@@ -157,12 +163,6 @@ class JobsRequest(Request):
     status: Literal["queued", "running", "waiting", "done", "given up", "cancelled"] | None = None
     limit: PageSize = 100
     cursor: str | None = None
-
-
-class JobRequest(Request):
-    """One job."""
-
-    id: Name = Field(description="The id of a job.")
 
 
 # Reading memories
@@ -208,12 +208,6 @@ class RecordRequest(Request):
 
     receipt: dict[str, Any]
     memories: list[Name]
-
-
-class MemoryReadRequest(ReadRequest):
-    """One memory."""
-
-    id: Name = Field(description="The id of a memory.")
 
 
 class MemoryIdsReadRequest(ReadRequest):
@@ -328,10 +322,9 @@ class QuarantineRequest(Request):
     dry_run: bool = True
 
 
-class ReleaseRequest(Request):
-    """The id of a quarantine."""
+class ReleaseRequest(IdRequest):
+    """A quarantine to undo."""
 
-    id: Name = Field(description="The id of a quarantine.")
     why: str | None = None
 
 

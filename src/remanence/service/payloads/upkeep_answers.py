@@ -1,13 +1,12 @@
-"""What the operations of upkeep and administration return."""
+"""What the operations of upkeep return."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from remanence.read.answer import to_iso
+from pydantic import AliasChoices, BeforeValidator, Field, computed_field, model_validator
+
 from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
-from remanence.service.payloads.from_fields import parse_moment_text
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.decay import DecayReport, MemoryAtRisk
@@ -27,16 +26,12 @@ class AtRiskAnswer(AnswerModel):
     average_uses: float
 
     @classmethod
-    def of(cls, report: DecayReport) -> AtRiskAnswer:
-        numbers = {name: getattr(report, name) for name in _REPORT_NUMBERS}
-        return cls(at_risk=list(report.at_risk), total=len(report.at_risk) + report.left_out, **numbers)
+    def of_report(cls, report: DecayReport) -> AtRiskAnswer:
+        fields = {name: getattr(report, name) for name in cls.model_fields if name != "total"}
+        return cls(**fields, total=len(report) + report.left_out)
 
-    def to_report(self) -> DecayReport:
-        numbers = {name: getattr(self, name) for name in _REPORT_NUMBERS}
-        return DecayReport(tuple(self.at_risk), **numbers, left_out=self.total - len(self.at_risk))
-
-
-_REPORT_NUMBERS = ("examined_count", "position", "average_score", "average_uses")
+    def to_value(self) -> DecayReport:
+        return DecayReport(**self.values("total"), left_out=self.total - len(self.at_risk))
 
 
 class ClusterAnswer(AnswerModel):
@@ -48,20 +43,28 @@ class ClusterAnswer(AnswerModel):
     action: str
     why: str
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, cluster: Cluster) -> ClusterAnswer:
-        memories = [MemoryAnswer.of(item.memory) for item in cluster.items]
-        same = {name: getattr(cluster, name) for name in ("id", "cohesion", "action", "why")}
-        return cls(memories=memories, **same)
+    def _from_cluster(cls, value: Any) -> Any:
+        if not isinstance(value, Cluster):
+            return value
+        same = {name: getattr(value, name) for name in ("id", "cohesion", "action", "why")}
+        return same | {"memories": [item.memory for item in value.items]}
 
 
 class ClustersAnswer(AnswerModel):
     """Groups of memories that say nearly the same, the most similar first."""
 
-    items: list[ClusterAnswer]
+    items: list[ClusterAnswer] = Field(validation_alias=AliasChoices("items", "clusters"))
     examined_count: int
     position: int
     similarity: float
+
+
+Cell = Annotated[
+    str | int | float | None,
+    BeforeValidator(lambda cell: cell if isinstance(cell, str | int | float | None) else str(cell)),
+]
 
 
 class TableAnswer(AnswerModel):
@@ -69,16 +72,11 @@ class TableAnswer(AnswerModel):
 
     title: str
     columns: list[str]
-    rows: list[list[str | int | float | None]]
+    rows: list[list[Cell]]
     notes: list[str]
 
-    @classmethod
-    def of(cls, table: ResultTable) -> TableAnswer:
-        rows = [[cell if isinstance(cell, int | float | None) else str(cell) for cell in row] for row in table.rows]
-        return cls(title=table.title, columns=list(table.columns), rows=rows, notes=list(table.notes))
-
-    def to_table(self) -> ResultTable:
-        return ResultTable(self.title, self.columns, self.rows, self.notes)
+    def to_value(self) -> ResultTable:
+        return ResultTable(**self.values())
 
 
 class PlanAnswer(AnswerModel):
@@ -110,21 +108,14 @@ class RunAnswer(AnswerModel):
     links: int
     undone: bool
     archived: bool
-    text: str
 
-    @classmethod
-    def of(cls, run: Run) -> RunAnswer:
-        lists: dict[str, Any] = {name: list(getattr(run, name)) for name in _RUN_LISTS}
-        same = {name: getattr(run, name) for name in ("id", "links", "undone", "archived")}
-        return cls(**same, **lists, recorded_at=run.recorded_at.isoformat(), text=str(run))
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def text(self) -> str:
+        return str(self.to_value())
 
-    def to_run(self) -> Run:
-        lists = {name: tuple(getattr(self, name)) for name in _RUN_LISTS}
-        at = datetime.fromisoformat(self.recorded_at)
-        return Run(self.id, at, **lists, links=self.links, undone=self.undone, archived=self.archived)
-
-
-_RUN_LISTS = ("steps", "made", "revised", "hidden", "promoted", "notes_added")
+    def to_value(self) -> Run:
+        return Run(**self.values())
 
 
 class QuarantineAnswer(AnswerModel):
@@ -137,36 +128,5 @@ class QuarantineAnswer(AnswerModel):
     since: Time | None
     released: bool
 
-    @classmethod
-    def of(cls, quarantine: Quarantine) -> QuarantineAnswer:
-        same = {name: getattr(quarantine, name) for name in ("id", "source", "why", "released")}
-        return cls(
-            **same, memories=[MemoryAnswer.of(memory) for memory in quarantine.memories], since=to_iso(quarantine.since)
-        )
-
-    def to_quarantine(self) -> Quarantine:
-        memories = tuple(memory.to_memory() for memory in self.memories)
-        return Quarantine(self.id, self.source, memories, self.why, parse_moment_text(self.since), self.released)
-
-
-class MergeProposal(AnswerModel):
-    """Two entities that may be one: how similar their names are, and why."""
-
-    entity: str
-    name: str
-    other: str
-    other_name: str
-    score: float
-    reason: str
-
-
-class CountAnswer(AnswerModel):
-    """How many."""
-
-    count: int
-
-
-class SpacesAnswer(AnswerModel):
-    """The full names of spaces."""
-
-    spaces: list[str]
+    def to_value(self) -> Quarantine:
+        return Quarantine(**self.values())

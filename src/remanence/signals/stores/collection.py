@@ -18,7 +18,7 @@ from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS, QdrantSet
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import Filter, Record
+    from qdrant_client.models import Record
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +51,6 @@ class Collection:
         except CollectionMissing:
             self._ready = False  # the next call creates it
             raise
-
-    def scroll(self, chosen: Filter | None, payload: list[str]) -> Iterator[list[Record]]:
-        """All points of a filter with these fields, page by page."""
-        yield from self._scroll(self.name, PAGE, scroll_filter=chosen, with_payload=payload)
 
     def delete_ledger(self, ledger: str) -> None:
         """Remove the points of one ledger, which does not use this embedder any more."""
@@ -91,7 +87,7 @@ class Collection:
         from qdrant_client.models import PointStruct
 
         present: set[Any] = set()
-        for page in self._scroll(old, BATCH, with_payload=True, with_vectors=True):
+        for page in self.scroll(old, BATCH, with_payload=True, with_vectors=True):
             present.update(point.id for point in page)
             points = [
                 PointStruct(id=point.id, vector=point.vector, payload=point.payload)  # type: ignore[arg-type]
@@ -103,7 +99,8 @@ class Collection:
                 copied.update(point.id for point in points)
         return present
 
-    def _scroll(self, name: str, limit: int, **options: Any) -> Iterator[list[Record]]:
+    def scroll(self, name: str, limit: int = PAGE, **options: Any) -> Iterator[list[Record]]:
+        """All points of a collection, page by page."""
         offset: Any = None
         while True:
             page, offset = self.call(
@@ -152,7 +149,8 @@ class Collection:
                     quantization_config=_quantization(settings.quantization),
                 )
             except Exception as error:
-                if not _exists_already(error):  # another process has created it
+                # Another process may have created it.
+                if getattr(error, "status_code", None) != 409 and "already exists" not in str(error):
                     raise
 
         self.server.call(create)
@@ -206,7 +204,3 @@ def _quantization(kind: str | None) -> Any:
     if kind == "binary":
         return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
     return None
-
-
-def _exists_already(error: Exception) -> bool:
-    return getattr(error, "status_code", None) == 409 or "already exists" in str(error)

@@ -25,9 +25,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import Closed, ProjectionError
-from remanence.signals.stores.checksums import Checksums
-from remanence.signals.stores.child_process import loads_in_child_process
 from remanence.signals.stores.exact import as_rows, top_points
+from remanence.signals.stores.shard_files import Checksums, loads_in_child_process
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter
@@ -139,12 +138,25 @@ class EdgeStore:
             wanted *= 4
 
     def ids(self) -> list[int]:
+        from qdrant_edge import ScrollRequest
+
         with self._engine() as shard:
-            return [] if shard is None else self._all_points(shard)
+            found: list[int] = []
+            offset: Any = None
+            while shard is not None:
+                request = ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=False)
+                page, offset = shard.scroll(request)
+                found += [point.id for point in page]  # type: ignore[misc]
+                if offset is None:
+                    break
+            return found
 
     def clear(self) -> None:
-        with self._engine():
-            self._remove()
+        with self._engine() as shard:
+            self._shard = None
+            if shard is not None:
+                shard.close()
+            self._delete_files()
 
     def flush(self) -> None:
         with self._engine() as shard:
@@ -202,12 +214,6 @@ class EdgeStore:
         path = self._folder / "edge_config.json"
         return path.read_bytes() if path.exists() else b""
 
-    def _remove(self) -> None:
-        shard, self._shard = self._shard, None
-        if shard is not None:
-            shard.close()
-        self._delete_files()
-
     def _delete_files(self) -> None:
         self._checksums.remove()
         if self._folder.exists():
@@ -221,17 +227,6 @@ class EdgeStore:
                 f"The disk of {self._folder} has {free / 1e6:.0f} MB free, and the vector engine needs "
                 f"{needed / 1e6:.0f} MB. Free some space."
             )
-
-    def _all_points(self, shard: EdgeShard) -> list[int]:
-        from qdrant_edge import ScrollRequest
-
-        found: list[int] = []
-        offset: Any = None
-        while True:
-            page, offset = shard.scroll(ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=False))
-            found += [point.id for point in page]  # type: ignore[misc]
-            if offset is None:
-                return found
 
     @contextmanager
     def _engine(self) -> Iterator[EdgeShard | None]:

@@ -18,7 +18,6 @@ from remanence.state.arrays.columns import Column
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-_HALF_MIN, _HALF_MAX = 2.0**-14, 65504.0
 Fetch = Callable[[int], list[tuple[int, float]]]
 """Takes n, returns the best n points as (id, score), best first."""
 
@@ -53,8 +52,7 @@ class ExactStore:
         rows = as_rows(vectors, len(ids), self._dimension)
         with self._usable():
             if not self._slots and len(set(ids)) == len(ids):  # the first ones are not looked up one by one
-                self._slots.update(zip(map(int, ids), range(len(ids)), strict=True))
-                self._matrix, self._ids = Column(np.float32, rows.copy()), Column(np.uint64, np.array(ids, np.uint64))
+                self.load(np.array(ids, np.int64), rows.copy())
                 return
             slots = [self._slots.setdefault(int(point), len(self._slots)) for point in ids]
             for column, values in ((self._matrix, rows), (self._ids, ids)):
@@ -69,7 +67,9 @@ class ExactStore:
             slots: Any = slice(0, len(self._slots))
             if allowed_ids is not None:
                 slots = [self._slots[point] for point in set(allowed_ids) if point in self._slots]
-            ids, scores = self._ids.values[slots], _dot(self._matrix.values[slots], query)
+            # Not `@`: BLAS may differ in the last digit between equal rows, so that ties would depend on their place,
+            # and its threads wait for each other on a busy machine.
+            ids, scores = self._ids.values[slots], np.einsum("ij,j->i", self._matrix.values[slots], query)
             limit = min(limit, len(ids))
             if limit <= 0:
                 return [], []
@@ -122,13 +122,6 @@ class ExactStore:
             yield
 
 
-def _dot(rows: Vector, query: Vector) -> Vector:
-    """The score of each row. Not `rows @ query`: BLAS may differ in the last digit between equal rows, so that ties
-    would depend on their place, and its threads wait for each other on a busy machine."""
-    scores: Vector = np.einsum("ij,j->i", rows, query)
-    return scores
-
-
 def as_rows(vectors: Vector, count: int, dimension: int) -> Vector:
     """`vectors` as `count` float32 rows of `dimension` numbers, or InvalidInput."""
     rows = np.atleast_2d(np.asarray(vectors, np.float32))
@@ -143,18 +136,8 @@ def as_rows(vectors: Vector, count: int, dimension: int) -> Vector:
 
 
 def round_to_half(rows: Vector) -> Vector:
-    """These float32 numbers, each rounded to one that float16 has. numpy's own conversion takes four times as long.
-
-    >>> round_to_half(np.array([0.1, 3e-7], np.float32)).tolist() == np.array([0.1, 3e-7], np.float16).tolist()
-    True
-    """
-    bits = rows.view(np.uint32)
-    # To the nearest of those with 10 bits after the point, and to the even one of two.
-    rounded: Vector = ((bits + (0xFFF + ((bits >> 13) & 1))) & np.uint32(0xFFFFE000)).view(np.float32)
-    unusual = np.flatnonzero(~((np.abs(rows) >= _HALF_MIN) & (np.abs(rows) < _HALF_MAX)))
-    if len(unusual):  # those near zero have fewer bits
-        rounded.reshape(-1)[unusual] = rows.reshape(-1)[unusual].astype(np.float16)
-    return rounded
+    """These numbers, each rounded to one that float16 has."""
+    return rows.astype(np.float16).astype(np.float32)
 
 
 def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:

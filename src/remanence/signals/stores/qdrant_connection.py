@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from remanence.errors import InvalidInput, ProjectionUnavailable, RemanenceError
 from remanence.signals.stores.qdrant_settings import DEFAULT_SETTINGS
-from remanence.signals.stores.response_limits import response_limits
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _SAFE = "The ledger has every vector, and what is missing is written when Qdrant answers."
 
+_BEGAN = "remanence_began"
 MAX_RESPONSE_BYTES = 1 << 28
 """Several times the longest answer to a call: a page of ten thousand points, or the ids of a million hits."""
 
@@ -57,7 +58,7 @@ class QdrantServer:
                     api_key=key,
                     timeout=timeout,
                     check_compatibility=False,
-                    event_hooks=response_limits(timeout, MAX_RESPONSE_BYTES),
+                    event_hooks=_response_limits(timeout, MAX_RESPONSE_BYTES),
                 )
                 for url in addresses(qdrant)
             ]
@@ -132,3 +133,36 @@ def _explain(error: Exception, address: str, in_process: bool) -> tuple[Projecti
         return ProjectionUnavailable(f"Qdrant at {address} cannot be asked: {error} {_SAFE}"), False
     reason = str(error).partition("\n")[0]  # pydantic has a line for each field of an answer that is none of Qdrant's
     return ProjectionUnavailable(f"Qdrant at {address} does not answer: {reason}. {_SAFE}"), True
+
+
+def _response_limits(seconds: float, max_bytes: int) -> Mapping[str, Sequence[Callable[..., Any]]]:
+    """Event hooks for an httpx client: a response that takes longer, or is longer, is an error of httpx. The time
+    limit of httpx itself is for each part of a response that arrives."""
+    import httpx
+
+    class LimitedStream(httpx.SyncByteStream):
+        def __init__(self, response: httpx.Response) -> None:
+            self._stream, self._request = response.stream, response.request
+
+        def __iter__(self) -> Iterator[bytes]:
+            size, deadline = 0, self._request.extensions[_BEGAN] + seconds
+            assert isinstance(self._stream, httpx.SyncByteStream)
+            for chunk in self._stream:
+                size += len(chunk)
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout(f"its answer took longer than {seconds:g} s", request=self._request)
+                if size > max_bytes:
+                    raise httpx.ReadError(f"its answer is longer than {max_bytes >> 20} MB", request=self._request)
+                yield chunk
+
+        def close(self) -> None:
+            assert isinstance(self._stream, httpx.SyncByteStream)
+            self._stream.close()
+
+    def begin(request: httpx.Request) -> None:
+        request.extensions = {**request.extensions, _BEGAN: time.monotonic()}
+
+    def limit(response: httpx.Response) -> None:
+        response.stream = LimitedStream(response)
+
+    return {"request": [begin], "response": [limit]}

@@ -83,7 +83,9 @@ class ServerStore:
 
     def get_points(self, ids: Sequence[int] | None = None) -> StoredPoints:
         self._check_open()
-        points = [point for page in self._collection.scroll(self._filter(ids), _FIELDS) for point in page]
+        chosen, name = self._filter(ids), self._collection.name
+        pages = self._collection.scroll(name, scroll_filter=chosen, with_payload=_FIELDS)
+        points = [point for page in pages for point in page]
         return StoredPoints(
             np.array([_field(point.payload, "n") for point in points], np.int64),
             np.array([_field(point.payload, "position") for point in points], np.int64),

@@ -25,13 +25,9 @@ class BackgroundBuild(Generic[T]):
         self._thread: threading.Thread | None = None
         self._made: list[T] = []
 
-    @property
-    def is_running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
-
     def start(self, make: Callable[[], T]) -> None:
         """Make another value, unless one is being made or waits to be taken."""
-        if self.is_running or self._made:
+        if (self._thread is not None and self._thread.is_alive()) or self._made:
             return
         made = self._made
         self._thread = threading.Thread(target=lambda: made.append(make()), name="remanence-index", daemon=True)

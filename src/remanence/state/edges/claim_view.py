@@ -97,7 +97,6 @@ class ClaimView:
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
-        self._rules: dict[int, PredicateRule] = {}  # by the number of a predicate
         self._edges: dict[int, EntityEdge] = {}  # by the number of a claim, except those with a symmetric predicate
         self._row_edges: dict[int, list[EntityEdge]] = {}
         self._statements: dict[tuple[int, str], dict[NumberedTriple, list[EntityEdge]]] = {}
@@ -136,7 +135,7 @@ class ClaimView:
         known = self._edges.get(claim.number)
         if known is not None:
             return known
-        rule = self._rule(claim.predicate)
+        rule = self._predicates.rule(self._predicates.values[claim.predicate], self._position)
         ends = claim.subject, claim.object
         subject, object_ = self.entity_number(claim.subject), self.entity_number(claim.object)
         if self._reused_names and not self._reused_names.isdisjoint(ends):
@@ -272,13 +271,6 @@ class ClaimView:
         if len(names) == 1:
             return self._claims.with_name(name)
         return sorted({claim for name_number in names for claim in self._claims.with_name(name_number)})
-
-    def _rule(self, predicate: int) -> PredicateRule:
-        """The properties of a predicate, by its number."""
-        rule = self._rules.get(predicate)
-        if rule is None:
-            rule = self._rules[predicate] = self._predicates.rule(self._predicates.values[predicate], self._position)
-        return rule
 
     def _resolve_by_trust(self, edges: Sequence[EntityEdge]) -> list[Interval]:
         """What holds when in a group of which only one value holds at a time. A claim ends another only if its trust is

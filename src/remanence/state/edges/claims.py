@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
-from remanence.language.claim_extraction.predicate_rules import is_date_predicate
+from remanence.language.claim_extraction.predicate_rules import EVENT_PREDICATES, is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
 from remanence.state.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
@@ -34,7 +34,7 @@ from remanence.state.arrays.columns import (
     pack,
     unpack,
 )
-from remanence.state.edges.predicates import Predicates, is_state, normalize_predicate, states_after_event
+from remanence.state.edges.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.state.entities.names import Names
 from remanence.state.versions.catalog import Catalog
 
@@ -294,7 +294,7 @@ class Claims(SavedPart):
         for triple in version.triples:
             subject, object_ = self._names.intern(triple.subject), self._names.intern(triple.object)
             predicate = normalize_predicate(triple.predicate)
-            lasts = is_date_predicate(predicate) or (dated and is_state(predicate))
+            lasts = is_date_predicate(predicate) or (dated and predicate not in EVENT_PREDICATES)
             ends[subject, predicate, object_] = OPEN_END if lasts else end
             for state in states_after_event(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)

@@ -16,12 +16,7 @@ from typing import NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.language.claim_extraction.predicate_rules import (
-    EVENT_PREDICATES,
-    IMMUTABLE_PREDICATES,
-    STATE_AFTER_EVENT,
-    claim_key,
-)
+from remanence.language.claim_extraction.predicate_rules import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 from remanence.schema import Entry, Triple
 from remanence.state.arrays.columns import Interner
 
@@ -90,8 +85,6 @@ class Predicates(Interner[str]):
 
     def _build_rule(self, name: str, position: int) -> PredicateRule:
         declared = self.declared[: self._count(position)]
-        if not declared:
-            return _default_rule(name)
         inverses = _latest_inverses(
             (declared_name, inverse) for _, declared_name, _, inverse in declared if inverse is not None
         )
@@ -144,10 +137,6 @@ def states_after_event(predicate: str) -> Sequence[str]:
     return () if state is None else (state,)
 
 
-def is_state(predicate: str) -> bool:
-    return predicate not in EVENT_PREDICATES
-
-
 def _snake_case(text: str) -> str:
     return _SEPARATOR.sub("_", unicodedata.normalize("NFKC", text).casefold()).strip("_")
 
@@ -167,10 +156,3 @@ def _latest_inverses(declared: Iterable[tuple[str, str]]) -> dict[str, str]:
         inverses = {p: q for p, q in inverses.items() if not {p, q} & {name, inverse}}
         inverses[name] = inverse
     return inverses
-
-
-@lru_cache(1 << 12)
-def _default_rule(predicate: str) -> PredicateRule:
-    """The properties of a predicate in a space without declarations."""
-    key = _default_key(predicate)
-    return PredicateRule(predicate, None, False, key is not None, key == "object", predicate in IMMUTABLE_PREDICATES)

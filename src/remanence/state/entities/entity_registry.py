@@ -9,23 +9,20 @@ PART_OF (an entity was merged into another). Undoing an entry ends what it added
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
-
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from remanence.events import Undone
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
-from remanence.state.arrays.position_spans import PositionSpan
-from remanence.state.entities.entity_changes import EntityChanges
 from remanence.state.entities.entity_records import (
     DISPLAY_NAME,
     ENTITY_KIND,
     NAME_OWNER,
     PART_OF,
     EntityRecords,
+    PositionSpan,
     entity_id,
 )
 from remanence.state.entities.name_similarity import SimilarNames
@@ -39,13 +36,6 @@ def is_entity_id(text: str) -> bool:
     return _ENTITY_ID.fullmatch(text) is not None
 
 
-def describe_entity(name: str, others: Iterable[str], kind: str) -> str:
-    """The names and the kind of an entity as a text to be embedded."""
-    # Sorted, so that the text does not depend on the order in which the names were added.
-    names = ", ".join((name, *sorted({*others} - {name})[:_MAX_DESCRIBED_NAMES]))
-    return names if kind == "thing" else f"{names} ({kind})"
-
-
 class EntityName(NamedTuple):
     """A name of an entity; `is_registered` if an entry about entities has it, not only memories."""
 
@@ -55,25 +45,12 @@ class EntityName(NamedTuple):
     is_registered: bool
 
 
-class EntityRegistry:
+class EntityRegistry(EntityRecords):
     """The entities of a space. Entities and names are numbered; entities have ids too."""
 
-    saves_stable_arrays = True
-
     def __init__(self, names: Names) -> None:
-        self._names = names
-        self._records = EntityRecords(names)
-        self._changes = EntityChanges(self._records, names)
+        super().__init__(names)
         self.similar_names = SimilarNames(names)
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return self._records.save()
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._records.load(arrays)
-
-    def apply_entry(self, entry: Entry) -> None:
-        self._changes.apply_entry(entry)
 
     def changed_descriptions(self, entry: Entry) -> list[tuple[int, str]]:
         """The descriptions that an applied entry has changed, each with the number of a name.
@@ -82,12 +59,12 @@ class EntityRegistry:
         """
         if isinstance(entry.event, Undone):
             return []
-        entities = dict.fromkeys(self._changes.changed_entities(entry.position))
-        found = (self.get(self._records.entities.values[entity], entry.position) for entity in entities)
+        entities = dict.fromkeys(self.changed_entities(entry.position))
+        found = (self.get(self.entities.values[entity], entry.position) for entity in entities)
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        ids = dict.fromkeys(self._merge_target_id(value, position) for value in self._records.entities.values)
+        ids = dict.fromkeys(self._current_id(value, position) for value in self.entities.values)
         return [_describe(entity) for id_ in ids if (entity := self.get(id_, position)) is not None]
 
     # Reading
@@ -101,10 +78,10 @@ class EntityRegistry:
         number = self._names.number(name)
         if number is None:
             return None
-        owners = self._records.owners(number, position)
+        owners = self.owners(number, position)
         if at is None or not owners:
             return self.entity_of(number, position)
-        return next((self._records.merge_target_id(span.value, position) for span in owners if at in span.valid), None)
+        return next((self.merge_target_id(span.value, position) for span in owners if at in span.valid), None)
 
     def get(self, entity_id: str, position: int, is_visible: Callable[[int], bool] | None = None) -> Entity | None:
         """An entity, or the one it was merged into; None if there is none.
@@ -112,7 +89,7 @@ class EntityRegistry:
         `is_visible` returns whether a visible memory contains a name, by number. Other names that were not registered
         are left out.
         """
-        root = self._merge_target_id(entity_id, position)
+        root = self._current_id(entity_id, position)
         names = [
             name_entry
             for name_entry in self._names_of_root(root, position)
@@ -132,113 +109,105 @@ class EntityRegistry:
 
     def entity_of(self, number: int, position: int) -> str:
         """The id of the entity that has a name, the last one if there were several."""
-        owners = self._records.owners(number, position)
+        owners = self.owners(number, position)
         if owners:
             last = max(owners, key=lambda span: (span.end, span.start, span.opened))
-            return self._records.merge_target_id(last.value, position)
-        default = self._records.default_id(number)
-        entity = self._records.entities.number(default)
-        return default if entity is None else self._records.merge_target_id(entity, position)
+            return self.merge_target_id(last.value, position)
+        default = self.default_id(number)
+        entity = self.entities.number(default)
+        return default if entity is None else self.merge_target_id(entity, position)
 
     @property
     def has_entries(self) -> bool:
         """Whether any entry was about entities. Otherwise each name is an entity of its own."""
-        return len(self._records.spans) > 0
+        return len(self.spans) > 0
 
     def names_of_same_entity(self, number: int, position: int) -> tuple[int, ...]:
         """The names of the entities that have or had this name, itself first."""
         if not self.has_entries:
             return (number,)
-        entities = [span.value for span in self._records.owners(number, position)]
+        entities = [span.value for span in self.owners(number, position)]
         if not entities:
-            default = self._records.entities.number(self._records.default_id(number))
+            default = self.entities.number(self.default_id(number))
             entities = [] if default is None else [default]
         numbers = {number: None}
         for entity in entities:
-            root = self._records.merge_target_id(entity, position)
+            root = self.merge_target_id(entity, position)
             numbers |= {name_entry.number: None for name_entry in self._names_of_root(root, position)}
         return tuple(numbers)
 
     def has_several_owners(self, number: int, position: int) -> bool:
         """Whether a name belonged to several entities, one after the other."""
-        return len(self._records.owners(number, position)) > 1
+        return len(self.owners(number, position)) > 1
 
     def name_of_past_owner(self, number: int, position: int, at: int) -> int:
         """A present name, by number, of the entity that had this name at a moment (in microseconds)."""
-        owners = [span for span in self._records.owners(number, position) if span.start <= at < span.end]
+        owners = [span for span in self.owners(number, position) if span.start <= at < span.end]
         if not owners:
             return number
-        owner = self._records.merge_target_id(owners[0].value, position)
+        owner = self.merge_target_id(owners[0].value, position)
         names = (number, *(name.number for name in self.names_of(owner, position)))
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
     def kind_of(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
-        """As registered, else as memories have it for these names."""
-        return self.registered_kind(entity_id, position) or self.kind_of_names(numbers)
+        """As registered, else as memories have it for these names; the oldest name decides."""
+        kinds = (self._names.kinds[number] for number in sorted(numbers))
+        found = next((kind for kind in kinds if kind != "thing"), "thing")
+        return self.registered_kind(entity_id, position) or found
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
-        for member in self._records.members_of_id(entity_id, position):
-            for span in self._records.spans.spans_of_key(ENTITY_KIND, member, position):
-                return self._records.strings.values[span.spelling]
+        for member in self.members_of_id(entity_id, position):
+            for span in self.spans.spans_of_key(ENTITY_KIND, member, position):
+                return self.strings.values[span.spelling]
         return None
 
-    def kind_of_names(self, numbers: Iterable[int]) -> str:
-        """The kind that memories give to these names; the oldest name decides."""
-        kinds = (self._names.kinds[number] for number in sorted(numbers))
-        return next((kind for kind in kinds if kind != "thing"), "thing")
-
     def names_of(self, entity_id: str, position: int) -> list[EntityName]:
-        return list(self._names_of_root(self._merge_target_id(entity_id, position), position))
+        return list(self._names_of_root(self._current_id(entity_id, position), position))
 
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
         """The number and spelling of its main name: as registered if that is one of these, else the first."""
         numbers = {name.number for name in names}
-        for span in self._records.spans_of_id(DISPLAY_NAME, entity_id, position):
+        for span in self.spans_of_id(DISPLAY_NAME, entity_id, position):
             if span.value in numbers:
-                return span.value, self._records.strings.values[span.spelling]
+                return span.value, self.strings.values[span.spelling]
         return names[0].number, names[0].spelling
 
     def has_display_name(self, entity_id: str, position: int) -> bool:
-        return bool(self._records.spans_of_id(DISPLAY_NAME, entity_id, position))
+        return bool(self.spans_of_id(DISPLAY_NAME, entity_id, position))
 
     def is_registered(self, entity_id: str, position: int) -> bool:
         """Whether this entity was named, merged into another, or had another merged into it."""
-        entity = self._records.entities.number(entity_id)
+        entity = self.entities.number(entity_id)
         return entity is not None and bool(
-            self._records.spans.spans_of_key(DISPLAY_NAME, entity, position)
-            or self._records.spans.spans_of_key(PART_OF, entity, position)
-            or self._records.spans.spans_of_value(PART_OF, entity, position)
+            self.spans.spans_of_key(DISPLAY_NAME, entity, position)
+            or self.spans.spans_of_key(PART_OF, entity, position)
+            or self.spans.spans_of_value(PART_OF, entity, position)
         )
 
     def registered_names(self, position: int) -> Iterator[tuple[int, str, bool]]:
         """The names that entries about entities concern: number, entity id, and whether they contain the name."""
-        spans = self._records.spans
+        spans = self.spans
         owned = {span.key for span in spans.spans_of_attribute(NAME_OWNER, position)}
         entities = {
             span.key for attribute in (DISPLAY_NAME, PART_OF) for span in spans.spans_of_attribute(attribute, position)
         }
         entities |= {span.value for span in spans.spans_of_attribute(PART_OF, position)}
-        sources = {self._records.source_name(self._records.entities.values[entity]) for entity in entities}
+        sources = {self.source_name(self.entities.values[entity]) for entity in entities}
         for number in sorted(owned.union(source for source in sources if source is not None)):
             yield number, self.entity_of(number, position), number in owned
 
-    @property
-    def has_names(self) -> bool:
-        """Whether any entry is about entities."""
-        return bool(self._records.entities.values)
-
     def is_owned(self, number: int, position: int) -> bool:
         """Whether a name was registered as the name or an alias of an entity."""
-        return bool(self._records.owners(number, position))
+        return bool(self.owners(number, position))
 
     def registered_spelling(self, number: int, position: int) -> str:
         """A registered name as it was registered."""
-        return self._records.strings.values[self._records.owners(number, position)[0].spelling]
+        return self.strings.values[self.owners(number, position)[0].spelling]
 
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
         """The ledger positions of the entries about an entity and those merged into it, oldest first."""
-        spans, entity_spans = self._records.spans, list[PositionSpan]()
-        for member in self._records.members_of_id(self._merge_target_id(entity_id, position), position):
+        spans, entity_spans = self.spans, list[PositionSpan]()
+        for member in self.members_of_id(self._current_id(entity_id, position), position):
             entity_spans += [
                 s for attribute in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.spans_of_key(attribute, member)
             ]
@@ -259,67 +228,64 @@ class EntityRegistry:
         number = self._names.number(name)
         if number is None:
             return []
-        owners = self._records.owners(number, position)
+        owners = self.owners(number, position)
         if not owners:
-            registered = self.is_registered(self._records.default_id(number), position)
+            registered = self.is_registered(self.default_id(number), position)
             return [(self.entity_of(number, position), Window())] if registered else []
         overlapping = (span for span in owners if span.overlaps(*window_to_micros(valid)))
-        return [(self._records.merge_target_id(span.value, position), span.valid) for span in overlapping]
+        return [(self.merge_target_id(span.value, position), span.valid) for span in overlapping]
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
         number = self._names.number(name)
         return [name_entry.valid for name_entry in self.names_of(entity_id, position) if name_entry.number == number]
 
-    def undone_by(self, position: int) -> int | None:
-        return self._records.undone.get(position)
-
-    def changed_since(self, position: int) -> int | None:
-        """The position of the last entry that changed what this one added."""
-        return self._records.spans.changed_since(position)
-
     def contested_names(self, undone: int, position: int) -> list[tuple[str, str]]:
         """The names that an entry removed and that another entity has now, each with its id."""
         return [
-            (self._records.strings.values[span.spelling], self._records.merge_target_id(other.value, position))
-            for span in self._records.spans.closed_by(undone)
+            (self.strings.values[span.spelling], self.merge_target_id(other.value, position))
+            for span in self.spans.closed_by(undone)
             if span.attribute == NAME_OWNER
-            for other in self._records.owners(span.key, position)
+            for other in self.owners(span.key, position)
             if other.origin != undone and other.overlaps(span.start, span.end)
         ]
 
     def new_entity_id(self, name: str) -> str:
         default = candidate = entity_id(normalize_name(name))
         count = 1
-        while self._records.entities.number(candidate) is not None:
+        while self.entities.number(candidate) is not None:
             count += 1
             candidate = f"{default}-{count}"
         return candidate
 
-    def _merge_target_id(self, id_: str, position: int) -> str:
-        entity = self._records.entities.number(id_)
+    def _current_id(self, id_: str, position: int) -> str:
+        entity = self.entities.number(id_)
         if entity is not None:
-            id_ = self._records.merge_target_id(entity, position)
+            id_ = self.merge_target_id(entity, position)
             if next(self._names_of_root(id_, position), None) is not None:
                 return id_
         # It has no name left: take the entity that now has the name from which the id is made.
-        source = self._records.source_name(id_)
+        source = self.source_name(id_)
         return id_ if source is None else self.entity_of(source, position)
 
     def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
         """The names of an entity that is not merged into another."""
-        if self._records.entities.number(root) is None:
+        if self.entities.number(root) is None:
             yield from self._unowned_name(root, position)
-        for member in self._records.members_of_id(root, position):
-            yield from self._unowned_name(self._records.entities.values[member], position)
-            for span in self._records.spans.spans_of_value(NAME_OWNER, member, position):
-                yield EntityName(span.key, self._records.strings.values[span.spelling], span.valid, is_registered=True)
+        for member in self.members_of_id(root, position):
+            yield from self._unowned_name(self.entities.values[member], position)
+            for span in self.spans.spans_of_value(NAME_OWNER, member, position):
+                yield EntityName(span.key, self.strings.values[span.spelling], span.valid, is_registered=True)
 
     def _unowned_name(self, id_: str, position: int) -> Iterator[EntityName]:
         """The name that an id is made from, unless it was given to another entity."""
-        source = self._records.source_name(id_)
-        if source is not None and not self._records.owners(source, position):
+        source = self.source_name(id_)
+        if source is not None and not self.owners(source, position):
             yield EntityName(source, self._names.spellings[source], Window(), is_registered=False)
 
 
 def _describe(entity: Entity) -> str:
-    return describe_entity(entity.name, (alias.name for alias in entity.aliases), entity.kind)
+    """The names and the kind of an entity as a text to be embedded."""
+    # Sorted, so that the text does not depend on the order in which the names were added.
+    others = sorted({alias.name for alias in entity.aliases} - {entity.name})
+    names = ", ".join((entity.name, *others[:_MAX_DESCRIBED_NAMES]))
+    return names if entity.kind == "thing" else f"{names} ({entity.kind})"

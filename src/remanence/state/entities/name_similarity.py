@@ -69,6 +69,10 @@ class _ParsedName(NamedTuple):
     generations: frozenset[str]
     legal_forms: tuple[str, ...]
     inverted: bool
+    numerals: tuple[str, ...]
+    """Digits, and Roman numerals next to other words ("Louis XIV")."""
+    is_date: bool
+    """Whether it is a date or a number."""
 
     @property
     def joined(self) -> str:
@@ -83,27 +87,6 @@ class _ParsedName(NamedTuple):
     @property
     def is_upper(self) -> bool:
         return all(word.isupper() for word in self.spellings)
-
-    @property
-    def numerals(self) -> tuple[str, ...]:
-        """Digits, and Roman numerals next to other words ("Louis XIV")."""
-        return _numerals(self.words)
-
-    @property
-    def is_date(self) -> bool:
-        """Whether it is a date or a number."""
-        return _is_date(self.words)
-
-
-@lru_cache(1 << 14)
-def _numerals(words: tuple[str, ...]) -> tuple[str, ...]:
-    roman = [word for word in words if len(words) > 1 and _ROMAN.fullmatch(word)]
-    return tuple(numeral for word in words for numeral in (_DIGITS.findall(word) or ([word] if word in roman else [])))
-
-
-@lru_cache(1 << 14)
-def _is_date(words: tuple[str, ...]) -> bool:
-    return all(word in _CALENDAR or not any(map(str.isalpha, word)) for word in words)
 
 
 def name_similarity(one: str, other: str) -> NameSimilarity | None:
@@ -284,13 +267,21 @@ def _parse(name: str) -> _ParsedName:
     while end > 1 and words[end - 1] in _LEGAL_FORMS:
         end -= 1
     compared = [index for index in range(end) if words[index] not in _NOT_COMPARED] or list(range(end))
+    compared_words = [words[index] for index in compared]
+    roman = [word for word in compared_words if len(compared_words) > 1 and _ROMAN.fullmatch(word)]
     return _ParsedName(
-        words=tuple(words[index] for index in compared),
+        words=tuple(compared_words),
         spellings=tuple(spellings[index] for index in compared),
         titles=_TITLES.intersection(words),
         generations=frozenset(word[0] for word in words if word in _GENERATIONS),
         legal_forms=tuple(words[end:]),
         inverted=inverted,
+        numerals=tuple(
+            numeral
+            for word in compared_words
+            for numeral in (_DIGITS.findall(word) or ([word] if word in roman else []))
+        ),
+        is_date=all(word in _CALENDAR or not any(map(str.isalpha, word)) for word in compared_words),
     )
 
 

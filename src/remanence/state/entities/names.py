@@ -90,8 +90,11 @@ class Names(SavedPart):
                     weights |= {number: 1 / len(having) for number in having if number not in weights}
         return weights
 
+    def with_word(self, word: str) -> list[int]:
+        """The names of several words that have this one, given in its normal form."""
+        return self._names_by_word().get(word, [])
+
     def _names_by_word(self) -> dict[str, list[int]]:
-        """The names of several words, by each of these in its normal form."""
         if self._by_word is None:
             by_word: dict[str, list[int]] = {}
             for number, name in enumerate(self._normalized.values):

@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from remanence.events import Forgotten, Quarantined, Released, Remembered
 from remanence.schema import OPEN_END, Entry, Window
 from remanence.state.arrays.columns import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
-from remanence.state.versions.digests import VersionDigests
 from remanence.state.versions.hidden_memories import HiddenMemories
-from remanence.state.versions.row_attributes import RowAttributes
-from remanence.state.versions.version_times import VersionTimes
+from remanence.state.versions.version_columns import RowAttributes, VersionDigests, VersionTimes
 
 _NO_TEXT = -1
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased", "quarantined", "released")
@@ -182,10 +180,7 @@ class Catalog(SavedPart):
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
     def first_recorded(self, memory: int) -> datetime:
-        row = int(self._last_row.values[memory])
-        while (earlier := int(self._earlier.values[row])) >= 0:
-            row = earlier
-        return self.times.recorded_at(row)
+        return self.times.recorded_at(self.rows_of(memory)[0])
 
     def previous_row(self, row: int) -> int | None:
         """The previous version of the memory of a row."""
