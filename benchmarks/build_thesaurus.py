@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from remanence.language.text import STOP_WORDS, TOKENIZER_VERSION, tokens
-from remanence.models.embedders.static import TABLE, StaticEmbedder, load_table
+from remanence.models.embedders import TABLE, StaticEmbedder, load_table
 
 MIN_SIMILARITY = 0.4
 MAX_RELATED = 5

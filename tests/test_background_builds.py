@@ -13,7 +13,7 @@ import pytest
 
 from remanence import Space
 from remanence.core.index_file import _collect
-from remanence.models.embedders.checked import CheckedEmbedder
+from remanence.models.embedders import CheckedEmbedder
 from remanence.signals import postings
 from remanence.signals.postings import Postings
 from remanence.signals.vector_codes import VectorCodes

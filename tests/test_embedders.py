@@ -18,9 +18,15 @@ import pytest
 import remanence
 from remanence.errors import EmbedderError, EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue as models
-from remanence.models.embedders import resolve_embedder
-from remanence.models.embedders.checked import BATCH_SIZE
-from remanence.models.embedders.static import FORMER_DEFAULT, TABLE, TOKENIZER, VECTORS, StaticEmbedder
+from remanence.models.embedders import (
+    BATCH_SIZE,
+    FORMER_DEFAULT,
+    TABLE,
+    TOKENIZER,
+    VECTORS,
+    StaticEmbedder,
+    resolve_embedder,
+)
 from remanence.testing.fakes import HashingEmbedder
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence.language.claim_extraction.predicate_rules import claim_key, claim_value
-from remanence.language.lexicon.topic_tags import TAG_PATTERNS
+from remanence.language.lexicon.word_lists import TAG_PATTERNS
 from remanence.models.extractors import SELF, RuleExtractor
 from remanence.schema import Fact, Memory, Triple, Utterance, Window
 
@@ -834,6 +834,8 @@ def test_many_are_judged_at_once() -> None:
         ("Does your son like school?", "Hates it.", ["Alice's son hates school."]),
         ("Do you own or rent?", "Rent.", ["Alice rents."]),
         ("How many cats do you have?", "No.", ["Alice has no cats."]),
+        ("Your favourite colour?", "Green.", ["Alice's favourite colour is green."]),
+        ("What time do you get up?", "6:30", ["Alice gets up at 6:30."]),
         ("What do you do for a living?", "No.", []),
         ("What do you drink?", "Never.", []),
         ("How do you get to work?", "By bike.", ['Alice\'s answer to "How do you get to work" is "By bike"']),

@@ -158,7 +158,7 @@ import remanence
 from remanence.api import opening
 from remanence.core import engine
 from remanence.ledger.sqlite_backend import sqlite_ledger
-from remanence.models.embedders import checked
+from remanence.models import embedders as checked
 from remanence.signals.stores import edge, exact
 from remanence.testing import HashingEmbedder
 

@@ -14,7 +14,7 @@ from remanence import Space, frame
 from remanence.cli import main
 from remanence.language.framing import plain_line
 from remanence.language.hidden_characters import escape_terminal, strip_hidden
-from remanence.models.prompts import json_lines
+from remanence.models.llm_extractor import json_lines
 from remanence.read.answer import Recall
 from remanence.schema import Hit, Memory
 

@@ -26,7 +26,7 @@ from remanence.language.hidden_characters import escape_terminal
 from remanence.language.passages import split_passages
 from remanence.language.temporal import find_stated_times, find_times, parse_moment, parse_window, time_parsing
 from remanence.language.text import normalize_name, normalize_text, question_share, split_sentences, tokens
-from remanence.models.prompts import json_lines
+from remanence.models.llm_extractor import json_lines
 from remanence.read.question import parse_question
 from remanence.schema import Hit, Memory, Utterance
 from remanence.testing import HashingEmbedder

@@ -17,7 +17,7 @@ import pytest
 import remanence
 from model_replies import REPAIRABLE_REPLIES, UNUSABLE_REPLIES
 from remanence.errors import InvalidInput
-from remanence.models import prompts
+from remanence.models import llm_extractor
 from remanence.models.extractors import RuleExtractor, resolve_extractor
 from remanence.models.llm_clients import resolve_llm as resolve_model
 from remanence.models.llm_extractor import MAX_FACTS, LLMExtractor
@@ -172,7 +172,7 @@ def test_a_conversation_becomes_facts(kind: Callable[[ScriptedModel], object]) -
     left, works, alice = found.facts
 
     assert len(script.prompts) == 1
-    assert (found.by, found.prompt, found.problem) == ("llm", prompts.VERSION, None)
+    assert (found.by, found.prompt, found.problem) == ("llm", llm_extractor.PROMPT_VERSION, None)
     assert [fact.kind for fact in found.facts] == ["episode", "semantic", "semantic"]
     assert left.valid == Window(datetime(2025, 5, 1, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
     assert left.ended_claims == (Triple(SELF, "works_at", "Google"),)
@@ -255,7 +255,7 @@ def test_the_model_s_name_is_known() -> None:
     """It goes into the ledger with what it found."""
     assert LLMExtractor(as_llama_llm(ScriptedModel(""))).model == "scripted-llama"
     assert LLMExtractor(ScriptedModel("")).model == "scripted"
-    shown = f"<LLMExtractor with 'scripted', prompts {prompts.VERSION}>"
+    shown = f"<LLMExtractor with 'scripted', prompts {llm_extractor.PROMPT_VERSION}>"
     assert repr(LLMExtractor(ScriptedModel(""))) == shown
 
 
@@ -529,12 +529,17 @@ def test_blank_turns_are_not_asked_about() -> None:
 
 
 def test_changed_prompts_have_another_version() -> None:
-    """If this fails, you changed what models are told: raise prompts.VERSION and put the new digest here."""
-    templates = (prompts.FACTS, prompts.VERDICTS, prompts.PROFILE, prompts.MERGE)
-    words = (*(each.template for each in templates), prompts.RETRY)
+    """If this fails, you changed what models are told: raise PROMPT_VERSION and put the new digest here."""
+    templates = (
+        llm_extractor.FACTS_PROMPT,
+        llm_extractor.VERDICTS_PROMPT,
+        llm_extractor.PROFILE_PROMPT,
+        llm_extractor.MERGE_PROMPT,
+    )
+    words = (*(each.template for each in templates), llm_extractor.RETRY_PROMPT)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (prompts.VERSION, digest) == ("2", "3f5d15bcc44d")
+    assert (llm_extractor.PROMPT_VERSION, digest) == ("2", "3f5d15bcc44d")
 
 
 def test_an_event_leaves_its_new_state_behind() -> None:

@@ -12,8 +12,7 @@ import remanence
 from model_replies import UNUSABLE_REPLIES
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.models import prompts
-from remanence.models.llm_extractor import LLMExtractor
+from remanence.models.llm_extractor import PROMPT_VERSION, LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fakes import HungModel, ScriptedModel
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
@@ -67,10 +66,10 @@ def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
         first = clock.now().isoformat()
-        by = {"by": "llm", "model": "scripted", "prompt": prompts.VERSION}
+        by = {"by": "llm", "model": "scripted", "prompt": PROMPT_VERSION}
         assert memory.meta == {"merged": {"first_told": first, **by}}
         [tied] = space.get_many([memory.id])
-        told = f"merged by llm (scripted, prompt {prompts.VERSION}), cohesion "
+        told = f"merged by llm (scripted, prompt {PROMPT_VERSION}), cohesion "
         assert {str(link.why)[: len(told)] for link in tied.links_out} == {told}
         upkeep.undo(plan)
         assert upkeep.consolidate("apply").merges[0].text == GOOD

@@ -11,7 +11,7 @@ import pytest
 
 import remanence
 from remanence.ledger.in_memory import InMemoryLedger
-from remanence.models.embedders.static import StaticEmbedder
+from remanence.models.embedders import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.models.readers import FunctionReader

@@ -85,6 +85,8 @@ def test_relative_words_are_read_from_where_the_speaker_stands(text: str, window
         ("a few years back", "2018-01-01 to 2022-01-01"),
         ("4-5 months ago", "2023-01-01 to 2023-03-01"),
         ("over a year ago", "until 2023-01-01"),
+        ("less than a month ago", "2023-05-01 to 2023-06-21 15:30"),
+        ("on 7/22, 2022", "2022-07-22 to 2022-07-23"),
         ("in two weeks", "2023-07-03 to 2023-07-10"),
         ("in the last 3 months", "2023-03-21 to 2023-06-22"),
         ("over the past year", "2022-06-21 to 2023-06-22"),

@@ -10,7 +10,7 @@ import pytest
 
 from remanence.language.lexicon.thesaurus import THESAURUS_FILE, related_words
 from remanence.language.text import TOKENIZER_VERSION, tokens
-from remanence.models.embedders.static import StaticEmbedder
+from remanence.models.embedders import StaticEmbedder
 
 BUILD_SCRIPT = Path(__file__).parents[1] / "benchmarks" / "build_thesaurus.py"
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 _CONTEXT = multiprocessing.get_context("forkserver")
 _IMPORTED = """igraph psycopg qdrant_edge remanence.api.opening remanence.api.space remanence.core.engine
     remanence.ledger.postgres_backend.postgres_ledger remanence.ledger.sqlite_backend.sqlite_ledger
-    remanence.models.embedders.checked remanence.models.extractors remanence.signals.stores.edge
+    remanence.models.embedders remanence.models.extractors remanence.signals.stores.edge
     remanence.signals.stores.exact remanence.testing.fakes""".split()
 
 

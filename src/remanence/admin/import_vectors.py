@@ -27,7 +27,7 @@ from remanence.signals.vectors import drop_malformed, embeddable_texts
 
 if TYPE_CHECKING:
     from remanence.events import Event
-    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.models.embedders import CheckedEmbedder
     from remanence.ports import Vector
 
 log = logging.getLogger(__name__)

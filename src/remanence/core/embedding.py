@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from remanence.errors import EmbedderUnavailable, ProjectionStale
 from remanence.events import Remembered
 from remanence.language.text import text_hash
-from remanence.models.embedders.static import FORMER_DEFAULT, StaticEmbedder
+from remanence.models.embedders import FORMER_DEFAULT, StaticEmbedder
 from remanence.signals.vectors import drop_malformed, embeddable_texts
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.models.embedders import CheckedEmbedder
     from remanence.ports import Ledger, Progress, Transaction, Vector
 
 log = logging.getLogger(__name__)

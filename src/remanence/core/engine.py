@@ -35,7 +35,7 @@ from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
     from remanence.language.redaction import Redactor
-    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.models.embedders import CheckedEmbedder
 
 log = logging.getLogger(__name__)
 

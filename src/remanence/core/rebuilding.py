@@ -9,7 +9,7 @@ import numpy as np
 
 from remanence.core.embedding import embed_missing
 from remanence.errors import InvalidInput, ProjectionError
-from remanence.models.embedders.static import FORMER_DEFAULT
+from remanence.models.embedders import FORMER_DEFAULT
 from remanence.signals.stores import SharedStores
 from remanence.signals.stores.exact import ExactStore
 

@@ -23,7 +23,7 @@ from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.named_entities.name_spans import find_first_person_singular
 from remanence.language.temporal import parse_window
-from remanence.language.text import normalize_name, normalize_text
+from remanence.language.text import normalize_name, normalize_text, replace_unstorable
 from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER_LABEL, Chunk
 from remanence.models.verification import (
@@ -55,7 +55,6 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^\w]+|_+")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 _ISO = re.compile(r"\d{4}(?:-\d\d){0,2}\b.*")
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 _THE_USER = re.compile(r"\bthe user\b|\buser's\b", re.IGNORECASE)
 
 
@@ -74,7 +73,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     by_rule = _by_rule(text, chunk.resolve_speaker("I", turns), at)
     if unsupported_reason(text, by_rule.triples, chunk, at) is not None:
         return None
-    kind = _kind(row.get("kind")) or by_rule.kind
+    kind = _KINDS.get(_clean(row.get("kind")).lower()) or by_rule.kind
     stated = supported_claims(_triples(row.get("triples"), chunk, turns), text, chunk)
     triples = tuple(stated or _triples(by_rule.triples, chunk, turns))
     factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
@@ -128,7 +127,7 @@ def _sentence(triple: Triple) -> str:
 
 
 def _clean(value: object) -> str:
-    return _NOT_STORABLE.sub("", value).strip() if isinstance(value, str) else ""
+    return replace_unstorable(value, "").strip() if isinstance(value, str) else ""
 
 
 def _is_copy(text: str, chunk: Chunk) -> bool:
@@ -180,7 +179,7 @@ def _mentions(
 
 def _name(item: object) -> tuple[str, str]:
     name, kind = (item.get("name"), item.get("kind")) if isinstance(item, Mapping) else (item, None)
-    kind = kind.strip().lower() if isinstance(kind, str) else "thing"
+    kind = _clean(kind).lower()
     return _clean(name), kind if kind in _NAME_KINDS else "thing"
 
 
@@ -228,10 +227,6 @@ def snake_case(predicate: str) -> str:
     """A predicate in the form that the graph uses: "worksFor" is "works_at"."""
     plain = _NOT_WORD.sub("_", _CAMEL.sub("_", predicate)).strip("_").lower()[:60]
     return _SAME_PREDICATE.get(plain, plain)
-
-
-def _kind(value: object) -> MemoryKind | None:
-    return _KINDS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 def _number(value: object, default: float) -> float:

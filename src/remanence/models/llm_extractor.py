@@ -2,21 +2,33 @@
 
 The answer of the model is parsed as far as possible and checked against the source. Where the model fails, the
 rules do the work and `ExtractionResult.problem` says so.
+
+prompt_facts.txt      a conversation -> facts
+prompt_verdicts.txt   new memories next to older ones -> what the new ones do to the old
+prompt_profile.txt    lines about somebody -> a few sentences, each with its lines
+prompt_merge.txt      memories that say nearly the same -> one text that says all of it
+prompt_retry.txt      is appended after an answer that could not be read
+prompt_schemas.json   the JSON schema of one row of each answer
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.framing import escape_structure
 from remanence.language.text import normalize_text, pluralize, tokens
-from remanence.models import llm_replies, prompts
+from remanence.models import llm_replies
 from remanence.models.grounding import facts_after_events, match_spelling, verified_fact
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
 from remanence.models.llm_replies import CandidatePair, ParsedRows, Row, parse_index, parse_rows
@@ -25,6 +37,8 @@ from remanence.ports import ComparingExtractor
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from remanence.ports import FactExtractor
 
 log = logging.getLogger(__name__)
@@ -34,6 +48,15 @@ MAX_ROWS = 1_000  # of one answer; the rest is not read
 MAX_FAILURES = 2  # chunks in a row that may fail; then the model is not called again
 LETTERS_PER_TOKEN = 4
 SURE = 0.7  # minimum confidence for a fact of the rules that the model did not return
+PROMPT_VERSION = "2"
+"""The ledger stores it with everything that was found by these prompts. Raise it with every change to them, so that
+facts from an older prompt can be recognised."""
+_FOLDER = Path(__file__).parent
+FACTS_PROMPT, VERDICTS_PROMPT, PROFILE_PROMPT, MERGE_PROMPT = (
+    Template((_FOLDER / f"prompt_{name}.txt").read_text("utf-8")) for name in ("facts", "verdicts", "profile", "merge")
+)
+RETRY_PROMPT = (_FOLDER / "prompt_retry.txt").read_text("utf-8")
+_ROW_SCHEMAS = json.loads((_FOLDER / "prompt_schemas.json").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +93,7 @@ class LLMExtractor:
     """
 
     name = "llm"
-    prompt = prompts.VERSION
+    prompt = PROMPT_VERSION
 
     def __init__(
         self,
@@ -171,8 +194,8 @@ class LLMExtractor:
         ]
         judged = list(certain)
         for batch in self._batches(pairs):
-            quoted = prompts.json_lines(llm_replies.pair_rows(new, batch))
-            answer, reply = self._ask(prompts.VERDICTS.substitute(memories=quoted), "verdicts")
+            quoted = json_lines(llm_replies.pair_rows(new, batch))
+            answer, reply = self._ask(VERDICTS_PROMPT.substitute(memories=quoted), "verdicts")
             if answer is None:
                 log.warning("The model %r %s; only the rules gave verdicts.", self.model, reply.problem)
                 break
@@ -192,9 +215,9 @@ class LLMExtractor:
         included = lines[: _count_fitting(lines, 2 * self._chunk_size)]
         if not included or max_tokens <= 0:
             return None
-        quoted = prompts.json_lines({"line": index, "text": line} for index, line in enumerate(included))
+        quoted = json_lines({"line": index, "text": line} for index, line in enumerate(included))
         word_limit = max(1, max_tokens * LETTERS_PER_TOKEN // 7)
-        answer, reply = self._ask(prompts.PROFILE.substitute(lines=quoted, words=word_limit), "sentences")
+        answer, reply = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
         if answer is None:
             log.warning("The model %r %s; no profile was written.", self.model, reply.problem)
             return None
@@ -213,8 +236,8 @@ class LLMExtractor:
         """
         if sum(map(len, texts)) > self._chunk_size:
             return None
-        quoted = prompts.json_lines({"text": text} for text in texts)
-        answer, reply = self._ask(prompts.MERGE.substitute(memories=quoted), "texts")
+        quoted = json_lines({"text": text} for text in texts)
+        answer, reply = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
         text = answer.rows[0].get("text") if answer and len(answer.rows) == 1 and answer.complete else None
         if not isinstance(text, str):
             log.warning("The model %r %s.", self.model, reply.problem or "wrote no text, or several")
@@ -223,9 +246,9 @@ class LLMExtractor:
 
     def _read_chunk(self, chunk: Chunk, now: datetime) -> _ChunkResult:
         """The facts of one chunk: those of the model, and those of the rules for what it left out."""
-        prompt = prompts.FACTS.substitute(
-            before=prompts.json_lines(chunk.prompt_rows(chunk.preceding, now)),
-            conversation=prompts.json_lines(chunk.prompt_rows(chunk.pieces, now)),
+        prompt = FACTS_PROMPT.substitute(
+            before=json_lines(chunk.prompt_rows(chunk.preceding, now)),
+            conversation=json_lines(chunk.prompt_rows(chunk.pieces, now)),
         )
         answer, reply = self._ask(prompt, "facts")
         if answer is None:
@@ -260,10 +283,10 @@ class LLMExtractor:
     def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, Reply]:
         """The rows of the answer, or of a second one if the first cannot be parsed; and the reply with its problem."""
         structured = self._structured
-        reply = self._model.ask(prompt, prompts.response_schema(key) if structured else None)
+        reply = self._model.ask(prompt, _response_schema(key) if structured else None)
         answer = None if reply.problem else parse_rows(reply, key)
         if answer is None and not reply.timed_out:
-            reply = self._model.ask(prompt if reply.problem else prompt + prompts.RETRY)
+            reply = self._model.ask(prompt if reply.problem else prompt + RETRY_PROMPT)
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None and structured:
                 self._structured = False
@@ -321,3 +344,27 @@ def _count_fitting(texts: Sequence[str], size: int) -> int:
     """How many texts from the first on fit into `size` characters."""
     sizes = accumulate(len(text) + 1 for text in texts)
     return sum(total <= size for total in sizes)
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as one JSON object a line, in which nothing can end the quote, escaped as in `framing`.
+
+    >>> print(json_lines([{"turn": 0, "text": 'Hi </conversation> "you"'}]))
+    {"turn": 0, "text": "Hi \\u003c/conversation\\u003e \\"you\\""}
+    """
+    return "\n".join(escape_structure(json.dumps(row, ensure_ascii=False)) for row in rows)
+
+
+@cache
+def _response_schema(key: str) -> type[BaseModel]:
+    """The schema of an answer, as both frameworks take it: an object with one list, `key`.
+
+    The framework shows it to the model and does not enforce it: it would discard an answer with "high" for a
+    number, while `grounding` can read the rest.
+    """
+    from pydantic import WithJsonSchema, create_model
+
+    rows = WithJsonSchema({"type": "array", "items": _ROW_SCHEMAS[key]})
+    field: dict[str, Any] = {key: (Annotated[Any, rows], ...)}
+    schema: type[BaseModel] = create_model(key.capitalize(), __doc__=f"All {key}.", **field)
+    return schema

@@ -37,7 +37,7 @@ class OnnxReader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._answers: OrderedDict[tuple[str, str, str], Vector] = OrderedDict()
-        self._choices: OrderedDict[tuple[str, tuple[str, ...], int], list[float]] = OrderedDict()
+        self._choose = lru_cache(_CACHED_CHOICES)(self._read_choice)
         self._lock = threading.Lock()
         self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
 
@@ -76,24 +76,18 @@ class OnnxReader:
         empty list if the model cannot tell."""
         if "choice" not in self.session.outputs:
             return []
-        key = shorten_question(question), tuple(statements), known_count
-        with self._lock:
-            known = self._choices.get(key)
-        if known is None:
-            logits = self.session.choose(*key)
-            odds = np.exp(logits - logits.max())
-            known = (odds / odds.sum())[1:].tolist()
-            with self._lock:
-                self._choices[key] = known
-                while len(self._choices) > _CACHED_CHOICES:
-                    self._choices.popitem(last=False)
-        return known
+        return list(self._choose(shorten_question(question), tuple(statements), known_count))
+
+    def _read_choice(self, question: str, statements: tuple[str, ...], known_count: int) -> tuple[float, ...]:
+        logits = self.session.choose(question, statements, known_count)
+        odds = np.exp(logits - logits.max())
+        return tuple((odds / odds.sum())[1:].tolist())
 
     def clear(self) -> None:
         """Drop the answers that are kept, as for measuring how long reading takes."""
         with self._lock:
             self._answers.clear()
-            self._choices.clear()
+        self._choose.cache_clear()
 
     def _answer(self, pairs: Sequence[tuple[str, str]], output: str) -> list[Vector]:
         """One output of the model for each pair of texts. Uncached pairs are computed in parallel."""

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
+from remanence.language.claim_extraction.predicate_rules import claims_match
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor, speaker_name
 from remanence.language.fact_extraction.sentences import is_question
 from remanence.language.named_entities.name_rules import find_names
@@ -105,7 +106,7 @@ def supported_ends(
     words = set(tokens(said))
     ended = claims_in(chunk).ended
     for end in ends:
-        by_rules = any(_matches(end, other) for other in ended)
+        by_rules = any(claims_match(other, end) for other in ended)
         replaced = any(
             (triple.subject, triple.predicate) == (end.subject, end.predicate) and triple.object != end.object
             for triple in triples
@@ -191,18 +192,14 @@ def _has_other_subject(triple: Triple, claims: SourceClaims, chunk: Chunk) -> bo
     """Whether the rules read this claim in the conversation only of somebody else."""
     subject, predicate, object_ = normalized_claim(triple)
     subjects = {s for s, p, o in claims.made if (p, o) == (predicate, object_)}
-    if not subjects or subject in subjects or _is_role(predicate):
-        return False
+    if not subjects or subject in subjects or predicate.endswith("_of"):
+        return False  # a relationship may be stated from either side
     texts = [piece.utterance.text for piece in (*chunk.preceding, *chunk.pieces)]
     return not any(normalize_name(found[1]).startswith(subject) for text in texts for found in _I_AM.finditer(text))
 
 
 def _is_denied_claim(triple: Triple, claims: SourceClaims) -> bool:
     return normalized_claim(triple) in claims.denied and normalized_claim(triple) not in claims.made
-
-
-def _is_role(predicate: str) -> bool:
-    return predicate.endswith("_of")  # a relationship may be stated from either side
 
 
 def _names_other_subject(text: str, nearest: Sequence[_Clause]) -> bool:
@@ -238,13 +235,6 @@ def _supported_times(chunk: Chunk, turns: Sequence[int], at: datetime) -> Iterat
         if not turns or any(abs(piece.turn - turn) <= 1 for turn in turns):
             yield Window(told - _DAY, told + _DAY)
             yield from (phrase.window for phrase in find_times(piece.utterance.text, told))
-
-
-def _matches(end: Triple, other: Triple) -> bool:
-    """Whether the rules' claim means this one; an empty end of theirs means anything."""
-    pairs = ((end.subject, other.subject), (end.object, other.object))
-    same = all(not theirs or normalize_name(mine) == normalize_name(theirs) for mine, theirs in pairs)
-    return same and end.predicate == other.predicate
 
 
 def normalized_claim(triple: Triple) -> tuple[str, str, str]:

@@ -20,7 +20,7 @@ from remanence.read.receipts import RecallRequest
 from remanence.schema import ASSISTANT, SELF, Query, Snapshot, Window
 
 if TYPE_CHECKING:
-    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.models.embedders import CheckedEmbedder
     from remanence.ports import Vector
 
 log = logging.getLogger(__name__)

@@ -41,7 +41,7 @@ from remanence.read.rerank import MAX_READ_HITS, RerankResult, collect_candidate
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
-    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.models.embedders import CheckedEmbedder
     from remanence.ports import Reader
 
 

@@ -13,8 +13,7 @@ from datetime import datetime
 
 from remanence.core import inputs
 from remanence.language.fact_extraction.sentences import is_question, is_request
-from remanence.language.lexicon.topic_tags import tags_of
-from remanence.language.lexicon.word_lists import compile_pattern
+from remanence.language.lexicon.word_lists import compile_pattern, tags_of
 from remanence.language.message_words import evidence_words, need_of_memory
 from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names

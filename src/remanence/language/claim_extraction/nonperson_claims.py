@@ -12,19 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from remanence.language.claim_extraction.described_relations import (
-    ABSTRACT_HEADS,
-    is_present,
-    may_relate_descriptions,
-    relates_descriptions,
-)
 from remanence.language.claim_extraction.nonperson_attributes import (
+    ABSTRACT_HEADS,
     ATTRIBUTE_OF,
     OPENERS,
     POSSESSIVE,
     attribute_claim,
     is_attribute,
+    is_present,
     labelled_claims,
+    may_relate_descriptions,
+    relates_descriptions,
     snake_case,
     subject_claim,
 )
@@ -371,15 +369,11 @@ class _SentenceReader:
         tool = phrase_at(self.words, i + size, self.text)
         if tool is None or not names_something(tool.text) or is_surely_person(tool.text, self.statement.kinds):
             return None
-        if tool.next + 1 >= len(self.words) or self.words[tool.next].lower not in ("for", "as"):
-            return None
-        if self.words[tool.next].lower == "as" and self.words[tool.next + 1].lower not in ("the", "our"):
+        if tool.next + 1 >= len(self.words) or self.words[tool.next].lower != "for":
             return None
         user = phrase_at(self.words, tool.next + 1, self.text)
         if user is None or user.text.lower().split()[0] in _NO_USERS or _UNNAMED_USE.search(user.text):
             return None
-        if self.words[tool.next].lower == "as":  # as our CDN
-            return [Triple(user.text, "is", tool.text)], user.next
         return [Triple(user.text, "uses", tool.text)], user.next
 
     def _existence_claims(self, at: int) -> tuple[list[Triple], int] | None:
@@ -392,13 +386,9 @@ class _SentenceReader:
         if things is None:
             return None
         text, _, owner = things.text.partition(" of ")
-        stop = things.next
-        if not owner and stop + 1 < len(self.words) and self.words[stop].lower in ("in", "on", "at", "behind"):
-            location = phrase_at(self.words, stop + 1, self.text)
-            owner, stop = ("", stop) if location is None else (location.text, location.next)
         owner = owner.removeprefix("the ").removeprefix("our ")
         is_known = owner in self.statement.kinds or is_identifier(owner) or owner != owner.lower()
-        return ([Triple(owner, "has", text)], stop) if is_known and names_something(text) else None
+        return ([Triple(owner, "has", text)], things.next) if is_known and names_something(text) else None
 
     def _own_attribute(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "its owner is Legal" and "budget is 140k" after a clause about something."""

@@ -103,16 +103,12 @@ def claim_key(claim: Triple) -> tuple[str, str] | None:
     True
     """
     predicate = claim.predicate
-    if predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX) or _is_attribute(predicate):
+    is_attribute = predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
+    if is_attribute or predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE_PREFIX):
         return predicate, normalize_name(claim.subject)
     if _is_single_role(predicate):
         return predicate, normalize_name(claim.object)
     return None
-
-
-def _is_attribute(predicate: str) -> bool:
-    """Whether this is an attribute of a thing with one value at a time: `rate_limit`."""
-    return predicate.rpartition("_")[2] in ATTRIBUTE_NOUNS or predicate in DATE_PREDICATES
 
 
 def is_date_predicate(predicate: str) -> bool:
@@ -140,6 +136,15 @@ def _is_single_role(predicate: str) -> bool:
     role = predicate.removesuffix(_ROLE_SUFFIX)
     return role in ("head_of_state", "head_of_government") or (
         role.rpartition("_")[2] in SINGLE_ROLES and not role.startswith(("former_", "vice_", "co_", "deputy_"))
+    )
+
+
+def claims_match(one: Triple, other: Triple) -> bool:
+    """Whether two claims are the same; an empty subject or object of the first matches any."""
+    return (
+        one.predicate == other.predicate
+        and (not one.subject or normalize_name(one.subject) == normalize_name(other.subject))
+        and (not one.object or normalize_name(one.object) == normalize_name(other.object))
     )
 
 

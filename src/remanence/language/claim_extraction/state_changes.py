@@ -23,9 +23,14 @@ from remanence.language.claim_extraction.predicate_rules import (
     STATES_ENDED_BY_EVENT,
     STATUS_ENDED_BY,
 )
-from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.verb_forms import conjugate
-from remanence.language.lexicon.word_lists import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words
+from remanence.language.lexicon.word_lists import (
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    load_words,
+    tags_of,
+)
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.schema import Triple
 
@@ -101,7 +106,7 @@ def find_denial(text: str, names: Sequence[NameSpan], speaker: str, claims: Sequ
         if match is None:
             continue
         start, end, verb = match.start(), match.end(), match["verb"]
-        positive = conjugate(verb) if pattern in _WITH_BASE_FORM else _FROM_GERUND.get(verb, verb)
+        positive = conjugate(verb) if pattern in (_NOT, _USED_TO) else _FROM_GERUND.get(verb, verb)
         affirmed = _ANY_MORE.sub("", text[:start] + positive + text[end:])
         shift = len(positive) - (end - start)
         shifted = [
@@ -199,7 +204,6 @@ _NO_LONGER = re.compile(r"\bno longer (?P<verb>[a-z]+)\b")
 _IS_NOT = re.compile(r"\b(?P<verb>is|was|has)(?: not|n['’]t| no longer)\b(?: (?:really|actually))?")
 _STOPPED = re.compile(r"\b(?:(?:has |have )?(?:stopped|quit|gave up|given up)) (?P<verb>[a-z]+ing)\b")
 _NEGATIONS = ((_NO_LONGER, True), (_USED_TO, True), (_STOPPED, True), (_NOT, False), (_IS_NOT, False))
-_WITH_BASE_FORM = (_NOT, _USED_TO)
 _FROM_GERUND = {
     "using": "uses", "playing": "plays", "working": "works", "living": "lives", "studying": "studies",
     "driving": "drives", "liking": "likes", "learning": "is learning", "dating": "is dating",
@@ -435,9 +439,8 @@ def _find_promotion(text: str, subject: NameSpan, names: NamesByStart) -> StateC
     if match is None:
         return None
     job = match["job"]
-    article = "an" if job[0] in "aeiou" else "a"
-    works_as = Triple(subject.text, "works_as", job)
-    return StateChange((), (), _state(text, subject, f"works as {article} {job}"), (works_as,))
+    state = _state(text, subject, f"works as {'an' if job[0] in 'aeiou' else 'a'} {job}")
+    return StateChange((), (), state, (Triple(subject.text, "works_as", job),))
 
 
 def _state(text: str, subject: NameSpan, predicate: str) -> str:
@@ -448,10 +451,8 @@ def _state(text: str, subject: NameSpan, predicate: str) -> str:
 
 def _plural(predicate: str) -> str:
     verb, _, rest = predicate.partition(" ")
-    return f"{_PLURAL_VERBS.get(verb, verb[:-1])} {rest.replace(' and prefers it ', ' and prefer it ')}"
-
-
-_PLURAL_VERBS = {"is": "are", "has": "have"}
+    plural = {"is": "are", "has": "have"}.get(verb, verb[:-1])
+    return f"{plural} {rest.replace(' and prefers it ', ' and prefer it ')}"
 
 
 def _at_sentence_start(text: str, name: NameSpan) -> str:
@@ -461,18 +462,19 @@ def _at_sentence_start(text: str, name: NameSpan) -> str:
 
 
 _FINDERS = (
-    *(
-        _find_count,
-        _find_departure,
-        _find_post,
-        _find_move,
-        _find_rename,
-        _find_switch,
-        _find_replacement,
-        _find_new_job,
-        _find_marriage,
-    ),
-    *(_find_breakup, _find_promotion, _find_discontinued, _find_unspecified_ending),
+    _find_count,
+    _find_departure,
+    _find_post,
+    _find_move,
+    _find_rename,
+    _find_switch,
+    _find_replacement,
+    _find_new_job,
+    _find_marriage,
+    _find_breakup,
+    _find_promotion,
+    _find_discontinued,
+    _find_unspecified_ending,
 )  # the first that finds a change decides
 _OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
 _WORKPLACES = load_words("workplaces")

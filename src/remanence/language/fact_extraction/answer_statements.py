@@ -76,6 +76,38 @@ def wh_statement(asked: str, answer: ParsedAnswer) -> str | None:
     return None
 
 
+_Builder = Callable[[re.Match[str], ParsedAnswer], str]
+
+
+def _fields(match: re.Match[str]) -> dict[str, str]:
+    """The parts of a question in the first person, with the forms of "be", "have" and the verb for its subject."""
+    fields = {name: lower_first(to_first_person(part or "").strip()) for name, part in match.groupdict().items()}
+    subject = fields.get("subject", "")
+    if subject == "I":
+        fields |= {"be": "am", "have": "have"}
+    fields["be"] = fields.get("be") or "is"
+    if "verb" in fields:
+        is_past = fields.get("helper", "").lower() == "did"
+        fields["verb"] = past_tense(fields["verb"]) if is_past else agree(fields["verb"], subject)
+    return fields
+
+
+def _filled(statement: str, preposition: str = "") -> _Builder:
+    """Makes a statement of the parts of a question and its answer; `preposition` stands before an answer that has
+    none."""
+
+    def build(match: re.Match[str], answer: ParsedAnswer) -> str:
+        rest = answer.rest
+        if OWN_SENTENCE.match(rest):
+            return ""
+        takes_preposition = _DAY_FIRST.match(rest) if preposition == "on" else not _NO_PREPOSITION.match(rest)
+        if preposition and takes_preposition:
+            rest = f"{preposition} {rest}"
+        return statement.format(**_fields(match), answer=rest)
+
+    return build
+
+
 def _occupation(match: re.Match[str], answer: ParsedAnswer) -> str:
     subject = to_first_person(match["subject"])
     subject = "I" if subject == "my" else subject
@@ -89,96 +121,31 @@ def _occupation(match: re.Match[str], answer: ParsedAnswer) -> str:
     return f"{subject} {'am' if subject == 'I' else 'is'} {job}"
 
 
-def _attribute(match: re.Match[str], answer: ParsedAnswer) -> str:
-    if OWN_SENTENCE.match(answer.rest):
-        return ""
-    noun, called, _ = to_first_person(match["noun"].removesuffix(" like")).partition(" called")
-    return f"{noun} is{called} {answer.rest}"
-
-
-def _own_attribute(match: re.Match[str], answer: ParsedAnswer) -> str:
-    return "" if OWN_SENTENCE.match(answer.rest) else f"my {match['noun'].lower()} is {answer.rest}"
-
-
-def _place(match: re.Match[str], answer: ParsedAnswer) -> str:
-    subject, verb = to_first_person(match["subject"]), match["verb"]
-    preposition = "" if PREPOSITION.match(answer.rest) else "at " if verb == "work" else "in "
-    if answer.rest.lower().startswith(_HERE):
-        preposition = ""
-    more = (match["more"] or "").strip()
-    if match["did"]:
-        return f"{subject} {past_tense(verb)} {more} {preposition}{answer.rest}".replace("  ", " ")
-    return f"{subject} {agree(verb, subject)} {more} {preposition}{answer.rest}".replace("  ", " ")
-
-
-def _origin(match: re.Match[str], answer: ParsedAnswer) -> str:
-    subject = to_first_person(match["subject"])
-    be = "am" if subject == "I" else "is"
-    joint = "" if PREPOSITION.match(answer.rest) else f"{match['last'] or 'in'} "
-    return f"{subject} {be} {joint}{answer.rest}"
-
-
 def _age(match: re.Match[str], answer: ParsedAnswer) -> str:
-    subject = to_first_person(match["subject"])
-    if not NUMBER_ONLY.fullmatch(answer.rest.removesuffix(" years old")):
-        return ""
-    return f"{subject} {'am' if subject == 'I' else 'is'} {answer.rest.removesuffix(' years old')} years old"
+    number = answer.rest.removesuffix(" years old")
+    return "{subject} {be} {0} years old".format(number, **_fields(match)) if NUMBER_ONLY.fullmatch(number) else ""
 
 
 def _how_many(match: re.Match[str], answer: ParsedAnswer) -> str:
-    subject, verb, noun = to_first_person(match["subject"]), match["verb"], match["noun"]
-    if answer.is_yes is False or answer.rest.lower() in ("none", "zero"):
-        return f"{subject} {agree(verb, subject)} no {noun}"
-    if not COUNTED.match(answer.rest) and not NUMBER_ONLY.fullmatch(answer.rest):
+    number, noun = answer.rest[:1].lower() + answer.rest[1:], match["noun"]
+    if answer.is_yes is False or number in ("none", "zero"):
+        number = f"no {noun}"
+    elif NUMBER_ONLY.fullmatch(number):
+        number = f"{number} {noun}"
+    elif not COUNTED.match(number):
         return ""
-    named = f"{answer.rest} {noun}" if NUMBER_ONLY.fullmatch(answer.rest) else answer.rest
-    return f"{subject} {agree(verb, subject)} {named[:1].lower()}{named[1:]}"
+    return "{subject} {verb} {0}".format(number, **_fields(match))
 
 
 def _how_many_do(match: re.Match[str], answer: ParsedAnswer) -> str:
     """How many people work in your team; how many are you."""
-    if not _NUMBER_FIRST.match(answer.rest):
-        return ""
     number, _, more = answer.rest.partition(" ")
-    return f"{number} {match['noun']} {to_first_person(match['rest'])} {more}".strip()
-
-
-def _name_statement(match: re.Match[str], answer: ParsedAnswer) -> str:
-    return f"I am called {answer.rest}"
+    return f"{number} {match['noun']} {to_first_person(match['rest'])} {more}" if _NUMBER_FIRST.match(number) else ""
 
 
 def _how_often(match: re.Match[str], answer: ParsedAnswer) -> str:
-    subject, more = to_first_person(match["subject"]), to_first_person(match["more"] or "").strip()
-    verb = agree(match["verb"], subject)
-    if answer.is_yes is False:
-        return f"{subject} never {verb} {more}"
-    return f"{subject} {verb} {more} {answer.rest}".replace("  ", " ")
-
-
-def _how_long(match: re.Match[str], answer: ParsedAnswer) -> str:
-    subject = to_first_person(match["subject"])
-    have = "have" if subject == "I" else match["have"]
-    joint = "" if re.match(r"(?:since|for|about|over|almost|nearly|only|all|ever)\b", answer.rest, re.I) else "for "
-    joint = "for " if re.match(r"(?:about|over|almost|nearly|only)\b", answer.rest, re.I) else joint
-    return f"{subject} {have} {to_first_person(match['rest'])} {joint}{answer.rest}"
-
-
-def _object(match: re.Match[str], answer: ParsedAnswer) -> str:
-    """What do you drink; which bank does your wife use; what did you study; who do you live with."""
-    if OWN_SENTENCE.match(answer.rest):
-        return ""
-    subject, words = to_first_person(match["subject"]), match["rest"].split()
-    verb = past_tense(words[0]) if match["helper"].lower() == "did" else agree(words[0], subject)
-    joint = ["at"] if match.group().lower().startswith("what time") and not PREPOSITION.match(answer.rest) else []
-    return " ".join([subject, verb, *words[1:], *joint, answer.rest])
-
-
-def _ongoing(match: re.Match[str], answer: ParsedAnswer) -> str:
-    """What are you allergic to; what are you reading."""
-    if OWN_SENTENCE.match(answer.rest):
-        return ""
-    subject = to_first_person(match["subject"])
-    return f"{subject} {'am' if subject == 'I' else match['be']} {match['rest']} {answer.rest}"
+    statement = "{subject} never {verb} {more}" if answer.is_yes is False else "{subject} {verb} {more} {0}"
+    return statement.format(answer.rest, **_fields(match))
 
 
 def _who(match: re.Match[str], answer: ParsedAnswer) -> str:
@@ -195,55 +162,47 @@ def _who(match: re.Match[str], answer: ParsedAnswer) -> str:
     return f"{name} {'am' if name == 'I' else 'is'} {adverb}{rest}"
 
 
-def _when(match: re.Match[str], answer: ParsedAnswer) -> str:
-    if OWN_SENTENCE.match(answer.rest):
-        return ""
-    subject, words = to_first_person(match["subject"]), match["rest"].split()
-    verb = past_tense(words[0]) if match["helper"].lower() == "did" else agree(words[0], subject)
-    return " ".join([subject, verb, *words[1:], _DAY_FIRST.sub("on ", answer.rest)])
-
-
-def _next_place(match: re.Match[str], answer: ParsedAnswer) -> str:
-    return f"I am going to {re.sub(r'^(?:to|in|at) ', '', answer.rest)}"
-
-
-def _when_is(match: re.Match[str], answer: ParsedAnswer) -> str:
-    if OWN_SENTENCE.match(answer.rest):
-        return ""
-    return f"{to_first_person(match['subject'])} {match['be'] or 'is'} {_DAY_FIRST.sub('on ', answer.rest)}"
-
-
 _OF_SUBJECT = r"(?P<subject>your(?: [\w-]+(?=['’]s))?)(?:['’]s)?"
 _NUMBER_FIRST = re.compile(rf"(?:{load_pattern('counts')}|eleven|twelve|\w+teen|\w+ty|several|none)\b", re.IGNORECASE)
 _STILL_FIRST = re.compile(r"(?:it['’]s )?still ", re.IGNORECASE)
 _DAY_FIRST = re.compile(
-    r"^(?=(?:the )?\d{1,2}(?:st|nd|rd|th)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.IGNORECASE
+    r"(?:the )?\d{1,2}(?:st|nd|rd|th)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE
 )
-_HERE = ("here", "there", "abroad", "home", "nowhere", "everywhere")
-_HELPER = r"(?P<helper>[Dd]o|[Dd]oes|[Dd]id)"
-_Builder = Callable[[re.Match[str], ParsedAnswer], str]
-_WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
-    (re.compile(rf"[Ww]hat (?:do|does) {SUBJECT} do(?: for (?:a living|work))?"), _occupation),
-    (re.compile(rf"(?:[Ww]hat(?: is|['’]s)|[Aa]nd) {_OF_SUBJECT} (?:job|profession|occupation)"), _occupation),
-    (re.compile(r"[Ww]hat (?:should|shall|can|do|may) I call you"), _name_statement),
-    (re.compile(r"[Ww]hat(?: is|['’]s| are) (?P<noun>(?:the [a-z]+ of )?(?:your|her|his|their) .+)"), _attribute),
-    (re.compile(rf"(?P<noun>{load_pattern('asked_attributes')})", re.IGNORECASE), _own_attribute),
-    (re.compile(rf"[Hh]ow old (?:are|is) {SUBJECT}(?: now)?"), _age),
-    (re.compile(rf"[Ww]here (?:do|does|(?P<did>did)) {SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _place),
-    (re.compile(rf"[Ww]here(?: are| is|['’]s|['’]re) {SUBJECT}(?: [a-z]+ing| based)?(?: (?P<last>from|at))?"), _origin),
-    (re.compile(r"[Ww]here to(?: next| now)?"), _next_place),
-    (re.compile(rf"[Hh]ow many (?P<noun>.+?) (?:do|does) {SUBJECT} (?P<verb>[a-z]+)(?: got)?"), _how_many),
-    (
-        re.compile(r"[Hh]ow many (?P<noun>[a-z]+) (?P<rest>(?!do\b|does\b|did\b|are you\b)[a-z]+ .*\byour\b.*)"),
-        _how_many_do,
-    ),
-    (re.compile(rf"[Hh]ow often (?:do|does) {SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _how_often),
-    (re.compile(rf"(?:[Hh]ow long|[Ss]ince when) (?P<have>have|has) {SUBJECT} (?P<rest>.+)"), _how_long),
-    (re.compile(rf"[Ww]hen {_HELPER} {SUBJECT} (?P<rest>.+)"), _when),
-    (re.compile(r"[Ww]hen(?: (?P<be>is|was)|(?P<short>['’]s)) (?P<subject>.+)"), _when_is),
-    (re.compile(rf"(?:[Ww]hat|[Ww]hich|[Ww]ho)(?: [\w' -]+?)? {_HELPER} {SUBJECT} (?P<rest>[a-z]+(?: .+)?)"), _object),
-    (re.compile(rf"(?:[Ww]hat|[Ww]hich|[Ww]ho)(?: [\w' -]+?)? (?P<be>are|is) {SUBJECT} (?P<rest>[a-z].*)"), _ongoing),
-    (re.compile(r"[Ww]ho(?P<verb>['’]s| is| [a-z]+s) (?P<rest>.+)"), _who),
+_NO_PREPOSITION = re.compile(
+    rf"{PREPOSITION.pattern}|(?:since|all|ever|here|there|abroad|home|nowhere|everywhere)\b", re.IGNORECASE
+)
+_NOUN = r"(?P<noun>(?:the [a-z]+ of )?(?:your|her|his|their) .+?)"
+_WHAT = r"(?:[Ww]hat|[Ww]hich|[Ww]ho)(?: [\w' -]+?)?"
+_VERB = rf"(?P<helper>[Dd]o|[Dd]oes|[Dd]id) {SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"
+_WHERE_IS = rf"[Ww]here(?: are| is|['’]s|['’]re) {SUBJECT}"
+_WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = tuple(
+    (re.compile(pattern), build)
+    for pattern, build in (
+        (rf"[Ww]hat (?:do|does) {SUBJECT} do(?: for (?:a living|work))?", _occupation),
+        (rf"(?:[Ww]hat(?: is|['’]s)|[Aa]nd) {_OF_SUBJECT} (?:job|profession|occupation)", _occupation),
+        (r"[Ww]hat (?:should|shall|can|do|may) I call you", _filled("I am called {answer}")),
+        (rf"[Ww]hat(?: is|['’]s| are) {_NOUN}(?: like|(?P<called> called))?", _filled("{noun} is {called} {answer}")),
+        (rf"(?i:(?:your )?(?P<noun>{load_pattern('asked_attributes')}))", _filled("my {noun} is {answer}")),
+        (rf"[Hh]ow old (?:are|is) {SUBJECT}(?: now)?", _age),
+        (r"[Ww]here to(?: next| now)?", _filled("I am going {answer}", "to")),
+        (rf"[Ww]here (?=.* work\b){_VERB}", _filled("{subject} {verb} {more} {answer}", "at")),
+        (rf"[Ww]here {_VERB}", _filled("{subject} {verb} {more} {answer}", "in")),
+        (rf"{_WHERE_IS}(?: [a-z]+ing| based)? from", _filled("{subject} {be} {answer}", "from")),
+        (rf"{_WHERE_IS}(?: [a-z]+ing| based)?(?: at)?", _filled("{subject} {be} {answer}", "in")),
+        (rf"[Hh]ow many (?P<noun>.+?) (?:do|does) {SUBJECT} (?P<verb>[a-z]+)(?: got)?", _how_many),
+        (r"[Hh]ow many (?P<noun>[a-z]+) (?P<rest>(?!do\b|does\b|did\b|are you\b)[a-z]+ .*\byour\b.*)", _how_many_do),
+        (rf"[Hh]ow often {_VERB}", _how_often),
+        (
+            rf"(?:[Hh]ow long|[Ss]ince when) (?P<have>have|has) {SUBJECT} (?P<rest>.+)",
+            _filled("{subject} {have} {rest} {answer}", "for"),
+        ),
+        (rf"[Ww]hen {_VERB}", _filled("{subject} {verb} {more} {answer}", "on")),
+        (r"[Ww]hen(?: (?P<be>is|was)|['’]s) (?P<subject>.+)", _filled("{subject} {be} {answer}", "on")),
+        (rf"[Ww]hat time {_VERB}", _filled("{subject} {verb} {more} {answer}", "at")),
+        (rf"{_WHAT} {_VERB}", _filled("{subject} {verb} {more} {answer}")),
+        (rf"{_WHAT} (?P<be>are|is) {SUBJECT} (?P<rest>[a-z].*)", _filled("{subject} {be} {rest} {answer}")),
+        (r"[Ww]ho(?P<verb>['’]s| is| [a-z]+s) (?P<rest>.+)", _who),
+    )
 )
 
 

@@ -11,8 +11,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from remanence.language.claim_extraction.predicate_rules import OPINION_PREDICATES
-from remanence.language.lexicon.topic_tags import TAG_PATTERNS
-from remanence.language.lexicon.word_lists import RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words
+from remanence.language.lexicon.word_lists import (
+    RELATIONSHIP_NOUNS,
+    TAG_PATTERNS,
+    compile_pattern,
+    load_pattern,
+    load_words,
+)
 from remanence.language.temporal import TimePhrase
 from remanence.schema import Fact, Triple, format_moment
 

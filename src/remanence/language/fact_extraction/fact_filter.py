@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from remanence.language.fact_extraction.sentence_reading import ParsedSentence
 from remanence.language.fact_extraction.sentences import STATUS_PATTERN, TIME_PHRASE_PATTERN
-from remanence.language.lexicon.topic_tags import tags_of
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.language.lexicon.word_lists import (
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
     load_pattern,
     load_words,
+    tags_of,
     word_set,
 )
 from remanence.language.named_entities.name_spans import NameSpan
@@ -91,7 +91,8 @@ def _classify_by_subject(
     sentence: ParsedSentence, subject: NameSpan, speaker: str, is_future: bool
 ) -> FactClassification | None:
     text = sentence.text
-    rest = _without_insertion(text[subject.end :])
+    insertion = _BETWEEN.match(text, subject.end)
+    rest = text[insertion.end() if insertion else subject.end :]
     possession = _POSSESSION.match(rest)
     if possession:
         is_past = possession["verb"] in ("was", "were") and not is_future
@@ -139,8 +140,6 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
         if verb == "will" and (not _WHEN.search(after) or _BE_IDLE.match(after)):
             return None
         return FactClassification("semantic", 0.6, True)
-    if verb == "would":
-        return FactClassification("viewpoint", 0.7) if _RATHER.match(after) else None
     if verb == "hasn't":
         return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) or _STILL.search(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
@@ -197,12 +196,6 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
-
-
-def _without_insertion(rest: str) -> str:
-    """The words after a subject, without an apposition: ", our old beagle, sleeps a lot" is " sleeps a lot"."""
-    match = _BETWEEN.match(rest)
-    return rest[match.end() :] if match else rest
 
 
 def _subject(sentence: ParsedSentence) -> NameSpan | None:
@@ -263,7 +256,6 @@ _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|
 _VAGUE_SUBJECT = re.compile(rf"(?:{load_pattern('vague_subjects')})\b", re.IGNORECASE)
 _STATIVE_VERB = re.compile(rf"\b(?:{load_pattern('stative_verbs')})\b")
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
-_RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
 _MAY_NOT_HAVE = re.compile(r"can(?:['’]t|not) have (?!it\b|that\b|this\b|been\b|done\b|a\b|an\b|[a-z]+ed\b)\w")
 _IDLE_NEEDS = compile_pattern("idle_needs")

@@ -29,8 +29,7 @@ from remanence.language.fact_extraction.short_answers import MAX_ANSWER_WORDS, a
 from remanence.language.fact_extraction.statements import find_statements, main_clauses
 from remanence.language.fact_extraction.third_person import speaker_label, to_third_person
 from remanence.language.fact_extraction.turn_statements import has_statement
-from remanence.language.lexicon.topic_tags import tags_of
-from remanence.language.lexicon.word_lists import compile_pattern, load_pattern
+from remanence.language.lexicon.word_lists import compile_pattern, load_pattern, tags_of
 from remanence.language.named_entities.name_spans import NameSpan
 from remanence.language.temporal import TimePhrase, find_stated_times
 from remanence.language.text import normalize_name, normalize_text, split_sentences, upper_first
@@ -136,7 +135,8 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
             facts = [fact for fact in facts if fact not in turn.withdrawn] + corrected
             continue
         resolved = _resolve_pronoun(to_third_person(sentence.text, speaker_label(turn.speaker)), turn)
-        resolved = _resolve_place(resolved, turn)
+        if len(turn.places) == 1:
+            resolved = _THERE.sub(lambda match: f"{match[1]} in {turn.places[0]}", resolved)
         extended = _extended_fact(resolved, turn)
         if extended is not None and turn.last in facts:
             facts[facts.index(turn.last)] = turn.last = extended
@@ -203,7 +203,10 @@ def _asked_relative(asked: str) -> str | None:
 
 def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
-    is_certain = sentence.is_answer or (sentence.remember_requested and _is_of_something(clause))
+    has_value = bool(clause.names) or any(character.isdigit() for character in clause.text)
+    is_certain = sentence.is_answer or (
+        sentence.remember_requested and has_value
+    )  # not "don't forget, every step counts"
     if is_hypothetical(clause.text) and not is_certain:
         return []
     classification = classify_fact(clause, speaker_label(turn.speaker), remember_requested=is_certain)
@@ -234,11 +237,6 @@ def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, ti
     return [turn.last, state]
 
 
-def _is_of_something(clause: ParsedSentence) -> bool:
-    """Whether a clause has a name or a number. "Don't forget, every step counts" has none."""
-    return bool(clause.names) or any(character.isdigit() for character in clause.text)
-
-
 def _build_fact(
     clause: ParsedSentence, classification: FactClassification, times: list[TimePhrase], sentence: Sentence, turn: _Turn
 ) -> Fact:
@@ -258,10 +256,10 @@ def _build_fact(
     if kind == "semantic" and window.start is not None:
         if window.start > turn.at and _DUE.search(clause.text):  # a deadline is an event to come
             kind = "episode"
-        elif window.start <= turn.at and (
-            has_lasting_result(clause) or (_is_over(window, turn.at) and _HOLDS_NOW.search(clause.text))
-        ):
-            window = Window(window.start)  # what holds now began then
+        elif window.start <= turn.at:
+            is_over = window.end is not None and window.end <= turn.at
+            if has_lasting_result(clause) or (is_over and _HOLDS_NOW.search(clause.text)):
+                window = Window(window.start)  # what holds now began then
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
     others = [person.text for person in _other_people(clause.text, turn.speaker)]
@@ -281,10 +279,6 @@ def _build_fact(
         source_turns=(turn.number,),
         ended_claims=tuple(dict.fromkeys([*ended, *claims_opposed_to(claims)])),
     )
-
-
-def _is_over(window: Window, at: datetime) -> bool:
-    return window.end is not None and window.end <= at
 
 
 def _claims_and_ended(clause: ParsedSentence) -> tuple[list[Triple], tuple[Triple, ...]]:
@@ -370,20 +364,9 @@ def _resolve_pronoun(text: str, turn: _Turn) -> str:
         before = text[: second.start()]
         others = _other_people(before, turn.speaker)
         if len(others) == 1:
-            return f"{before} and {_inside_sentence(before[others[0].start : others[0].end])}{text[second.end() :]}"
+            name = re.sub("^The user", "the user", before[others[0].start : others[0].end])
+            return f"{before} and {name}{text[second.end() :]}"
     return text
-
-
-def _resolve_place(text: str, turn: _Turn) -> str:
-    """The sentence with a place in place of "there", where only one can be meant: "Ann works there as a nurse"."""
-    if len(turn.places) != 1:
-        return text
-    return _THERE.sub(lambda match: f"{match[1]} in {turn.places[0]}", text)
-
-
-def _inside_sentence(name: str) -> str:
-    """A name as it stands inside a sentence: only "The user" loses its capital."""
-    return f"{name[:1].lower()}{name[1:]}" if name.startswith("The user") else name
 
 
 def _extended_fact(text: str, turn: _Turn) -> Fact | None:

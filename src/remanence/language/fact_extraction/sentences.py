@@ -133,7 +133,8 @@ def split_parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
-        elif reason and _asks(without_opener(sentence)):  # keep it eggless, I've been vegan for years
+        elif reason and (is_request(opened := without_opener(sentence)) or _QUESTION.match(opened)):
+            # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
             if not _ASKED_WORD.search(sentence, reason.end()):  # When I was in Rome, I met whom?
@@ -169,10 +170,6 @@ def is_request(sentence: str) -> bool:
     (True, False)
     """
     return _REQUEST.match(sentence) is not None
-
-
-def _asks(sentence: str) -> bool:
-    return is_request(sentence) or _QUESTION.match(sentence) is not None
 
 
 def is_hypothetical(sentence: str) -> bool:
@@ -235,9 +232,6 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     choice = _CHOICE.fullmatch(sentence)
     if choice:
         return f"I go for {choice[1][:1].lower()}{choice[1][1:]} now"
-    several = _OF_US.match(sentence)
-    if several:
-        return f"We are {several[1]}{sentence[several.end() :]}"
     newest = _NEW_VALUE.match(sentence)
     if newest:
         noun = newest[1].lower()
@@ -374,7 +368,6 @@ _CHOICE = re.compile(
     re.IGNORECASE,
 )
 _GIVEN_ADDRESS = compile_pattern("given_address", re.IGNORECASE)
-_OF_US = re.compile(r"there(?:['’]s| are) ((?:\w+) of us)\b", re.IGNORECASE)
 _NEW_VALUE = re.compile(
     r"(?:my |our )?new (number|phone number|address|email|phone|boss|manager|name|surname|car|job)(?: is|['’]s|:) ",
     re.IGNORECASE,

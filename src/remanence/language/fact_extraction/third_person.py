@@ -81,7 +81,8 @@ class _PronounReplacer:
         return output + text[at:]
 
     def _third_person(self, match: re.Match[str], before: str) -> str:
-        name = _name_after(before, self.speaker)
+        starts_sentence = before.rstrip()[-1:] in ("", ".", "!", "?", '"', "“")
+        name = self.speaker if starts_sentence else _inside_sentence(self.speaker)
         if match["me"] or match["mine"]:
             return _inside_sentence(self.speaker) + ("'s" if match["mine"] else "")
         if match["us"]:
@@ -116,10 +117,6 @@ def _conjugate_further_verbs(predicate: re.Match[str]) -> str:
     return _FURTHER_VERB.sub(lambda match: f"{match['joint']}{conjugate(match['verb'])}", text)
 
 
-def _name_after(before: str, speaker: str) -> str:
-    """The speaker as written after `before`: "The user" has its capital only at the start of a sentence."""
-    return speaker if before.rstrip()[-1:] in ("", ".", "!", "?", '"', "“") else _inside_sentence(speaker)
-
-
 def _inside_sentence(speaker: str) -> str:
+    """ "The user" has its capital only at the start of a sentence."""
     return speaker.lower() if speaker in (USER_LABEL, ASSISTANT_LABEL) else speaker

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from remanence.language.claim_extraction import predicate_rules
-from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
+from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value, claims_match
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
 from remanence.language.fact_extraction.replacement_candidates import certainly_ends, remainder
 from remanence.language.fact_extraction.sentence_reading import parse_sentence
@@ -69,6 +69,11 @@ class _Statement:
     denied: tuple[Triple, ...]
     """The claims that it denies, or that cannot hold together with its own."""
 
+    @property
+    def states(self) -> list[Triple]:
+        """The claims that are no single events."""
+        return [claim for claim in self.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
+
     @classmethod
     def of(cls, memory: Memory) -> _Statement:
         stated, states, ended, denied = _read(memory.text[:_MAX_CHARS], memory.observed_by or SELF)
@@ -115,11 +120,10 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
         return None
     if _are_namesakes(new, old):
         return None
-    states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    ended, why = _ended_states(new, states)
+    ended, why = _ended_states(new, old)
     if ended:
-        return _decide_ended(new, old, states, ended, why)
-    for claim in (*_matching(new.denied, states), *_matching(old.denied, new.claims)):
+        return _decide_ended(new, old, ended, why)
+    for claim in (*_matching(new.denied, old.states), *_matching(old.denied, new.claims)):
         if _observers_differ(new.memory, old.memory):
             return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
         return "updates", f"it changes whether {_as_text(claim)}"
@@ -147,8 +151,9 @@ def _counted(claim: Triple) -> tuple[str, str] | None:
     return (f"{normalize_name(claim.subject)} {match[2]}", match[1]) if match else None
 
 
-def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
+def _ended_states(new: _Statement, old: _Statement) -> tuple[list[Triple], str]:
     """The old states that no longer hold once the new memory does, and why."""
+    states = old.states
     found: dict[Triple, None] = {}
     why = ""
     for ended in _matching(new.ended, states):
@@ -171,9 +176,7 @@ def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Tripl
     return list(found), why
 
 
-def _decide_ended(
-    new: _Statement, old: _Statement, states: Sequence[Triple], ended: Sequence[Triple], why: str
-) -> _Decision:
+def _decide_ended(new: _Statement, old: _Statement, ended: Sequence[Triple], why: str) -> _Decision:
     """An update, unless the old memory has other states that still hold, or two observers disagree."""
     if any(claim.predicate in predicate_rules.IMMUTABLE_PREDICATES for claim in ended) and _observers_differ(
         new.memory, old.memory
@@ -182,8 +185,8 @@ def _decide_ended(
     if _ALSO.search(new.memory.text) and not new.ended:
         return "extends", "it adds to the older one"
     replacements = (*new.claims, *claims_opposed_to(new.claims))
-    for claim in states:
-        if claim not in ended and not any(_matches(claim, other) for other in replacements):
+    for claim in old.states:
+        if claim not in ended and not any(claims_match(claim, other) for other in replacements):
             if _statements_without(old.memory, ended):
                 break  # what still holds is kept as a memory of its own
             return "extends", f"{why}; but the older one also says that {_as_text(claim)}"
@@ -200,9 +203,7 @@ def remaining_statements(new: Memory, old: Memory) -> list[str]:
     >>> remaining_statements(Memory("4", "main", "Alice moved to Lisbon."), old)
     ['Alice is a vet.', 'Alice plays chess.']
     """
-    statement = _Statement.of(old)
-    states = [claim for claim in statement.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    ended, _ = _ended_states(_Statement.of(new), states)
+    ended, _ = _ended_states(_Statement.of(new), _Statement.of(old))
     if ended and (statements := _statements_without(old, ended)):
         return statements
     text = remainder(new, old)
@@ -222,9 +223,7 @@ def claims_ended_before_told(new: Memory, old: Memory) -> list[Triple]:
     begins = new.valid.start
     if begins is None or old.valid.start is not None or begins >= old.told_at:
         return []
-    claims = _Statement.of(old).claims
-    states = [claim for claim in claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    return _ended_states(_Statement.of(new), states)[0]
+    return _ended_states(_Statement.of(new), _Statement.of(old))[0]
 
 
 def _statements_without(memory: Memory, ended: Sequence[Triple]) -> list[str]:
@@ -264,7 +263,7 @@ def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
     observer = memory.observed_by or SELF
     stated, before = _read(text, observer)[0], _read(memory.text[:_MAX_CHARS], observer)[0]
     kept = [claim for claim in before if claim not in ended]
-    is_kept = all(any(_matches(claim, other) for other in stated) for claim in kept)
+    is_kept = all(any(claims_match(claim, other) for other in stated) for claim in kept)
     return text if kept and is_kept and not any(_matching(ended, stated)) else None
 
 
@@ -322,16 +321,7 @@ def _observers_differ(new: Memory, old: Memory) -> bool:
 def _matching(claims: Iterable[Triple], among: Sequence[Triple]) -> Iterator[Triple]:
     """The claims in `among` that match one of the claims."""
     for claim in claims:
-        yield from (other for other in among if _matches(claim, other))
-
-
-def _matches(one: Triple, other: Triple) -> bool:
-    """Whether the two claims are the same; an empty subject or object of the first matches any."""
-    return (
-        one.predicate == other.predicate
-        and (not one.subject or normalize_name(one.subject) == normalize_name(other.subject))
-        and (not one.object or normalize_name(one.object) == normalize_name(other.object))
-    )
+        yield from (other for other in among if claims_match(claim, other))
 
 
 def _includes(new: Triple, old: Triple) -> bool:

@@ -95,44 +95,24 @@ def is_verb_form(word: str) -> bool:
 def past_tense(verb: str) -> str:
     """The past of a base form; only the frequent irregular verbs are known.
 
-    >>> past_tense("move"), past_tense("study"), past_tense("go"), past_tense("stop")
-    ('moved', 'studied', 'went', 'stopped')
+    >>> past_tense("move"), past_tense("study"), past_tense("go"), past_tense("stop"), past_tense("visit")
+    ('moved', 'studied', 'went', 'stopped', 'visited')
     """
-    if verb in _PAST:
-        return _PAST[verb]
-    if verb.endswith("e"):
-        return f"{verb}d"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ied"
-    return f"{verb}{verb[-1]}ed" if re.fullmatch(r"[^aeiou]*[aeiou][bdgmnpt]", verb) else f"{verb}ed"
+    has_one_syllable = re.fullmatch(r"[^aeiou]*[aeiou][bdgmnpt]", verb) is not None
+    return _PAST.get(verb) or list(_past_forms(verb))[-1 if has_one_syllable else 0]
 
 
 def base_form(verb: str) -> str:
-    """The base form of a third person or a past form that `PolarQuestion` made.
+    """The base form of a third person.
 
-    >>> base_form("has"), base_form("lives"), base_form("studies"), base_form("went"), base_form("eat")
-    ('have', 'live', 'study', 'go', 'eat')
+    >>> base_form("has"), base_form("lives"), base_form("studies"), base_form("teaches")
+    ('have', 'live', 'study', 'teach')
     """
-    if verb in _BASE:
-        return _BASE[verb]
+    if verb == "has":
+        return "have"
     if verb.endswith("ies"):
         return f"{verb[:-3]}y"
-    if verb.endswith(("shes", "ches", "xes", "zes", "oes", "sses")):
-        return verb[:-2]
-    if verb.endswith("s") and not verb.endswith("ss"):
-        return verb[:-1]
-    return verb
+    return verb[:-2] if verb.endswith(("shes", "ches", "xes", "zes", "oes", "sses")) else verb.removesuffix("s")
 
 
-_PAST = {
-    "go": "went", "get": "got", "have": "had", "do": "did", "be": "was", "make": "made", "take": "took", "see": "saw",
-    "come": "came", "leave": "left", "buy": "bought", "meet": "met", "begin": "began", "find": "found",
-    "sell": "sold", "eat": "ate", "drink": "drank", "grow": "grew", "give": "gave", "break": "broke", "lose": "lost",
-    "win": "won", "tell": "told", "say": "said", "know": "knew", "think": "thought", "feel": "felt", "keep": "kept",
-    "bring": "brought", "hear": "heard", "hold": "held", "send": "sent", "spend": "spent", "speak": "spoke",
-    "choose": "chose", "pay": "paid", "drive": "drove", "fall": "fell", "forget": "forgot", "ride": "rode",
-    "sing": "sang", "swim": "swam", "wear": "wore", "put": "put", "cut": "cut", "let": "let", "hurt": "hurt",
-    "set": "set", "build": "built", "catch": "caught", "write": "wrote", "read": "read", "sleep": "slept",
-    "teach": "taught", "quit": "quit", "run": "ran", "fly": "flew",
-}  # fmt: skip
-_BASE = {past: base for base, past in _PAST.items()} | {"has": "have", "does": "do", "goes": "go", "is": "be"}
+_PAST = dict(verb.split("=")[:2] for verb in load_words("irregular_verbs") | load_words("other_irregular_verbs"))

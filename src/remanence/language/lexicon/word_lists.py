@@ -1,4 +1,4 @@
-"""Word lists and patterns, read from the data files of this package, and the test for ordinary English words.
+"""Word lists and patterns, read from the data files of this package; ordinary English words, and the tags of a text.
 
 word_lists.txt         words and phrases by name, in lower case unless the capitals are the evidence
 common_words.txt       ordinary English words in their base forms
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,13 +26,13 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def data_lines(file_name: str) -> list[str]:
-    """The lines of a data file of this package, without comments and empty lines."""
+    """The lines of a data file, of this package or by its whole path, without comments and empty lines."""
     lines = (_FOLDER / file_name).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 @lru_cache
-def _sections(file_name: str) -> dict[str, list[str]]:
+def data_sections(file_name: str) -> dict[str, list[str]]:
     """The lines of a data file by the "[name]" line before them."""
     sections: dict[str, list[str]] = {}
     for line in data_lines(file_name):
@@ -45,13 +46,13 @@ def _sections(file_name: str) -> dict[str, list[str]]:
 
 def load_words(name: str) -> frozenset[str]:
     """A list of word_lists.txt."""
-    text = " ".join(_sections("word_lists.txt")[name])
+    text = " ".join(data_sections("word_lists.txt")[name])
     return frozenset(phrase.strip() for phrase in text.split(",")) if "," in text else word_set(text)
 
 
 def load_tool_kinds() -> dict[str, str]:
     """The kind of each well-known tool, by its name in lower case."""
-    lines = (line.partition(": ") for line in _sections("word_lists.txt")["tool_kinds"])
+    lines = (line.partition(": ") for line in data_sections("word_lists.txt")["tool_kinds"])
     return {tool: kind for kind, _, tools in lines for tool in tools.split(", ")}
 
 
@@ -62,10 +63,10 @@ def load_pattern(name: str) -> str:
     """
     if name in _DERIVED:
         return _DERIVED[name]
-    if name in _sections("sentence_patterns.txt"):
-        pattern = "".join(_sections("sentence_patterns.txt")[name])
-    elif name in _sections("phrase_patterns.txt"):
-        pattern = "|".join(_sections("phrase_patterns.txt")[name])
+    if name in data_sections("sentence_patterns.txt"):
+        pattern = "".join(data_sections("sentence_patterns.txt")[name])
+    elif name in data_sections("phrase_patterns.txt"):
+        pattern = "|".join(data_sections("phrase_patterns.txt")[name])
     else:
         return "|".join(sorted(load_words(name)))
     return re.sub(r"\{([a-z_]+)\}", lambda reference: load_pattern(reference[1]), pattern)
@@ -100,11 +101,6 @@ class _PatternCompiledOnUse:
             if not attribute.startswith("_"):
                 setattr(self, attribute, getattr(compiled, attribute))
         return getattr(compiled, name)
-
-
-def pattern_names(prefix: str) -> list[str]:
-    """The names of the lists in phrase_patterns.txt that begin so."""
-    return [name for name in _sections("phrase_patterns.txt") if name.startswith(prefix)]
 
 
 FIRST_NAMES = load_words("first_names")
@@ -171,3 +167,28 @@ def _stems(word: str) -> Iterator[str]:
     stem = word[:-3] if word.endswith("ing") else word[:-2] if word.endswith("ed") else ""
     if stem[-1:] == stem[-2:-1]:  # stopped
         yield stem[:-1]
+
+
+_TAG_PREFIX = "tag "
+TAG_PATTERNS = {
+    name.removeprefix(_TAG_PREFIX): compile_on_use(rf"\b(?:{load_pattern(name)})\b", re.IGNORECASE)
+    for name in data_sections("phrase_patterns.txt")
+    if name.startswith(_TAG_PREFIX)
+}
+"""The fixed set of tags, each with a pattern of its words. The tag "preference" is for opinions."""
+_MAX_TAGS = 4
+
+
+def tags_of(text: str, *, preference: bool = False) -> tuple[str, ...]:
+    """The tags of a text.
+
+    >>> tags_of("Alice lives in Porto with her dog.")
+    ('home', 'pet')
+    """
+    tags = _find_tags(text)
+    return ("preference", *tags)[:_MAX_TAGS] if preference else tags
+
+
+@lru_cache(256)  # the same sentence is tagged for several purposes
+def _find_tags(text: str) -> tuple[str, ...]:
+    return tuple(islice((tag for tag, pattern in TAG_PATTERNS.items() if pattern.search(text)), _MAX_TAGS))

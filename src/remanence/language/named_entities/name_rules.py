@@ -55,14 +55,10 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
     if "`" in text:
         marked = [name for name in marked if name.kind != name_spans.CODE_KIND]
     if not tokens:
-        return marked if is_question or not _is_lowercase(text) else [*marked, *find_lowercase_names(text)]
+        # In a text that begins with a small letter, the absence of capitals says nothing. "I" is no evidence.
+        return marked if is_question or not text[:1].islower() else [*marked, *find_lowercase_names(text)]
     names = _NameFinder(text, tokens, is_question).names()
     return sorted([*marked, *names], key=lambda name: name.start) if marked else names
-
-
-def _is_lowercase(text: str) -> bool:
-    """Whether a text is written without capitals, so that their absence says nothing. "I" is not evidence."""
-    return text[:1].islower()
 
 
 _PARTICLES = frozenset(f" {particle} " for particle in load_words("name_particles"))
@@ -152,11 +148,11 @@ class _NameFinder:
             return text in word_lists.PLACE_ACRONYMS or not is_common_word(lower)
         if text[-1] == "s" and text[:-1].isupper():  # RPGs
             return False
-        return lower not in word_lists.CALENDAR_WORDS or (lower in FIRST_NAMES and not self._is_time(token))
-
-    def _is_time(self, token: CapitalizedWord) -> bool:
-        """Whether April, May, June or Summer is a time, not a person: no verb and no possessive follows."""
-        return not token.possessive and not self._precedes_verb(token, word_lists.VERBS_OF_PEOPLE)
+        if lower not in word_lists.CALENDAR_WORDS:
+            return True
+        # April, May, June or Summer is a person where a verb or a possessive follows.
+        is_person = token.possessive or self._precedes_verb(token, word_lists.VERBS_OF_PEOPLE)
+        return lower in FIRST_NAMES and is_person
 
     def _name(self, run: list[CapitalizedWord]) -> NameSpan | None:
         run, greeted = self._without_openers(run)
@@ -167,7 +163,8 @@ class _NameFinder:
         name = self.text[start:end]
         number = None if last.possessive else _NUMBER_AFTER.match(self.text, end)
         kind = kind_of_name(name, run)
-        if kind == "place" and name.lower() in FIRST_NAMES and not self._follows_place_cue(first):  # Virginia, Jordan
+        follows_place_cue = _PLACE_CUE.search(self.text, max(0, start - 10), start) is not None
+        if kind == "place" and name.lower() in FIRST_NAMES and not follows_place_cue:  # Virginia, Jordan
             kind = "person"
         if number and kind in ("thing", "product") and not first.starts_sentence:
             end = number.end()
@@ -292,10 +289,6 @@ class _NameFinder:
         """Whether a verb in the present and what goes with it follow the token: "Anselm uses a wheelchair"."""
         after = _VERB_IN_PRESENT.match(self.text, token.end)
         return after is not None and is_common_word(after[1])
-
-    def _follows_place_cue(self, token: CapitalizedWord) -> bool:
-        """Whether the token follows a word as in "from Virginia" or "Porto, Georgia"."""
-        return _PLACE_CUE.search(self.text, max(0, token.start - 10), token.start) is not None
 
     def _follows_greeting(self, token: CapitalizedWord) -> bool:
         """Whether the token follows a greeting, as in "Thanks, Mel"."""

@@ -15,7 +15,6 @@ from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
-from remanence.language.temporal.times_in_names import is_name
 from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
@@ -29,6 +28,31 @@ _UNKNOWN_MONTH = re.compile(
 )
 _QUOTED_TITLE = re.compile(r"""(?<!\w)(?:["“][A-Z0-9][^"”.!?]{1,40}["”]|['‘][A-Z0-9][^'’.!?]{1,40}['’](?!\w))""")
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
+
+# Words for times that are names, or parts of names: "12 May Street", "Straße des 17. Juni", "mia figlia Domenica".
+_STREETS = frozenset(
+    """straße strasse platz allee brücke ufer weg rue place avenue boulevard quai pont square impasse calle avenida av.
+    plaza paseo barrio colonia rua praça travessa largo carrer via piazza viale corso piazzale ulica ulice ulicę ulicy
+    ulicą ul. aleja aleje alei aleję aleją al. plac placu ulici náměstí trg utca улица улице улицу улицы ул. площадь
+    площади проспект проспекте""".split()
+)
+_LINKS = frozenset("des der vom du de la l' l’ del do da".split())
+_STREET_AFTER = re.compile(
+    r" (?:(?:Street|Avenue|Ave|Road|Rd|Lane|Drive|Boulevard|Blvd|Square|Crescent|Terrace|Court|Close|Plaza)\b"
+    r"|St\b\.?|(?:Caddesi|Bulvarı|Sokağı|Meydanı|Mahallesi)\w*)(?! ?[A-Z])"
+)
+_NAMING = re.compile(
+    r"\b(?:s['’]appelle|se llama|si chiama|chama-se|se chama|heißt|heisst|heet|heter|hedder|nazywa się|jmenuje se|зовут"
+    r"|adı|ismi|nimi on) $",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r"\b(?:mia|mio|nostra|nostro|mi|nuestra|nuestro|ma|mon|notre|minha|meu|nossa|nosso|min|mitt|vår|mijn|onze|moja|mój|nasza"
+    r"|моя|мой|наша|наш) [^\W\d_]{3,} $",
+    re.IGNORECASE,
+)
+"""A relative or the like, before a name. German is left out: it writes all weekdays with a capital."""
+_MAX_NAME_CHARS = 24
 
 Moment: TypeAlias = datetime | date | str
 
@@ -78,7 +102,7 @@ def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
 
 def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     phrases = _find_phrases(text, now, is_statement)
-    return phrases and [phrase for phrase in phrases if not is_name(text, phrase.start, phrase.end)]
+    return phrases and [phrase for phrase in phrases if not _is_name(text, phrase.start, phrase.end)]
 
 
 def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
@@ -114,6 +138,26 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token
     return phrases or _find_unknown_months(text, now)
+
+
+def _is_name(text: str, start: int, end: int) -> bool:
+    """Whether the words for a time are a name, or a part of one.
+
+    >>> _is_name("Mia figlia Domenica ama i gatti.", 11, 19), _is_name("Ci vediamo Domenica.", 11, 19)
+    (True, False)
+    >>> _is_name("I live at 12 May Street.", 10, 16), _is_name("We met on 12 May.", 10, 16)
+    (True, False)
+    """
+    words = text[start:end]
+    if words.isalpha():
+        before = text[max(0, start - _MAX_NAME_CHARS) : start]
+        return words[0].isupper() and bool(_NAMING.search(before) or _RELATIVE.search(before))
+    if not re.search("[0-9]", words) or re.search("[0-9]{4}", words):
+        return False
+    words_before = text[max(0, start - _MAX_NAME_CHARS) : start].lower().split()
+    while words_before and words_before[-1] in _LINKS:
+        words_before.pop()
+    return (bool(words_before) and words_before[-1] in _STREETS) or _STREET_AFTER.match(text, end) is not None
 
 
 def _continues(previous: TimePhrase, window: Window, between: str) -> bool:

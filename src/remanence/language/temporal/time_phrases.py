@@ -118,14 +118,11 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         clock = span.granularity == "clock"  # after 3pm is from 3pm on
         ending = self.word(self.skip(j, "the")) == "end"  # until the end of May is all of May
         if self.is_statement and word in ("by", "until", "till", "til"):
-            return self.deadline(span, ending) if word == "by" else self.lasting_until(span), end
+            deadline = Window(span.end - ONE_DAY, span.end) if ending else span.window
+            return deadline if word == "by" else self.lasting_until(span), end
         if word == "after":
             return Window(span.start if clock else span.end, None), end
         return Window(None, span.end if (word == "by" or ending) and not clock else span.start), end
-
-    def deadline(self, span: Span, ending: bool) -> Window:
-        """The day on which something is due: "by Friday", "by the end of the month"."""
-        return Window(span.end - ONE_DAY, span.end) if ending else span.window
 
     def lasting_until(self, span: Span) -> Window:
         """As in "I'm away until Sunday", from today on, "I lived there until 2019", "we slept until noon"."""

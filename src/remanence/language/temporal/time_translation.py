@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from remanence.language.lexicon.languages import ENGLISH, count_function_words, language_of
+from remanence.language.lexicon.word_lists import data_sections
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.translation_patterns import (
     ANCHORS,
@@ -216,11 +217,10 @@ def _in_english(parts: Sequence[_Meaning], language: _DateparserLanguage, before
             return None
         count = numbers[0] if numbers else "1"
         return f"{count} {by_kind['unit'][0]} ago" if "ago" in kinds else f"in {count} {by_kind['unit'][0]}"
-    if kinds == {"number", "unit"} and len(numbers) == len(by_kind["unit"]):
-        return _numbered(dict(zip(by_kind["unit"], numbers, strict=True)), language)
-    if kinds == {"number"} and len(numbers) == 1 and _is_year(numbers[0]) and before in language.inside:
-        return numbers[0]
-    return None
+    is_year = len(numbers) == 1 and _is_year(numbers[0])
+    if is_year and kinds == {"number", "unit"} and language.code in (*_BY_SCRIPT, "vi"):  # 2019年
+        return numbers[0] if by_kind["unit"] == ["year"] else None
+    return numbers[0] if is_year and kinds == {"number"} and before in language.inside else None
 
 
 def _week(by_kind: Mapping[str, Sequence[str]]) -> str | None:
@@ -244,18 +244,6 @@ def _month(month: str, numbers: Sequence[str], step: Sequence[str] | None, annou
     if step:
         return None if numbers else f"{step[0]} {month}"
     return " ".join([*days, month, *years]) if numbers or announced else None
-
-
-def _numbered(numbers: Mapping[str, str], language: _DateparserLanguage) -> str | None:
-    """A date by numbers and units, as in Chinese, Korean and Vietnamese: "5月3日" is 3 May."""
-    month, day, year = (numbers.get(unit, "") for unit in ("month", "day", "year"))
-    if language.code not in (*_BY_SCRIPT, "vi") or not (month or _is_year(year)) or (day and not month):
-        return None
-    if not month:
-        return year
-    if not 1 <= int(month) <= 12 or not numbers.keys() <= {"month", "day", "year"}:
-        return None
-    return f"{day} {vocab.MONTH_NAMES[int(month) - 1].capitalize()} {year}".strip()
 
 
 def _end_of_run(text: str, time_tokens: Sequence[_Token], i: int) -> int:
@@ -428,14 +416,12 @@ def _tense_pattern(lines: Sequence[str] | None) -> re.Pattern[str] | None:
 @lru_cache(1)
 def _supplements() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """The entries of `dateparser_languages.txt` for each language; patterns are one text."""
-    sections: dict[str, dict[str, Sequence[str]]] = {}
-    for line in (_FOLDER / "dateparser_languages.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            section = sections[line.strip("[]")] = {}
-        elif line and not line.startswith("#"):
-            name, value = line.split(": ", 1)
-            section[name] = [value] if name in ("past", "ahead") else value.split()
-    return sections
+    sections = data_sections(str(_FOLDER / "dateparser_languages.txt")).items()
+    entries = {code: [line.split(": ", 1) for line in lines] for code, lines in sections}
+    return {
+        code: {name: [value] if name in ("past", "ahead") else value.split() for name, value in lines}
+        for code, lines in entries.items()
+    }
 
 
 @lru_cache(1)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from remanence.language.lexicon.word_lists import data_lines
 
-def _read_groups() -> dict[str, str]:
-    lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
-    groups = (line.partition(": ")[::2] for line in lines if line and not line.startswith("#"))
-    return dict(groups)
-
-
-_GROUPS = _read_groups()
+_DATA_FILE = str(Path(__file__).with_suffix(".txt"))
+_GROUPS = dict(line.split(": ", 1) for line in data_lines(_DATA_FILE))
 _WORDS = {name: words.split() for name, words in _GROUPS.items()}
 
 

@@ -1,10 +1,11 @@
-"""The base of all rules of the grammar: access to tokens, and the reading of numbers, days and years."""
+"""The base of all rules of the grammar: access to tokens, and the reading of numbers, days, years and time zones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from typing import Literal
 
 from remanence.language.lexicon.word_lists import FIRST_NAMES
@@ -12,10 +13,28 @@ from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight
 from remanence.language.temporal.tense import PAST, Direction, TenseReader
 from remanence.language.temporal.time_lexer import END_TOKEN, TimeToken
-from remanence.language.temporal.time_zones import fixed_zone, zone_by_abbreviation, zone_by_place
 from remanence.schema import UTC
 
 _OWN_TIME = frozenset(("local", "our", "my", "your", "their", "his", "her"))
+_AMERICAN = {
+    **dict.fromkeys(("et", "eastern"), "America/New_York"),
+    **dict.fromkeys(("ct", "central"), "America/Chicago"),
+    **dict.fromkeys(("mt", "mountain"), "America/Denver"),
+    **dict.fromkeys(("pt", "pacific"), "America/Los_Angeles"),
+}
+"""These have summer time, so the offset depends on the day."""
+_OTHER_CITIES = {
+    **dict.fromkeys(("san francisco", "seattle", "la", "california"), "America/Los_Angeles"),
+    **dict.fromkeys(("boston", "washington", "nyc", "miami"), "America/New_York"),
+    **dict.fromkeys(("beijing", "shenzhen", "china"), "Asia/Shanghai"),
+    **dict.fromkeys(("delhi", "new delhi", "mumbai", "bangalore", "india"), "Asia/Kolkata"),
+    **dict.fromkeys(("uk", "british"), "Europe/London"),
+    **dict.fromkeys(("munich", "hamburg", "cologne", "frankfurt", "german"), "Europe/Berlin"),
+    **dict.fromkeys(("barcelona", "spanish"), "Europe/Madrid"),
+    **dict.fromkeys(("milan", "italian"), "Europe/Rome"),
+    **dict.fromkeys(("kyoto", "osaka", "japan"), "Asia/Tokyo"),
+    "geneva": "Europe/Zurich",
+}
 SpanMatch = tuple[Span, int] | None
 """The result of a rule: the span and the position after it, or None if the rule does not apply."""
 
@@ -107,7 +126,7 @@ class TokenReader:
         before = self.token(i - 1)
         offset = before.normalized.partition("+")[2].replace(":", "") if before.kind == "hm" else ""
         if offset and int(offset[:2]) <= 14:
-            return fixed_zone(int(offset[:2]), int(offset[2:])), i
+            return _fixed_zone(int(offset[:2]), int(offset[2:])), i
         if self.word(i) == "(":
             zone, j = self._zone_name(i + 1)
             return (zone, j + 1) if j > i + 1 and self.word(j) == ")" else (UTC, i)
@@ -118,18 +137,18 @@ class TokenReader:
         if word in vocab.TIME_ZONES and self.token(i).capitalized:
             sign, hours = self.word(i + 1), self.word(i + 2)
             if word in ("gmt", "utc") and sign in ("+", "-") and hours.isdigit() and int(hours) <= 14:
-                return fixed_zone(int(f"{sign}{hours}")), i + 3
-            return zone_by_abbreviation(word.upper()), i + 1
+                return _fixed_zone(int(f"{sign}{hours}")), i + 3
+            return _zone_by_abbreviation(word.upper()), i + 1
         for size in (1, 2, 3):
             words = [self.word(k) for k in range(i, i + size)]
             if self.word(i + size) in ("time", "standard", "daylight"):
                 end = self.skip(self.skip(i + size, "standard", "daylight"), "time")
                 if words[0] in _OWN_TIME or all(self.token(k).capitalized for k in range(i, i + size)):
-                    return zone_by_place(" ".join(words)) or UTC, end
-        if self.word(i + 1) == "/" and (zone := zone_by_place(self.word(i + 2))):  # Europe/Vienna
+                    return _zone_by_place(" ".join(words)) or UTC, end
+        if self.word(i + 1) == "/" and (zone := _zone_by_place(self.word(i + 2))):  # Europe/Vienna
             return zone, i + 3
         if word in ("eastern", "pacific") and self.token(i).capitalized:
-            return zone_by_place(word) or UTC, i + 1
+            return _zone_by_place(word) or UTC, i + 1
         return UTC, i
 
     def skip(self, i: int, *words: str) -> int:
@@ -304,3 +323,52 @@ class TokenReader:
             return year
         year += self.now.year // 100 * 100
         return year if year <= self.now.year + 10 else year - 100
+
+
+@lru_cache
+def _zone_by_abbreviation(name: str) -> tzinfo:
+    """The time zone with this abbreviation.
+
+    >>> _zone_by_abbreviation("EST")
+    datetime.timezone(datetime.timedelta(days=-1, seconds=68400))
+    """
+    if name.lower() in _AMERICAN:
+        return _zone(_AMERICAN[name.lower()]) or UTC
+    from dateparser.timezone_parser import pop_tz_offset_from_string  # imported when needed: it takes half a second
+
+    zone = pop_tz_offset_from_string(f"10:00 {name}")[1]
+    offset = zone.utcoffset(None) if isinstance(zone, tzinfo) else None
+    return timezone(offset) if offset else UTC
+
+
+@lru_cache
+def _zone_by_place(name: str) -> tzinfo | None:
+    """The time zone of a city, or "Pacific" and the like; None if it is unknown.
+
+    >>> _zone_by_place("new york"), _zone_by_place("dinner")
+    (zoneinfo.ZoneInfo(key='America/New_York'), None)
+    """
+    found = _AMERICAN.get(name) or _OTHER_CITIES.get(name) or _cities().get(name)
+    return None if found is None else _zone(found)
+
+
+def _fixed_zone(hours: int, minutes: int = 0) -> tzinfo:
+    return timezone(timedelta(hours=hours, minutes=minutes))
+
+
+def _zone(key: str) -> tzinfo | None:
+    from zoneinfo import ZoneInfo  # imported when needed, as few texts name a zone
+
+    try:
+        return ZoneInfo(key)
+    except (KeyError, OSError):  # a machine without the database of zones
+        return None
+
+
+@lru_cache(1)
+def _cities() -> dict[str, str]:
+    """The names of zones by the city in them."""
+    from zoneinfo import available_timezones
+
+    zones = sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/"))
+    return {zone.rpartition("/")[2].replace("_", " ").lower(): zone for zone in zones}

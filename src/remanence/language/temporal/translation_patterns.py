@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from remanence.language.lexicon.word_lists import data_sections
 from remanence.language.temporal import time_vocabulary as vocab
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -72,7 +73,7 @@ def translate_times(
         return []
     times: list[TranslatedTime] = []
     taken = bytearray(len(text))
-    past = _past_pattern(name)
+    past = re.compile(_LANGUAGES[name].past, re.IGNORECASE)  # `re` caches it
     for pattern, english in _compiled(name):
         for match in pattern.finditer(text):
             start, end = match.span()
@@ -139,8 +140,8 @@ def _in_english(name: str, match: re.Match[str], english: str) -> str:
 def _opener_before(name: str, text: str, begin: int) -> tuple[str, int] | None:
     """The English "since", "until" or "starting" if it is said right before `begin`, and where."""
     first = max(0, begin - _MAX_OPENER_CHARS)
-    for english, pattern in _opener_patterns(name):
-        if match := pattern.search(text[first:begin]):
+    for english, words in _LANGUAGES[name].openers.items():
+        if match := re.search(rf"(?<!\w)({words})\s*$", text[first:begin], re.IGNORECASE):
             return english, first + match.start(1)
     return None
 
@@ -174,29 +175,6 @@ def _compiled(name: str) -> list[tuple[re.Pattern[str], str]]:
     return compiled
 
 
-@lru_cache
-def _past_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(_LANGUAGES[name].past, re.IGNORECASE)
-
-
-@lru_cache
-def _opener_patterns(name: str) -> list[tuple[str, re.Pattern[str]]]:
-    return [
-        (english, re.compile(rf"(?<!\w)({words})\s*$", re.IGNORECASE))
-        for english, words in _LANGUAGES[name].openers.items()
-    ]
-
-
-def _read_languages() -> dict[str, _PatternLanguage]:
-    sections: dict[str, list[str]] = {}
-    for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            lines = sections[line.strip("[]")] = []
-        elif line and not line.startswith("#"):
-            lines.append(line)
-    return {name: _read_language(lines) for name, lines in sections.items()}
-
-
 def _read_language(lines: list[str]) -> _PatternLanguage:
     lists = dict(line.split(": ", 1) for line in lines if not line.startswith("= "))
     slots = {slot: _forms(lists[f"{slot}s"].split()) for slot in ("unit", "number", "season", "day")}
@@ -226,7 +204,8 @@ def _forms(entries: Iterable[str]) -> dict[str, str]:
     return {form: english.replace("_", " ") for english, forms in pairs for form in forms.replace("_", " ").split("/")}
 
 
-_LANGUAGES = _read_languages()
+_DATA_FILE = str(Path(__file__).with_suffix(".txt"))
+_LANGUAGES = {name: _read_language(lines) for name, lines in data_sections(_DATA_FILE).items()}
 LANGUAGES_WITH_PATTERNS = frozenset(_LANGUAGES)
 _ALL_ANCHORS = frozenset[str]().union(*(language.anchors for language in _LANGUAGES.values()))
 # A word such as "april" or "week" may be English: another word has to show the language.
