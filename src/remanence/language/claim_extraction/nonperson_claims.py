@@ -369,11 +369,15 @@ class _SentenceReader:
         tool = phrase_at(self.words, i + size, self.text)
         if tool is None or not names_something(tool.text) or is_surely_person(tool.text, self.statement.kinds):
             return None
-        if tool.next + 1 >= len(self.words) or self.words[tool.next].lower != "for":
+        if tool.next + 1 >= len(self.words) or self.words[tool.next].lower not in ("for", "as"):
+            return None
+        if self.words[tool.next].lower == "as" and self.words[tool.next + 1].lower not in ("the", "our"):
             return None
         user = phrase_at(self.words, tool.next + 1, self.text)
         if user is None or user.text.lower().split()[0] in _NO_USERS or _UNNAMED_USE.search(user.text):
             return None
+        if self.words[tool.next].lower == "as":  # as our CDN
+            return [Triple(user.text, "is", tool.text)], user.next
         return [Triple(user.text, "uses", tool.text)], user.next
 
     def _existence_claims(self, at: int) -> tuple[list[Triple], int] | None:
@@ -386,9 +390,13 @@ class _SentenceReader:
         if things is None:
             return None
         text, _, owner = things.text.partition(" of ")
+        stop = things.next
+        if not owner and stop + 1 < len(self.words) and self.words[stop].lower in ("in", "on", "at", "behind"):
+            location = phrase_at(self.words, stop + 1, self.text)
+            owner, stop = ("", stop) if location is None else (location.text, location.next)
         owner = owner.removeprefix("the ").removeprefix("our ")
         is_known = owner in self.statement.kinds or is_identifier(owner) or owner != owner.lower()
-        return ([Triple(owner, "has", text)], things.next) if is_known and names_something(text) else None
+        return ([Triple(owner, "has", text)], stop) if is_known and names_something(text) else None
 
     def _own_attribute(self, at: int) -> tuple[list[Triple], int] | None:
         """The claims of "its owner is Legal" and "budget is 140k" after a clause about something."""

@@ -253,7 +253,7 @@ def _direct_claims(statement: Statement, verb: VerbPhrase) -> tuple[list[_Claim]
         return ([(verb.predicate, time.text)], time.next) if is_date else ([], verb.next)
     if verb.verb in _WITH_RECIPIENT:
         i = _after_recipient(words, i)
-    if [word.lower for word in words[i : i + 2]] == ["part", "of"]:
+    if _is_part_of(words, i):
         verb, i = verb._replace(verb="be", predicate="part_of"), i + 2
     phrases = phrases_at(statement, i)
     if not phrases or (verb.verb in _LINKING and verb.predicate != "part_of" and not _is_identity(words, i, phrases)):
@@ -278,6 +278,10 @@ def _after_recipient(words: Sequence[Word], at: int) -> int:
     lowers = [word.lower for word in words[at : at + 2]]
     size = next((len(some) for some in _RECIPIENTS if lowers[: len(some)] == some), 0)
     return at + size if at + size < len(words) else at
+
+
+def _is_part_of(words: Sequence[Word], at: int) -> bool:
+    return at + 1 < len(words) and words[at].lower == "part" and words[at + 1].lower == "of"
 
 
 def _is_identity(words: Sequence[Word], at: int, phrases: Sequence[Phrase]) -> bool:
@@ -319,6 +323,8 @@ def _prepositional_claims(
             return [], stop + is_joined
         if verb.verb in CHANGING or verb.verb in RESCHEDULING:
             return [], stop
+    if verb.verb in ("start", "begin") and preposition == "using":
+        return [("uses", phrase.text) for phrase in phrases], stop
     return [(_predicate(statement, verb, preposition, phrase.text), phrase.text) for phrase in phrases], stop
 
 

@@ -140,6 +140,8 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
         if verb == "will" and (not _WHEN.search(after) or _BE_IDLE.match(after)):
             return None
         return FactClassification("semantic", 0.6, True)
+    if verb == "would":
+        return FactClassification("viewpoint", 0.7) if _RATHER.match(after) else None
     if verb == "hasn't":
         return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) or _STILL.search(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
@@ -256,6 +258,7 @@ _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|
 _VAGUE_SUBJECT = re.compile(rf"(?:{load_pattern('vague_subjects')})\b", re.IGNORECASE)
 _STATIVE_VERB = re.compile(rf"\b(?:{load_pattern('stative_verbs')})\b")
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
+_RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
 _MAY_NOT_HAVE = re.compile(r"can(?:['’]t|not) have (?!it\b|that\b|this\b|been\b|done\b|a\b|an\b|[a-z]+ed\b)\w")
 _IDLE_NEEDS = compile_pattern("idle_needs")

@@ -36,6 +36,11 @@ _SUBJECT_CHARS = 60
 _STEM = 5
 _DEAD = compile_pattern("dead")
 _FIRST_WORDS = re.compile(r"[^.!?]{0,60}\b(?:is|are|has|lives?|loves?|likes?|hates?|works?|[a-z]+s)\b")
+_ENDINGS = tuple(
+    (compile_pattern(f"{name}_before"), compile_pattern(f"{name}_after"))
+    for name in ("birth", "job_search", "learning")
+)
+"""A state, and what ends it; their groups have to be the same."""
 _KIN = re.compile(rf"[\w ]+['’]s (?:[a-z]+ )?({load_pattern('relationship')}),? ([A-Z]\w+)")
 _NAME = r"[A-ZÀ-Þ][\w'’-]+"
 _NAME_CONJUNCTION = re.compile(r", (?:and )?| and ")
@@ -82,7 +87,7 @@ def is_likely(new: Memory, old: Memory) -> bool:
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
-    """Whether `new` tells a death, which ends `old` whatever its words.
+    """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned.
 
     >>> old = Memory("1", "main", "Alice's dog Bella is 12.", observed_by="Alice")
     >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
@@ -91,11 +96,14 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
     if old.kind == "episode" or new.observed_by != old.observed_by:
         return False
     dead = _DEAD.search(new.text)
-    if dead is None or not _FIRST_WORDS.match(old.text):
-        return False
-    who = re.escape(normalize_name(next(name for name in dead.groups() if name)))
-    # "Bella is 12", "Alice's dog Bella is 12", "the user's grandmother is"
-    return re.match(rf"(?:[\w ]+['’]s )?(?:[\w-]+ )?{who}\b(?!['’]s)", normalize_name(old.text)) is not None
+    if dead:
+        who = normalize_name(next(name for name in dead.groups() if name))
+        return _FIRST_WORDS.match(old.text) is not None and _names_subject(old, who)
+    for before, after in _ENDINGS:
+        state, end = before.search(old.text), after.search(new.text)
+        if state and end and state.groups() == end.groups():
+            return _subjects_agree(new, old)
+    return False
 
 
 def remainder(new: Memory, old: Memory) -> str | None:
@@ -115,19 +123,37 @@ def remainder(new: Memory, old: Memory) -> str | None:
         names = _NAME_CONJUNCTION.split(listed["names"])
         ended = [name for name in names if re.search(rf"\b{re.escape(name)}\b", first_clause)]
         left = [name for name in names if name not in ended]
-        if not ended or not left or not (_states_end(new.text) or _GONE.search(new.text)):
+        if not ended or not left or not _states_loss(new):
             return None
         joined = " and ".join(filter(None, (", ".join(left[:-1]), left[-1])))
-        noun = listed["noun"]
-        if len(left) == 1 and noun:
-            noun = PLURAL_RELATIONSHIP_NOUNS.get(noun, noun.removesuffix("s"))
-        counted = f"{_COUNTS[len(left) - 1]} {noun}{listed['joint']}" if noun else ""
-        return f"{old.text[: listed.start()]}{counted}{joined}{old.text[listed.end() :]}"
+        counted = f"{_count_of(len(left))} {_one_of(listed['noun'], len(left))}" if listed["count"] else ""
+        joint = "" if not counted else f"{listed['joint']}"
+        return f"{old.text[: listed.start()]}{counted}{joint}{joined}{old.text[listed.end() :]}"
     place, other = _PLACE.search(old.text), _PLACE.search(new.text)
     if place is None or other is None or place["place"] == other["place"] or place["at"] != other["at"]:
         return None
     kept = old.text[: place.start()]
     return f"{kept}{place['end']}" if _DOES_SOMETHING.search(kept) and _ONLY_PLACE.search(new.text) else None
+
+
+def _states_loss(memory: Memory) -> bool:
+    return _states_end(memory.text) or _GONE.search(memory.text) is not None
+
+
+def _count_of(number: int) -> str:
+    return _COUNTS[number - 1] if number <= len(_COUNTS) else str(number)
+
+
+def _one_of(noun: str, number: int) -> str:
+    """The noun as it stands after this number."""
+    return PLURAL_RELATIONSHIP_NOUNS.get(noun, noun.removesuffix("s")) if number == 1 else noun
+
+
+def _names_subject(memory: Memory, name: str) -> bool:
+    """Whether a text begins with this name: "Bella is 12", "Alice's dog Bella is 12", "the user's grandmother is"."""
+    return (
+        re.match(rf"(?:[\w ]+['’]s )?(?:[\w-]+ )?{re.escape(name)}\b(?!['’]s)", normalize_name(memory.text)) is not None
+    )
 
 
 def _names_change(memory: Memory) -> bool:

@@ -232,6 +232,9 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     choice = _CHOICE.fullmatch(sentence)
     if choice:
         return f"I go for {choice[1][:1].lower()}{choice[1][1:]} now"
+    several = _OF_US.match(sentence)
+    if several:
+        return f"We are {several[1]}{sentence[several.end() :]}"
     newest = _NEW_VALUE.match(sentence)
     if newest:
         noun = newest[1].lower()
@@ -368,6 +371,7 @@ _CHOICE = re.compile(
     re.IGNORECASE,
 )
 _GIVEN_ADDRESS = compile_pattern("given_address", re.IGNORECASE)
+_OF_US = re.compile(r"there(?:['’]s| are) ((?:\w+) of us)\b", re.IGNORECASE)
 _NEW_VALUE = re.compile(
     r"(?:my |our )?new (number|phone number|address|email|phone|boss|manager|name|surname|car|job)(?: is|['’]s|:) ",
     re.IGNORECASE,

@@ -217,10 +217,11 @@ def _in_english(parts: Sequence[_Meaning], language: _DateparserLanguage, before
             return None
         count = numbers[0] if numbers else "1"
         return f"{count} {by_kind['unit'][0]} ago" if "ago" in kinds else f"in {count} {by_kind['unit'][0]}"
-    is_year = len(numbers) == 1 and _is_year(numbers[0])
-    if is_year and kinds == {"number", "unit"} and language.code in (*_BY_SCRIPT, "vi"):  # 2019年
-        return numbers[0] if by_kind["unit"] == ["year"] else None
-    return numbers[0] if is_year and kinds == {"number"} and before in language.inside else None
+    if kinds == {"number", "unit"} and len(numbers) == len(by_kind["unit"]):
+        return _numbered(dict(zip(by_kind["unit"], numbers, strict=True)), language)
+    if kinds == {"number"} and len(numbers) == 1 and _is_year(numbers[0]) and before in language.inside:
+        return numbers[0]
+    return None
 
 
 def _week(by_kind: Mapping[str, Sequence[str]]) -> str | None:
@@ -244,6 +245,18 @@ def _month(month: str, numbers: Sequence[str], step: Sequence[str] | None, annou
     if step:
         return None if numbers else f"{step[0]} {month}"
     return " ".join([*days, month, *years]) if numbers or announced else None
+
+
+def _numbered(numbers: Mapping[str, str], language: _DateparserLanguage) -> str | None:
+    """A date by numbers and units, as in Chinese, Korean and Vietnamese: "5月3日" is 3 May."""
+    month, day, year = (numbers.get(unit, "") for unit in ("month", "day", "year"))
+    if language.code not in (*_BY_SCRIPT, "vi") or not (month or _is_year(year)) or (day and not month):
+        return None
+    if not month:
+        return year
+    if not 1 <= int(month) <= 12 or not numbers.keys() <= {"month", "day", "year"}:
+        return None
+    return f"{day} {vocab.MONTH_NAMES[int(month) - 1].capitalize()} {year}".strip()
 
 
 def _end_of_run(text: str, time_tokens: Sequence[_Token], i: int) -> int:
