@@ -967,3 +967,18 @@ def test_the_reason_of_a_replacement_names_the_user() -> None:
         [event] = space.graph.timeline(old, relations="supersedes")
 
     assert event.why == "the user works at Stripe now, not Google"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ended", "stated"),
+    [
+        ("My sister Ana is pregnant.", "Ana gave birth to a girl.", "pregnant", "gave birth"),
+        ("I'm unemployed.", "I got a job at Siemens.", "unemployed", "Siemens"),
+        ("I'm between jobs.", "I found a new job!", "between jobs", "new job"),
+        ("My son Leo can't swim.", "Leo has learned to swim.", "can't swim", "learned to swim"),
+    ],
+)
+def test_a_state_ends_with_what_ends_it_in_other_words(before: str, after: str, ended: str, stated: str) -> None:
+    profile = profile_after(before, after)
+    assert stated in profile
+    assert ended not in profile

@@ -36,6 +36,7 @@ def claims(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("Stripe uses PostgreSQL.", ["Stripe —uses→ PostgreSQL"]),
+        ("Shopify starts using PostgreSQL.", ["Shopify —uses→ PostgreSQL"]),
         ("billing-api runs in eu-west-1.", ["billing-api —based_in→ eu-west-1"]),
         ("The launch moved to May.", ["launch —scheduled_for→ May"]),
         ("The launch moved from March to May.", ["launch —scheduled_for→ May"]),
