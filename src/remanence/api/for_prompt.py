@@ -59,8 +59,9 @@ _MIN_SHARE_OF_BEST = 0.03
 """A hit is left out if it answers with less than this share of the probability of the best hit."""
 _MIN_SHARE_OF_ASKING = 0.4
 """A hit that only tells comes before the turns that ask if it answers with at least this share of their probability."""
-_MIN_ASKING = 0.6
-"""From this probability on that it tells nothing, a turn asks."""
+_MIN_ASKING, _MIN_ASKING_WITH_QUESTION = 0.6, 0.1
+"""From this probability on that it tells nothing, a turn asks; the second one if there is a question in it. Fitted on
+two parts of `benchmarks/prompts.py` to develop on, and on worlds of `benchmarks/unseen.py` told as chat turns."""
 _IMPORTANT = 0.9
 """From this importance on a turn says what somebody is, has or lives by."""
 
@@ -281,14 +282,14 @@ def _telling_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _asks(memory: Memory) -> bool:
-    """Whether a memory is a turn that asks: by a question in it, or by its words. A turn that states something
+    """Whether a memory is a turn that asks, by its words and by a question in it. A turn that states something
     important ("I live in Graz now, where can I ski?") is none."""
     from remanence.write.message_analysis import analyze_message  # here, as it loads the engine
 
     if memory.turn is None:
         return False
-    asks = also_asks(memory.text) or asking_probability(memory.text) >= _MIN_ASKING
-    return asks and analyze_message(memory.text).strength < _IMPORTANT
+    least = _MIN_ASKING_WITH_QUESTION if also_asks(memory.text) else _MIN_ASKING
+    return asking_probability(memory.text) >= least and analyze_message(memory.text).strength < _IMPORTANT
 
 
 def _log_odds(probability: float) -> float:
