@@ -39,7 +39,7 @@ from langchain_remanence.item_table import (
     version_key,
 )
 from langchain_remanence.models import embedder
-from langchain_remanence.store_operations import matches_filter
+from langchain_remanence.store_filters import matches_filter
 from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
 from remanence import open as open_space

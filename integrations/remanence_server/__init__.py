@@ -3,10 +3,13 @@
 app.py           the application: routes, start and end
 routes.py        a route for each operation of `remanence.service`
 body_route.py    reading the path and the body of a request
+direct_routes.py requests with a body go straight to their route
+headers.py       single headers of a request
 file_and_health_routes.py  files, exports, events, health, metrics
 access.py        who asks, and what they may do
 problems.py      errors as application/problem+json
-limits.py        sizes of bodies, requests per minute, numbers for Prometheus
+limits.py        sizes of bodies, requests per minute, metrics of requests
+metrics.py       numbers for Prometheus
 idempotency.py   answers by Idempotency-Key
 inspector.py     the page at `/`; its files are in static/
 settings.py      the settings

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from remanence.service.hosting.network import is_loopback
 from remanence.service.hosting.tokens import AccessToken, TokenStore
 from remanence.service.operation import Access
-from remanence_server.body_route import header
+from remanence_server.headers import header
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 

@@ -26,10 +26,12 @@ from remanence.service.hosting.spaces import Spaces
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server import file_and_health_routes
 from remanence_server.access import AccessControl
-from remanence_server.body_route import BODY, COMPRESSION, MIN_COMPRESSED, DirectRoutes
+from remanence_server.body_route import BODY
+from remanence_server.direct_routes import COMPRESSION, MIN_COMPRESSED, DirectRoutes
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.inspector import add_inspector
-from remanence_server.limits import Limits, Metrics
+from remanence_server.limits import Limits
+from remanence_server.metrics import Metrics
 from remanence_server.problems import Problem, RequestRejected, problem, problem_of
 from remanence_server.routes import PREFIX, operation_routes
 from remanence_server.settings import ServerSettings

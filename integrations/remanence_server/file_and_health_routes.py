@@ -24,7 +24,7 @@ from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import Access
 from remanence.service.payloads.answers import SpacesAnswer
 from remanence.service.payloads.requests import ChangesRequest, ExportRequest, FileRequest
-from remanence_server.limits import MEDIA_TYPE as METRICS_TYPE
+from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, run_idempotent, space_of
 from remanence_server.state import ServerState, state_of

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from remanence.service.hosting.spaces import Spaces
 from remanence_server.access import AccessControl
 from remanence_server.idempotency import IdempotencyKeys
-from remanence_server.limits import Metrics
+from remanence_server.metrics import Metrics
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 

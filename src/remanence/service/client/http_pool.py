@@ -151,7 +151,7 @@ def _is_open(connection: HTTPConnection) -> bool:
 def _read_answer(response: HTTPResponse, into: IO[bytes] | None) -> HttpAnswer:
     response.begin()
     while response.status < 200:  # what comes before the answer, such as 103 Early Hints
-        response.headers = None  # type: ignore[assignment]
+        response.headers = None  # type: ignore[assignment]  # `begin` reads no further while there are headers
         response.begin()
     content = b""
     if response.length is None and not response.chunked and response.getheader("content-length"):
