@@ -114,7 +114,7 @@ class EntityGraph(MentionIndex):
         }
         rows = np.array([found.row for found in reached], np.int64)
         scores = np.array([found.score for found in reached])
-        spelling = self._names.spellings.__getitem__
+        spelling = self.spelling
         walk.add_scores(rows, scores, lambda row: f"about {describe(hops[row], spelling)}")
 
     def _score_neighbours(self, walk: WalkScores) -> None:

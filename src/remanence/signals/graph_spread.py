@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from remanence.language.text import tokens
 from remanence.schema import Query, RelatedName
-from remanence.signals.mention_index import MENTION, SPEAKER, SUBJECT, MentionIndex, name_vertex, row_vertex
+from remanence.signals.mention_index import MENTION, SUBJECT, MentionIndex
 from remanence.state.arrays.columns import unique_inverse
 
 MAX_HOPS = 2
@@ -142,14 +142,8 @@ class LocalGraph:
 
     def names_in(self, rows: Sequence[int]) -> Iterator[list[int]]:
         """For each of these rows the names in it that a hop may lead to."""
-        graph = self._graph
-        edges_of = graph._edges.edges_of_each(map(row_vertex, rows))
-        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
-        names = iter((graph._edges.endpoints[edges, 0] // 2).tolist())
-        kinds = iter(graph._edge_kind.values[edges].tolist())
-        for row in edges_of:
-            followed = [name for _, name, kind in zip(row, names, kinds, strict=False) if kind != SPEAKER]
-            yield [name for name in followed if not _words_of(graph._names.spellings[name]) <= self._asked]
+        for names in self._graph.names_of_each(rows):
+            yield [name for name in names if not _words_of(self._graph.spelling(name)) <= self._asked]
 
     def specificity(self, name: int) -> float:
         return self._graph.specificity(name, self._walk.visible_end)
@@ -161,12 +155,9 @@ class LocalGraph:
         """The rows about each of these names: the name, the row, and how far the row is about it."""
         graph, end, names_of_same_entity = self._graph, self._walk.visible_end, self._query.names_of_same_entity
         pairs = [(name, same) for name in names for same in names_of_same_entity(name) if not graph.is_hub(same, end)]
-        # All edges of all names at once: numpy takes longer for a call than for the few edges of a name.
-        edges_of = graph._edges.edges_of_each(name_vertex(same) for _, same in pairs)
-        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
-        owners = np.repeat(np.array([name for name, _ in pairs], np.int64), list(map(len, edges_of)))
-        rows, kinds = graph._edges.endpoints[edges, 1] // 2, graph._edge_kind.values[edges]
-        short = (kinds == MENTION) & ~graph._turn.values[rows] & (graph._length.values[rows] <= _SHORT_MEMORY)
+        counts, rows, kinds = graph.mentions_of_each(same for _, same in pairs)
+        owners = np.repeat(np.array([name for name, _ in pairs], np.int64), counts)
+        short = (kinds == MENTION) & graph.short_notes(rows, _SHORT_MEMORY)
         shares = np.where(kinds == SUBJECT, 1.0, MENTIONED_SHARE * short)
         about = np.flatnonzero(self._walk.allowed[rows] & (shares > 0))
         _, places = unique_inverse(owners[about])

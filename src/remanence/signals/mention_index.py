@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -210,6 +211,31 @@ class MentionIndex(SavedPart):
         ]
         number = own if own in found else found[0] if len(found) == 1 else None
         return None if number is None else self._names.spellings[number]
+
+    def spelling(self, number: int) -> str:
+        """The name with this number, as it was written first."""
+        return self._names.spellings[number]
+
+    def names_of_each(self, rows: Iterable[int]) -> Iterator[list[int]]:
+        """For each of these rows the names in it, except that of its speaker."""
+        edges_of = self._edges.edges_of_each(map(row_vertex, rows))
+        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
+        names = iter((self._edges.endpoints[edges, 0] // 2).tolist())
+        kinds = iter(self._edge_kind.values[edges].tolist())
+        for row in edges_of:
+            yield [name for _, name, kind in zip(row, names, kinds, strict=False) if kind != SPEAKER]
+
+    def mentions_of_each(self, names: Iterable[int]) -> tuple[list[int], NDArray[np.int64], NDArray[np.integer[Any]]]:
+        """How many rows have each of these names; these rows, those of one name after the other; and the kind of each
+        mention. All names are read at once: numpy takes longer for a call than for the few rows of a name."""
+        edges_of = self._edges.edges_of_each(map(name_vertex, names))
+        edges = np.fromiter(chain.from_iterable(edges_of), np.int64)
+        return list(map(len, edges_of)), self._edges.endpoints[edges, 1] // 2, self._edge_kind.values[edges]
+
+    def short_notes(self, rows: NDArray[np.int64], max_length: int) -> NDArray[np.bool_]:
+        """Which of these rows are no turns and have at most this many characters."""
+        mask: NDArray[np.bool_] = ~self._turn.values[rows] & (self._length.values[rows] <= max_length)
+        return mask
 
     def is_turn(self, row: int) -> bool:
         return bool(self._turn.values[row])
