@@ -10,8 +10,8 @@ import remanence
 from remanence import Hit, InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
 from remanence.language.fact_extraction.turn_statements import has_statement, stated_text
-from remanence.language.framing import drop_repeated
 from remanence.language.message_words import need_of_memory
+from remanence.language.repetition import drop_repeated
 from remanence.models.readers import READER_VARIABLE
 
 FACT = "I'm allergic to peanuts."

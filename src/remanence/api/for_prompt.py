@@ -15,16 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.fact_extraction.turn_statements import also_asks
-from remanence.language.framing import (
-    FILLER,
-    TokenCounter,
-    content_words,
-    drop_derived,
-    drop_repeated,
-    frame,
-    hit_as_json_line,
-)
+from remanence.language.framing import TokenCounter, frame, hit_as_json_line
 from remanence.language.message_words import asking_probability, need_of_memory
+from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text, tokens
 from remanence.read.question import CONTEXT_TURNS, is_follow_up, referred_person, with_turns
 from remanence.schema import ASSISTANT, SELF, Hit, Memory

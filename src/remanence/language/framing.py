@@ -1,8 +1,7 @@
 """Recalled memories as a block for a prompt: quoted data with dates and sources.
 
 The text of a memory may contain orders, forged tags, fake turns or invisible characters. So each memory is one line of
-JSON, in which nothing can end the string, the line or the block, and the block begins with what it is. Hits that repeat
-another one are left out: a fact beside the text it was found in, or the same statement told again.
+JSON, in which nothing can end the string, the line or the block, and the block begins with what it is.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from remanence.errors import InvalidInput
 from remanence.language.hidden_characters import INVISIBLE, keep_if_visible, strip_hidden
-from remanence.language.text import normalize_text, tokens
-from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
+from remanence.language.repetition import drop_repeated
+from remanence.schema import SELF, Hit, Window
 
 OPEN_TAG = "<recalled-memories>"
 CLOSE_TAG = "</recalled-memories>"
@@ -150,59 +149,3 @@ def _json_escape(match: re.Match[str]) -> str:
     """The JSON escape of a character, by its number."""
     units = match.group().encode("utf-16-be").hex()
     return "".join(f"\\u{units[begin : begin + 4]}" for begin in range(0, len(units), 4))
-
-
-FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
-"""Words that make no other statement: "The user told me" is the same as "I"."""
-_KEPT_WORDS = re.compile(
-    r"\b(?:no|not|never|without|cannot|\w+n['’]t|he|she|it|they|him|her|them|his|its|their)\b", re.IGNORECASE
-)
-"""Stop words that make another statement: negations, and pronouns of the third person."""
-
-
-def drop_repeated(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits without those that repeat an earlier one: a fact and the text it was found in, or the same statement of
-    the same person, at the same time if both have one."""
-    kept: list[Hit] = []
-    ids: set[str] = set()
-    sources: set[str] = set()
-    statements: dict[tuple[object, ...], list[Hit]] = {}
-    for hit in hits:
-        same = statements.setdefault(_statement(hit), [])
-        is_pair = hit.memory.id in sources or not ids.isdisjoint(hit.found_in)
-        if is_pair or any(_same_time(hit.memory, other.memory) for other in same):
-            continue
-        same.append(hit)
-        ids.add(hit.memory.id)
-        sources.update(hit.found_in)
-        kept.append(hit)
-    return kept
-
-
-def drop_derived(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits without the later one of a fact and the text it was found in."""
-    kept: list[Hit] = []
-    for hit in hits:
-        if not any(hit.memory.id in other.found_in or other.memory.id in hit.found_in for other in kept):
-            kept.append(hit)
-    return kept
-
-
-def content_words(text: str) -> list[str]:
-    """The words of a text that make its statement, in order; negations and pronouns of the third person do."""
-    return [*tokens(text), *(word.lower().replace("’", "'") for word in _KEPT_WORDS.findall(text))]
-
-
-def _statement(hit: Hit) -> tuple[object, ...]:
-    """What a hit says, of whom, and whether it still holds."""
-    memory = hit.memory
-    speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
-    words = tuple(word for word in content_words(memory.text) if word not in FILLER)
-    # "I" is the user, and so is "you" where the assistant speaks.
-    return words or normalize_text(memory.text), None if speaker in (SELF, ASSISTANT) else speaker, hit.current
-
-
-def _same_time(one: Memory, other: Memory) -> bool:
-    """Whether two memories may be of the same time. A chat turn has the time at which it was said."""
-    windows = [memory.valid for memory in (one, other) if memory.turn is None and memory.valid.has_bound]
-    return len(windows) < 2 or windows[0] == windows[1]
