@@ -1,8 +1,8 @@
 """A growing graph: which edges meet at a vertex, and since when an edge no longer holds.
 
-igraph has the edges. It takes all edges of a graph in one call, during which no other thread can run, so it gets them in
-parts of 131,072: 30 ms each. The vertices of a part have numbers of their own, so a part costs the same in a large graph
-as in a small one. The newest edges are in a small overlay.
+igraph has the edges. It takes all edges of a graph in one call, during which no other thread can run, so it gets them
+in parts of 131,072: 30 ms each. The vertices of a part have numbers of their own, so a part costs the same in a large
+graph as in a small one. The newest edges are in a small overlay.
 """
 
 from __future__ import annotations
