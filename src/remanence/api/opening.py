@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -16,7 +16,7 @@ from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space
 from remanence.core import inputs
-from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace
+from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
 from remanence.core.index_file import cache_folder, space_hash
 from remanence.core.inputs import progress_bar
 from remanence.core.rebuilding import reembed as reembed_texts
@@ -329,16 +329,6 @@ def _child_space_name(space: Space, relative: str) -> str:
         part if part == "%vault" else inputs.escape_level(unquote(part)) for part in relative.split("/") if relative
     )
     return "/".join((space.name, *parts))
-
-
-@contextmanager
-def close_on_error(opened: Ledger | Engine | Space) -> Iterator[None]:
-    """Close what was opened if the block fails."""
-    try:
-        yield
-    except BaseException:
-        opened.close()
-        raise
 
 
 def _shared_stores(

@@ -88,7 +88,7 @@ class Engine:
         self.day_first = day_first
         self.trust, self.redactor = trust, redactor
         self.signatures = signatures or LedgerSignatures(ledger)
-        self._extra_signals = signals
+        self.extra_signals = signals
         self.stores = stores if qdrant is None else qdrant(self.ledger_id)
         self._clock = clock
         self.write_lock = threading.RLock()
@@ -107,14 +107,14 @@ class Engine:
         """A hash of all settings that affect the answers to a question."""
         reader = "" if self.reader is None else self.reader.fingerprint
         embedder = f"{self.embedder.fingerprint} {self.embedder.similarity_floor}"
-        signals = [f"{signal.name} {signal.weight}" for signal in self._extra_signals]
+        signals = [f"{signal.name} {signal.weight}" for signal in self.extra_signals]
         order = [] if self.day_first is None else [f"day first: {self.day_first}"]
         parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reader, *signals, *order)
         return text_hash("|".join(parts)).hex()[:16]
 
     @property
     def signal_names(self) -> tuple[str, ...]:
-        return (*SIGNALS, *(signal.name for signal in self._extra_signals))
+        return (*SIGNALS, *(signal.name for signal in self.extra_signals))
 
     def now(self) -> datetime:
         return as_utc(self._clock(), "the clock")
@@ -246,7 +246,7 @@ class Engine:
     def build_index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
         """An index of a space, as the ledger and the index file have it."""
         model, dimension = self.embedder.fingerprint, self.embedder.dimension
-        return Index(space, self.ledger, model, dimension, open_store, file, self._extra_signals, self.day_first)
+        return Index(space, self.ledger, model, dimension, open_store, file, self.extra_signals, self.day_first)
 
     # Helpers
 
@@ -259,7 +259,7 @@ class Engine:
         dimension = self.ledger_embedder.dimension()
         if dimension is None:
             index = Index(
-                space, self.ledger, "", None, lambda _: ExactStore(1), None, self._extra_signals, self.day_first
+                space, self.ledger, "", None, lambda _: ExactStore(1), None, self.extra_signals, self.day_first
             )
             index.dimension_unknown = True
             index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
@@ -282,3 +282,13 @@ class Engine:
             if self.stores is None:
                 self.stores = LocalStores(None if self.folder is None else self.folder / "vectors")
             return self.stores
+
+
+@contextmanager
+def close_on_error(opened: Ledger | Engine) -> Iterator[None]:
+    """Close what was opened if the block fails."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Vector: TypeAlias = NDArray[np.float32]
 """One vector, or one row for each of several texts."""
+
+LoadVectors: TypeAlias = Callable[[Sequence[bytes]], Mapping[bytes, Vector]]
+"""Returns the embeddings that the ledger has for these text hashes."""
 
 
 class VectorStore(Protocol):

@@ -22,13 +22,14 @@ from remanence.ports import SharedVectorStore, Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, passage_texts
 from remanence.signals.shared_store_sync import SharedStoreSync
-from remanence.signals.store_sync import LoadVectors, StoreSync
+from remanence.signals.store_sync import StoreSync
 from remanence.signals.vector_codes import PointCodes
 from remanence.state.entities.names import version_names
 
 if TYPE_CHECKING:
     from remanence.events import Remembered
     from remanence.ports import Vector, VectorStore
+    from remanence.ports.vector_ports import LoadVectors
     from remanence.signals.vector_codes import VectorCodes
     from remanence.state.versions.catalog import Catalog
 

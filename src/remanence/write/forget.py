@@ -13,7 +13,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
-from remanence.ledger.sqlite_backend.tables import SHARED_EMBEDDINGS
+from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory
 from remanence.signals.vectors import embeddable_texts
 from remanence.state.entities.names import version_names
