@@ -351,7 +351,7 @@ def _place(location: str | Path | None, cache: str | Path | None, ledger: Ledger
     """Where a ledger and its files are. An incomplete copy of a ledger is refused."""
     check_complete(ledger)
     if location is not None and is_address(location):
-        shown: str | None = getattr(ledger, "name", str(location))
+        shown: str | None = shown_location(location)
         folder = cache_folder(cache, ledger.get_meta("id") or space_hash(str(shown)))
     else:
         if cache is not None:

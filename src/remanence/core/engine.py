@@ -21,12 +21,12 @@ from remanence.core.open_indexes import OpenIndexes
 from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import LedgerSignatures
 from remanence.core.trust import NO_RULES, TrustRules
-from remanence.errors import LedgerUnavailable, RemanenceError
+from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.codec import WRONG_TYPES
-from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, format_moment
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
@@ -271,7 +271,7 @@ class Engine:
         elif isinstance(stores, SharedStores):
             index = self.build_index(space, lambda _: stores.open(space, dimension, self.embedder.fingerprint), file)
         else:
-            index = self.build_index(space, lambda _: stores.open(space, dimension), file)
+            index = self.build_index(space, lambda _: _open_store(stores, space, dimension), file)
         self.report_unfinished_jobs(index)
         return index
 
@@ -282,6 +282,14 @@ class Engine:
             if self.stores is None:
                 self.stores = LocalStores(None if self.folder is None else self.folder / "vectors")
             return self.stores
+
+
+def _open_store(stores: VectorStores, space: str, dimension: int) -> VectorStore:
+    """The store of a space, opened by an object of the caller's."""
+    store: object = stores.open(space, dimension)
+    if isinstance(store, VectorStore):
+        return store
+    raise InvalidInput(f"{stores!r} opened {store!r}, which does not have the methods of remanence.ports.VectorStore.")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ LoadVectors: TypeAlias = Callable[[Sequence[bytes]], Mapping[bytes, Vector]]
 """Returns the embeddings that the ledger has for these text hashes."""
 
 
+@runtime_checkable
 class VectorStore(Protocol):
     """The vectors of one space. Points are numbered by the caller."""
 
@@ -46,6 +47,19 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Release files and connections."""
+        ...
+
+
+@runtime_checkable
+class ReportingVectorStore(Protocol):
+    """Optional methods of a vector store: what it reports about itself."""
+
+    def memory_bytes(self) -> int:
+        """About how many bytes of memory it takes. They count towards `cache_size` of `remanence.open`."""
+        ...
+
+    def problem(self) -> str | None:
+        """Why its answers are slower or less complete for now; None if they are not. `Recall.missing` has it."""
         ...
 
 
