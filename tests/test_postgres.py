@@ -488,7 +488,7 @@ class TestLocks:
         two.publish_position(5)
         assert [position for _, position in two.other_processes()] == [3]
         with one.acquire("job"):
-            named = f"FROM pg_stat_activity WHERE application_name = '{one._announced}'"
+            named = f"FROM pg_stat_activity WHERE application_name = '{one._published}'"
             query(database, f"SELECT pg_terminate_backend(pid) {named}")
             wait_for(lambda: not two.is_locked("job"))
             assert two.other_processes() == []

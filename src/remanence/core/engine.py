@@ -201,7 +201,7 @@ class Engine:
     def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
         """What entries after one position, up to another, did to memories. Erased texts are left out."""
         if until is not None and after >= until:
-            return  # without a question to the ledger: each event stream of a server asks several times a second
+            return  # without reading the ledger: each event stream of a server asks several times a second
         with self.open_index(space) as index:
             for entry in self.ledger.read(space, after=after):
                 if until is not None and entry.position > until:
@@ -210,7 +210,7 @@ class Engine:
                     yield change
 
     def report_unfinished_jobs(self, index: Index) -> None:
-        """Start the jobs of a space that are not finished, if there is a worker."""
+        """Notify the worker, if there is one, that a space has jobs which are not finished."""
         if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
             self.on_unfinished_jobs(index.space)
 

@@ -88,7 +88,7 @@ class ConsolidationPlan(Plan):
             for m in self.merges
         ]
         problems = dict.fromkeys(m.wording.problem for m in self.merges if m.wording.problem)
-        notes = [f"the model {problem}, so the rules wrote" for problem in problems]
+        notes = [f"the model {problem}, so the rules merged the texts" for problem in problems]
         return ResultTable(title, ("cohesion", "size", "memories", "become", "written by"), rows, notes)
 
     def check(self, engine: Engine, space: str) -> None:
@@ -144,7 +144,7 @@ def plan_consolidation(
     clusters: Sequence[Cluster] | None = None,
     new_clusters: Clusters | None = None,
 ) -> ConsolidationPlan:
-    """Plan to merge the clusters that are similar enough and have a memory that the last run did not see.
+    """Plan to merge the clusters that are similar enough and have a memory that the last run did not compare.
 
     Args:
         clusters: Merge these, whatever is suggested for them.
@@ -174,7 +174,7 @@ def plan_consolidation(
 def find_new_clusters(
     index: Index, memories: ScoredMemories, settings: UpkeepSettings, step: Step, progress: Progress | None
 ) -> Clusters:
-    """The clusters with a memory that no run with the same settings has seen. A run every hour must not
+    """The clusters with a memory that no run with the same settings has compared. A run every hour must not
     compare everything every hour."""
     new = _new_rows(index, memories, step, _parameters(settings))
     found = find_clusters(index, memories, settings, settings.cluster_similarity, seeds=new, progress=progress)
@@ -216,7 +216,7 @@ def _parameters(settings: UpkeepSettings) -> dict[str, Any]:
 
 
 def _new_rows(index: Index, memories: ScoredMemories, step: str, parameters: dict[str, Any]) -> set[int]:
-    """The rows that the last such run has not seen. It has seen the memories that it made itself."""
+    """The rows that the last such run did not compare. The memories that it made itself count as compared."""
     last = index.usage.last_run(step, parameters)
     if last is None:
         return {item.row for item in memories.items}
