@@ -35,6 +35,13 @@ _BATCH = 200
 Step = Literal["consolidate", "link"]
 
 
+def step_of_mode(mode: object) -> Step:
+    """The step that a mode of `consolidate` plans."""
+    if mode not in ("preview", "apply", "link"):
+        raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
+    return "link" if mode == "link" else "consolidate"
+
+
 @dataclass(frozen=True, slots=True)
 class Merge:
     """A cluster, the version of the memory that replaces it, and the wording of its text."""
