@@ -316,7 +316,7 @@ def test_a_hit_that_hardly_answers_is_not_what_was_before(clock: FakeClock) -> N
 
 
 @pytest.mark.parametrize(
-    "question", ["Alice's home before Faro?", "Alice's old town?", "Since when has Alice been at home there?"]
+    "question", ["Alice's home before Faro?", "Alice's previous town?", "Since when has Alice been at home there?"]
 )
 def test_the_choice_decides_for_earlier_values_and_changes_in_any_wording(question: str, clock: FakeClock) -> None:
     """Also for questions without a verb, in which no rule finds the past tense."""

@@ -104,7 +104,7 @@ _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
 _NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
 _NO_WORD = re.compile(r"(?!)")
-_MIN_EARLIER = 0.5
+_MIN_EARLIER = 0.8
 """The least probability, by its words, that a question asks for an earlier value."""
 CONTEXT_TURNS = 4
 """How many turns before a question are used."""

@@ -55,7 +55,8 @@ _MIN_CHOICE = 1e-4
 _MAX_SINGLE_ANSWERS = 6
 """If more hits answer, the question probably has several valid answers at a time, as is frequent in chats."""
 _MIN_CHOICE_TO_LEAD = 0.3
-"""With several valid answers, one is put first only if its probability in the timeline is at least this."""
+"""With several valid answers, and for a question that only a table of words knows to ask about a change, a hit is put
+first only if its probability in the timeline is at least this. In chats most events are told once."""
 _MIN_CHANGE = 0.5
 """The least probability, by its words, that a question asks for the moment of a change."""
 _NOT_EARLIER = 0.1
@@ -116,19 +117,22 @@ def choose_by_time(
     if not answers:
         return TimeChoice()
     question, focus = parsed.reader_text, parsed.focus
-    if timeline and focus not in ("first", "at") and (focus in ("before", "previous") or _asks_about_change(parsed)):
-        return TimeChoice(_best_in_timeline(candidates, answers, parsed, timeline), _CHOSEN)
+    is_before = focus in ("before", "previous")
+    if timeline and (is_before or (focus not in ("first", "at") and _asks_about_change(parsed))):
+        chosen = _best_in_timeline(candidates, answers, parsed, timeline)
+        if is_before or timeline.get(chosen.id, 0.0) >= _MIN_CHOICE_TO_LEAD:
+            return TimeChoice(chosen, _CHOSEN)
     match focus:
         case "any":
             factors = _choice_factors(candidates, timeline, focus)
-            chosen = max(answers, key=lambda answer: answer.score * factors[answer.id]) if timeline else None
-            return TimeChoice(_if_single(chosen, answers, timeline), _CHOSEN)
+            best_answer = max(answers, key=lambda answer: answer.score * factors[answer.id]) if timeline else None
+            return TimeChoice(_if_single(best_answer, answers, timeline), _CHOSEN)
         case "now" | "at":
             moment = _moment_asked_about(parsed, now)
             factors = _choice_factors(candidates, timeline, focus)
-            chosen = _valid_at(moment, answers, candidates, question, reader, factors)
+            valid = _valid_at(moment, answers, candidates, question, reader, factors)
             reason = "nothing told later replaces it" if focus == "now" else "valid at the time asked about"
-            return TimeChoice(_if_single(chosen, answers, timeline), reason)
+            return TimeChoice(_if_single(valid, answers, timeline), reason)
         case "first":
             return TimeChoice(_oldest_first(answers)[0], f"the first of {len(answers)} that answer")
         case "previous":
