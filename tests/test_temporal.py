@@ -602,6 +602,32 @@ def test_words_for_times_are_those_of_the_language(text: str, window: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "month"),
+    [
+        ("Vi flyttede i maj 2023.", 5),
+        ("Vi flyttade i maj 2023.", 5),
+        ("Me kolisime jaanuaris 2023.", 1),
+        ("Presťahovali sme sa v apríli 2023.", 4),
+        ("Ми переїхали у серпні 2023 року.", 8),
+        ("Ми переїхали в лютому 2023.", 2),
+        ("Μετακομίσαμε τον Μάιο του 2023.", 5),
+        ("Μετακομίσαμε τον Αύγουστο του 2023.", 8),
+        ("Persikraustėme 2023 m. kovą.", 3),
+        ("Mēs pārvācāmies 2023. gada decembrī.", 12),
+        ("Preselili smo se januarja 2023.", 1),
+        ("Преселили смо се у марту 2023.", 3),
+        ("Preselili smo se u listopadu 2023.", 10),
+        ("Přestěhovali jsme se v listopadu 2023.", 11),
+        ("Što se dogodilo u listopadu 2023?", 10),
+        ("हम मई 2023 में चले गए।", 5),
+    ],
+)
+def test_months_as_they_are_said_with_in(text: str, month: int) -> None:
+    """In the case that the language has after "in", and of near languages in the one whose words are there."""
+    assert stated(text) == f"2023-{month:02}-01 to {2023 + month // 12}-{month % 12 + 1:02}-01"
+
+
+@pytest.mark.parametrize(
     ("question", "window"),
     [
         ("Gdzie byłem w zeszłym tygodniu?", "2026-03-02 to 2026-03-09"),

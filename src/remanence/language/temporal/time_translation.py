@@ -142,12 +142,15 @@ def _language_with_times(text: str) -> str | None:
     if language in LANGUAGES_WITH_PATTERNS or (language == ENGLISH and looks_english(text)):
         return None
     language = _DATEPARSER_CODES.get(language, language)
-    if language in counts:
-        return language
     near = next((group for group in _NEAR_LANGUAGES if language in group), (language,))
-    is_sure = language != ENGLISH and count_function_words(words, language_of(text)) > 0
+    is_sure = language in counts or (language != ENGLISH and count_function_words(words, language_of(text)) > 0)
     likely = [code for code in counts if not is_sure or code in near]
-    best = max(likely, key=counts.__getitem__, default=language)  # of several, the one with the most speakers
+    present = frozenset(words)
+
+    def evidence(code: str) -> tuple[int, int, bool]:
+        return counts[code], len(present.intersection(_supplements().get(code, {}).get("in", ()))), code == language
+
+    best = max(likely, key=evidence, default=language)  # of several, the one with the most speakers
     return None if best in LANGUAGES_WITH_PATTERNS or best not in _codes() else best
 
 
@@ -338,6 +341,8 @@ def _language(code: str) -> _DateparserLanguage | None:
         english, _, forms = counted.partition("=")
         add("counted", english.replace("_", " "), forms.split("/"))
     is_short = code in ("zh", "ko")  # a name may have two characters
+    for month, forms in further_months(code).items():
+        add("month", month.capitalize(), forms)
     for month in vocab.MONTH_NAMES:
         add("month", month.capitalize(), info.get(month, ()), 2 if is_short else _MIN_CHARS)
     for day in vocab.DAY_NAMES:
@@ -366,6 +371,12 @@ def _language(code: str) -> _DateparserLanguage | None:
         ahead=_tense_pattern(more.get("ahead")),
         joined=re.compile("|".join([*forms, "[0-9]+", r"[^\W\d_]"]), re.IGNORECASE) if code in _BY_SCRIPT else None,
     )
+
+
+def further_months(code: str) -> Mapping[str, Sequence[str]]:
+    """The forms of the months that dateparser does not have of a language, by the English name."""
+    listed = (forms.split("/") for forms in _supplements().get(code, {}).get("months", ()))
+    return {month: forms for month, forms in zip(vocab.MONTH_NAMES, listed, strict=False) if forms != ["-"]}
 
 
 def _by_stem(names: Mapping[str, _Meaning], code: str) -> dict[str, _Meaning]:
