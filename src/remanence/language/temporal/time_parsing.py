@@ -9,12 +9,20 @@ from typing import TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.lexicon.word_lists import is_common_word
-from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
+from remanence.language.temporal.calendar_spans import (
+    ONE_DAY,
+    Span,
+    iso_span,
+    parse_with_dateparser,
+    start_of_date,
+    to_utc,
+)
 from remanence.language.temporal.date_order import is_day_first
 from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
+from remanence.language.temporal.translated_clock import clock_after
 from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
@@ -171,8 +179,13 @@ def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimeP
     for start, end, english, is_past in translate_in_any_language(text):
         told = NEAREST if is_past is None else Direction(not is_past, True)
         direction = told if is_statement else None
-        if window := _read_words(english, to_utc(now), direction):
-            phrases.append(TimePhrase(text[start:end], start, end, window))
+        window = _read_words(english, to_utc(now), direction)
+        if window is None:
+            continue
+        if window.start and window.end == window.start + ONE_DAY and (clock := clock_after(text, end)):
+            timed = _read_words(f"{english} at {clock[0]}", to_utc(now), direction)
+            window, end = (timed, clock[1]) if timed else (window, end)
+        phrases.append(TimePhrase(text[start:end], start, end, window))
     return phrases
 
 

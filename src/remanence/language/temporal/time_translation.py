@@ -134,17 +134,17 @@ def _language_with_times(text: str) -> str | None:
             counts[code] = counts.get(code, 0) + 1
     if language == "ru" and "ru" not in counts:
         language = "uk"  # or another language in the same letters: it is told by its words for times
+    function_words = count_function_words(words, language)
+    # One function word may belong to another language, if the text has a word for a time in that language.
+    others = [code for code in counts if code in _supplements()] if function_words <= 1 else []
     if language in LANGUAGES_WITH_PATTERNS and language not in counts:
-        # One function word may belong to another language, if the text has a word for a time in that language.
-        likely = [code for code in counts if code in _supplements()]
-        is_weak = count_function_words(words, language) <= 1
-        return max(likely, key=counts.__getitem__) if likely and is_weak else None
+        return max(others, key=counts.__getitem__, default=None)
     if language in LANGUAGES_WITH_PATTERNS or (language == ENGLISH and looks_english(text)):
         return None
     language = _DATEPARSER_CODES.get(language, language)
     near = next((group for group in _NEAR_LANGUAGES if language in group), (language,))
-    is_sure = language in counts or (language != ENGLISH and count_function_words(words, language_of(text)) > 0)
-    likely = [code for code in counts if not is_sure or code in near]
+    is_sure = language in counts or (language != ENGLISH and function_words > 0)
+    likely = [code for code in counts if not is_sure or code in near] or others
     present = frozenset(words)
 
     def evidence(code: str) -> tuple[int, int, bool]:
