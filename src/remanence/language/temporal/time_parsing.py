@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import islice
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
@@ -30,6 +31,7 @@ from remanence.schema import Window
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
+_MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
 _UNKNOWN_MONTH = re.compile(
     r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
@@ -192,7 +194,7 @@ def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimeP
 def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
     """Dates such as "12 ağustos 2024", whose month dateparser knows in some two hundred languages."""
     phrases: list[TimePhrase] = []
-    dates = list(_UNKNOWN_MONTH.finditer(text))
+    dates = list(islice(_UNKNOWN_MONTH.finditer(text), _MAX_UNKNOWN_MONTHS))
     if not dates or looks_english(text):  # dateparser may load every language it knows, which takes seconds
         return phrases
     for found in dates:

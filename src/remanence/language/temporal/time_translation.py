@@ -162,7 +162,7 @@ def _find(text: str, language: _DateparserLanguage) -> Iterator[TranslatedTime]:
             i += 1
             continue
         end = _end_of_run(text, time_tokens, i)
-        for j in range(min(end, i + _MAX_TIME_TOKENS), i, -1):
+        for j in range(end, i, -1):
             before = text[time_tokens[i - 1].start : time_tokens[i - 1].end].casefold() if i else ""
             if english := _in_english([token.meaning for token in time_tokens[i:j] if token.meaning], language, before):
                 yield _translated(text, language, time_tokens, i, j, english)
@@ -263,10 +263,10 @@ def _numbered(numbers: Mapping[str, str], language: _DateparserLanguage) -> str 
 
 
 def _end_of_run(text: str, time_tokens: Sequence[_Token], i: int) -> int:
-    """Where the adjacent words of a time that begin at `i` end."""
-    j = i + 1
+    """Where the adjacent words of a time that begin at `i` end, or as many as a time may have."""
+    j, last = i + 1, min(len(time_tokens), i + _MAX_TIME_TOKENS)
     while (
-        j < len(time_tokens)
+        j < last
         and time_tokens[j].meaning is not None
         and _GAP.fullmatch(text, time_tokens[j - 1].end, time_tokens[j].start)
     ):
