@@ -83,11 +83,26 @@ def turns_with_labels() -> dict[str, list[Message]]:
 
 
 def questions_of_kind(kind: str) -> dict[str, list[Message]]:
-    """The questions about worlds and talks by file, and whether each is of this kind."""
-    files = {}
+    """The questions about worlds and talks by file, and whether each is of this kind; and messages, which nearly always
+    ask about now ("What did I tell you about the landlord?")."""
+    files: dict[str, list[Message]] = {}
+    kinds: dict[tuple[str, str], str] = {}
     for file in (*(HERE / "worlds").glob("*.jsonl"), *(HERE / "talks").glob("*.jsonl")):
-        asked = [question for world in read(file) for question in world["questions"] if question["kind"] != "none"]
-        files[file.stem] = [Message(question["q"], question["kind"] == kind) for question in asked]
+        asked = [
+            (world["world"], question["q"], question["kind"])
+            for world in read(file)
+            for question in world["questions"]
+            if question["kind"] != "none"
+        ]
+        files[file.stem] = [Message(text, asked_kind == kind) for _, text, asked_kind in asked]
+        kinds.update({(world, text): asked_kind for world, text, asked_kind in asked})
+    for file in (HERE / "askings").glob("*.jsonl"):
+        rows = [row for row in read(file) if (row["world"], row["q"]) in kinds]
+        files[f"askings of {file.stem}"] = [
+            Message(text, kinds[row["world"], row["q"]] == kind) for row in rows for text in row["asks"]
+        ]
+    needs = messages_with_needs()
+    files["messages"] = [Message(row.text, False) for name in sorted(needs) for row in needs[name] if row.holds]
     return files
 
 

@@ -7,7 +7,7 @@ their own (`choose_by_time`).
 A reader that can read a timeline is also given the best hits together, in the order in which they were stated. It says
 for each hit how probable it is that this hit is the answer. That probability counts in addition to the score. Together
 with the probability of the hit alone it decides for questions that ask for an earlier value or for the moment of a
-change, whether the words of such a question are known from a rule or from a table (`asks_about_change`).
+change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remanence.language.message_words import earlier_value_probability, moment_of_change_probability
+from remanence.language.message_words import moment_of_change_probability
 from remanence.language.text import tokens
 from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
@@ -57,9 +57,10 @@ _MAX_SINGLE_ANSWERS = 6
 _MIN_CHOICE_TO_LEAD = 0.3
 """With several valid answers, one is put first only if its probability in the timeline is at least this."""
 _MIN_CHANGE = 0.5
-"""The least probability, by its words, that a question asks for an earlier value or for the moment of a change."""
-_FROM_ANCHOR_ON = 0.1
-"""The factor for hits that were stated from the event on that a question names, if it asks for what was before it."""
+"""The least probability, by its words, that a question asks for the moment of a change."""
+_NOT_EARLIER = 0.1
+"""The factor for hits that cannot be the earlier value which a question asks for: those stated from the event on that
+it names, and what is valid now by its claims, if something else was replaced."""
 _CHOSEN = "chosen among those read together"
 _WORD = re.compile(r"[\w-]+")
 _MIN_IDENTIFIER_LENGTH = 3
@@ -115,7 +116,7 @@ def choose_by_time(
     if not answers:
         return TimeChoice()
     question, focus = parsed.reader_text, parsed.focus
-    if timeline and (focus in ("before", "previous") or (focus not in ("first", "at") and asks_about_change(question))):
+    if timeline and focus not in ("first", "at") and (focus in ("before", "previous") or _asks_about_change(parsed)):
         return TimeChoice(_best_in_timeline(candidates, answers, parsed, timeline), _CHOSEN)
     match focus:
         case "any":
@@ -136,15 +137,9 @@ def choose_by_time(
             return _relative_to_anchor(answers, parsed)
 
 
-def asks_about_change(question: str) -> bool:
-    """Whether a question asks for an earlier value or for the moment of a change, by a table of words.
-
-    >>> asks_about_change("Dagur's work before the museum?"), asks_about_change("Since when do they rent?")
-    (True, True)
-    >>> asks_about_change("Where does Dagur work?")
-    False
-    """
-    return max(earlier_value_probability(question), moment_of_change_probability(question)) >= _MIN_CHANGE
+def _asks_about_change(parsed: ParsedQuestion) -> bool:
+    """Whether a question asks for an earlier value or for the moment of a change, in any wording."""
+    return parsed.asks_earlier_value or moment_of_change_probability(parsed.reader_text) >= _MIN_CHANGE
 
 
 def _moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
@@ -169,10 +164,11 @@ def _best_in_timeline(
     """The hit that most probably is the answer, alone and in the timeline; the latest of several."""
     anchors = _anchors(answers, parsed) if parsed.focus == "before" else []
     anchor_time = min((anchor.time for anchor in anchors), default=None)
+    is_any_replaced = parsed.asks_earlier_value and any(not answer.hit.current for answer in answers)
 
     def probability(scored: ScoredHit) -> float:
-        is_earlier = anchor_time is None or scored.time < anchor_time
-        factor = 1.0 if is_earlier else _FROM_ANCHOR_ON
+        not_earlier = scored.hit.current and is_any_replaced if anchor_time is None else scored.time >= anchor_time
+        factor = _NOT_EARLIER if not_earlier else 1.0
         return factor * scored.probability * (timeline.get(scored.id, 0.0) + _MIN_CHOICE)
 
     return max(candidates, key=lambda scored: (probability(scored), scored.time))
