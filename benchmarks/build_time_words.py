@@ -13,11 +13,16 @@ from dateparser.languages.loader import default_loader
 
 from remanence.language.lexicon.word_lists import FIRST_NAMES, is_common_word
 from remanence.language.temporal import time_vocabulary as vocab
+from remanence.language.temporal.time_translation import further_months
 from remanence.language.text import STOP_WORDS, split_words
 
 NAMES = (*vocab.MONTH_NAMES, *vocab.DAY_NAMES)
 SHORTEST = 4
 """Letters of a word in Latin letters; shorter ones are words of many languages."""
+MAY = "maj"
+"""Short, and a word of the languages whose May it is only."""
+BUT = "mais"
+"""May in Estonian, and a frequent word of French and Portuguese."""
 HEAD = "# For each language of dateparser its words for months, weekdays and days such as yesterday, by"
 HEAD += " benchmarks/build_time_words.py."
 
@@ -30,6 +35,7 @@ def time_words() -> Iterator[str]:
         forms = [form for name in NAMES for form in info.get(name, ())]
         forms += [form for phrases in info.get("relative-type", {}).values() for form in phrases]
         forms += [key for each in info.get("simplifications", ()) for key in each if key.isalpha()]
+        forms += [form for months in further_months(code).values() for form in months]
         words = {word for form in forms for word in split_words(form) if tells(word)}
         if code != "en" and words:
             yield f"{code} {' '.join(sorted(words))}"
@@ -39,7 +45,7 @@ def tells(word: str) -> bool:
     if not word.isascii():
         return len(word) > 2 and not any(letter.isdigit() for letter in word)
     known = word in STOP_WORDS or word in FIRST_NAMES or word in vocab.TIME_NOUNS or is_common_word(word)
-    return len(word) >= SHORTEST and word.isalpha() and not known
+    return word == MAY or (len(word) >= SHORTEST and word.isalpha() and not known and word != BUT)
 
 
 if __name__ == "__main__":

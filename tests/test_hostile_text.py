@@ -233,6 +233,7 @@ def is_linear(read: Callable[[str], object], grow: Callable[[int], str]) -> bool
 @given(grow=growing())
 @settings(max_examples=examples(4), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @example(grow=Grown("", ["Monday "], "", "repeated"))
+@example(grow=Grown("", ["του 2023 "], "", "repeated"))
 @example(grow=Grown("", ["."], "x", "repeated"))
 @example(grow=Grown("", [" "], "x", "repeated"))
 @example(grow=Grown("", ["[["], "", "repeated"))

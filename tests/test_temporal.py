@@ -602,6 +602,32 @@ def test_words_for_times_are_those_of_the_language(text: str, window: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "month"),
+    [
+        ("Vi flyttede i maj 2023.", 5),
+        ("Vi flyttade i maj 2023.", 5),
+        ("Me kolisime jaanuaris 2023.", 1),
+        ("Presťahovali sme sa v apríli 2023.", 4),
+        ("Ми переїхали у серпні 2023 року.", 8),
+        ("Ми переїхали в лютому 2023.", 2),
+        ("Μετακομίσαμε τον Μάιο του 2023.", 5),
+        ("Μετακομίσαμε τον Αύγουστο του 2023.", 8),
+        ("Persikraustėme 2023 m. kovą.", 3),
+        ("Mēs pārvācāmies 2023. gada decembrī.", 12),
+        ("Preselili smo se januarja 2023.", 1),
+        ("Преселили смо се у марту 2023.", 3),
+        ("Preselili smo se u listopadu 2023.", 10),
+        ("Přestěhovali jsme se v listopadu 2023.", 11),
+        ("Što se dogodilo u listopadu 2023?", 10),
+        ("हम मई 2023 में चले गए।", 5),
+    ],
+)
+def test_months_as_they_are_said_with_in(text: str, month: int) -> None:
+    """In the case that the language has after "in", and of near languages in the one whose words are there."""
+    assert stated(text) == f"2023-{month:02}-01 to {2023 + month // 12}-{month % 12 + 1:02}-01"
+
+
+@pytest.mark.parametrize(
     ("question", "window"),
     [
         ("Gdzie byłem w zeszłym tygodniu?", "2026-03-02 to 2026-03-09"),
@@ -674,6 +700,19 @@ def test_the_setting_and_the_texts_of_a_space_tell_which_number_is_the_day() -> 
         ("The call is at 3pm Pacific time on 3 May 2026.", "2026-05-03 22:00 to 2026-05-03 23:00"),
         ("The call is on 3 May 2026 at 9am New York time.", "2026-05-03 13:00 to 2026-05-03 14:00"),
         ("The call is at 09:30 Europe/Vienna on 3 May 2026.", "2026-05-03 07:30 to 2026-05-03 07:31"),
+        ("The call is at 17:00 America/New_York on 3 May 2026.", "2026-05-03 21:00 to 2026-05-03 21:01"),
+        ("We land on 3 May 2026 at 07:45 UTC+5:30.", "2026-05-03 02:15 to 2026-05-03 02:16"),
+        ("We land on 3 May 2026 at 07:45 GMT-0330.", "2026-05-03 11:15 to 2026-05-03 11:16"),
+        ("We eat on 3 May 2026 at 8 in the evening.", "2026-05-03 20:00 to 2026-05-03 21:00"),
+        ("We eat on 3 May 2026 at 8 in the evening Berlin time.", "2026-05-03 18:00 to 2026-05-03 19:00"),
+        ("Wir treffen uns am 3. Mai 2026 um 14:30 Uhr MESZ.", "2026-05-03 12:30 to 2026-05-03 12:31"),
+        ("Le train part le 3 mai 2026 à 10h30.", "2026-05-03 10:30 to 2026-05-03 10:31"),
+        ("Встреча 3 мая 2026 в 15:00 МСК.", "2026-05-03 12:00 to 2026-05-03 12:01"),
+        ("Mødet er den 3. maj 2026 kl. 15.", "2026-05-03 15:00 to 2026-05-03 15:01"),
+        ("Kokous on 3. toukokuuta 2026 klo 15.00.", "2026-05-03 15:00 to 2026-05-03 15:01"),
+        ("Toplantı 3 Mayıs 2026 saat 15:00.", "2026-05-03 15:00 to 2026-05-03 15:01"),
+        ("会議は2026年5月3日の午後3時30分です。", "2026-05-03 15:30 to 2026-05-03 15:31"),
+        ("Am 3. Mai 2026 kamen 14 Leute, 10.50 Euro jeder.", "2026-05-03 to 2026-05-04"),
         ("The call is at 9am our time on 3 May 2026.", "2026-05-03 09:00 to 2026-05-03 10:00"),
         ("I ate at 10:00 pt on 3 May 2025.", "2025-05-03 to 2025-05-04"),
     ],

@@ -193,7 +193,10 @@ def _links_at(
     ids = [link.id for link in links if end in link.valid] or [link.id for link in links if link.valid.end is None]
     if not ids:
         known = f"to {target_id!r} " if target_id is not None else ""
-        raise NotFound(f"memory {source!r} has no link {kind!r} {known}that holds at {format_moment(end)}.")
+        raise NotFound(
+            f"memory {source!r} has no link {kind!r} {known}that holds at {format_moment(end)}. "
+            "space.graph.timeline(memory) lists its links."
+        )
     return ids
 
 

@@ -190,7 +190,9 @@ class _SentenceReader:
     def _is_fronted(self, at: int) -> bool:
         """Whether the part of the sentence that begins here can stand before a clause: "In March, …", "Drop X, …"."""
         first = self.words[at].lower if at < len(self.words) else ""
-        return self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in OPENERS or is_adverb(first)
+        if self.is_command or first in NO_SUBJECT or first in PREPOSITIONS or first in OPENERS:
+            return True
+        return at < len(self.words) and is_adverb(self.words, at)
 
     def _next_clause(self, at: int) -> int:
         """The index after the next comma or the like, or after "and" if it stands here."""

@@ -121,12 +121,16 @@ def is_identifier(word: str) -> bool:
     return _IDENTIFIER.fullmatch(word) is not None
 
 
-def is_adverb(word: str) -> bool:
-    return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word.isalpha() and word not in _NOT_ADVERBS)
+def is_adverb(words: Sequence[Word], at: int) -> bool:
+    """Whether this word of a sentence is an adverb: "usually", but not "Calendly" in "Acme uses Calendly"."""
+    text, word, *_ = words[at]
+    if word in ADVERBS or not (word.endswith("ly") and len(word) > 4 and word.isalpha()):
+        return word in ADVERBS
+    return word not in _NOT_ADVERBS and (at == 0 or not text[0].isupper())
 
 
 def skip_adverbs(words: Sequence[Word], at: int) -> int:
-    while at < len(words) and is_adverb(words[at].lower):
+    while at < len(words) and is_adverb(words, at):
         at += 1
     return at
 
@@ -161,7 +165,7 @@ def subject_at(words: Sequence[Word], at: int, text: str) -> Subject | None:
             return _subject_with_insertion(words, begin, i, text, is_definite=begin > at)
         elif lower in _MODALS or words[i].text in PUNCTUATION or _PRONOUN_CONTRACTION.match(lower):
             return None
-        elif i > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(lower)):
+        elif i > begin and (lower in _INSIDE_SUBJECT or lower in _ARTICLES or is_adverb(words, i)):
             continue
         elif lower in NO_SUBJECT or lower in PREPOSITIONS:
             return None
@@ -193,7 +197,7 @@ def _subject(
     for start, stop in zip(
         [begin, *(conjunction + 1 for conjunction in conjunctions)], [*conjunctions, verb], strict=True
     ):
-        while stop > start and is_adverb(words[stop - 1].lower):
+        while stop > start and is_adverb(words, stop - 1):
             stop -= 1
         while start < stop and words[start].lower in _ARTICLES:
             start += 1
@@ -370,7 +374,7 @@ def _phrase_end(words: Sequence[Word], begin: int) -> int:
             break  # an alliance created by
         elif (
             lower in _OBJECT_STOPS
-            or (lower.endswith("ly") and is_adverb(lower))
+            or (lower.endswith("ly") and is_adverb(words, stop))
             or (stop > begin and lower in _PLACING_GERUNDS and _precedes_preposition(words, stop))
         ):
             break

@@ -130,8 +130,12 @@ def claims_of_verb(statement: Statement, at: int, *, is_passive: bool = False) -
 def _compound_claim(
     statement: Statement, verb: VerbPhrase, claims: Sequence[_Claim], at: int
 ) -> tuple[list[_Claim], int] | None:
-    """A claim with an object after plain words: "opened a second site in Tampere", "reaches end of life on 1 May"."""
-    if len(claims) != 1 or verb.verb == "be" or not _PLAIN_OBJECT.fullmatch(claims[0][1]):
+    """A claim with an object after plain words: "opened a second site in Tampere", "reaches end of life on 1 May",
+    "reads its data from Prometheus"."""
+    objects = [text for _, text in claims]
+    if not objects and (own := _own_object(statement, verb)) is not None:
+        objects, at = [own.text], own.next
+    if len(objects) != 1 or verb.verb == "be" or not _PLAIN_OBJECT.fullmatch(objects[0]):
         return None
     preposition, after = _preposition_at(statement.words, at)
     if preposition not in _COMPOUNDING:
@@ -140,8 +144,15 @@ def _compound_claim(
     targets = [time] if time is not None else phrases_at(statement, after)
     if not targets or not (time is not None or all(names_something(target.text) for target in targets)):
         return None
-    predicate = f"{verb.predicate}_{_SPACE.sub('_', claims[0][1].lower())}_{preposition}"
+    predicate = f"{verb.predicate}_{_SPACE.sub('_', objects[0].lower())}_{preposition}"
     return [(predicate, target.text) for target in targets], targets[-1].next
+
+
+def _own_object(statement: Statement, verb: VerbPhrase) -> Phrase | None:
+    """What the subject has of its own, after the verb: "its data"."""
+    words, at = statement.words, skip_adverbs(statement.words, verb.next)
+    is_own = at < len(words) and words[at].lower == "its" and not verb.is_passive
+    return phrase_at(words, at + 1, statement.text) if is_own else None
 
 
 def passive_claims(statement: Statement, verb: str, participle: str, at: int) -> list[_Claim]:

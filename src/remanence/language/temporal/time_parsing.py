@@ -5,16 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import islice
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.lexicon.word_lists import is_common_word
-from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
+from remanence.language.temporal.calendar_spans import (
+    ONE_DAY,
+    Span,
+    iso_span,
+    parse_with_dateparser,
+    start_of_date,
+    to_utc,
+)
 from remanence.language.temporal.date_order import is_day_first
 from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
+from remanence.language.temporal.translated_clock import clock_after
 from remanence.language.temporal.translation_patterns import looks_english
 from remanence.language.text import truncate
 from remanence.schema import Window
@@ -22,6 +31,7 @@ from remanence.schema import Window
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
+_MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
 _UNKNOWN_MONTH = re.compile(
     r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
@@ -171,15 +181,20 @@ def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimeP
     for start, end, english, is_past in translate_in_any_language(text):
         told = NEAREST if is_past is None else Direction(not is_past, True)
         direction = told if is_statement else None
-        if window := _read_words(english, to_utc(now), direction):
-            phrases.append(TimePhrase(text[start:end], start, end, window))
+        window = _read_words(english, to_utc(now), direction)
+        if window is None:
+            continue
+        if window.start and window.end == window.start + ONE_DAY and (clock := clock_after(text, end)):
+            timed = _read_words(f"{english} at {clock[0]}", to_utc(now), direction)
+            window, end = (timed, clock[1]) if timed else (window, end)
+        phrases.append(TimePhrase(text[start:end], start, end, window))
     return phrases
 
 
 def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
     """Dates such as "12 ağustos 2024", whose month dateparser knows in some two hundred languages."""
     phrases: list[TimePhrase] = []
-    dates = list(_UNKNOWN_MONTH.finditer(text))
+    dates = list(islice(_UNKNOWN_MONTH.finditer(text), _MAX_UNKNOWN_MONTHS))
     if not dates or looks_english(text):  # dateparser may load every language it knows, which takes seconds
         return phrases
     for found in dates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from remanence.language.temporal import time_vocabulary as vocab
@@ -236,14 +237,20 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         k = self.skip(j, ",", "-")
         k = self.skip(k, "at", "@", "around") if not self.clock_range(k, True) else k
         if timed := self.clock_time(k, True):
-            return timed[0].on_day(day, hint), timed[1]
+            clock, part, end = self.with_day_part(*timed)
+            return clock.on_day(day, part or hint), end
         return span, j
+
+    def with_day_part(self, clock: ClockTime, j: int) -> tuple[ClockTime, str, int]:
+        """A clock time with the part of the day after it and a time zone after that: "8 in the evening Berlin time"."""
+        if not self.is_day_part(j):
+            return clock, "", j
+        zone, end = self.time_zone(j + 3)
+        return (clock if end == j + 3 else replace(clock, zone=zone)), self.word(j + 2), end
 
     def with_day(self, clock: ClockTime, j: int) -> tuple[Span, int]:
         """A clock time on the day that follows it ("3pm on 5 May", "8am this morning"), else today."""
-        hint = ""
-        if self.is_day_part(j):
-            hint, j = self.word(j + 2), j + 3
+        clock, hint, j = self.with_day_part(clock, j)
         k = self.skip(j, ",", "on", "-")
         match = self.relative_time(self.skip(k, "the")) if self.word(k) != "in" else None
         if match := match or self.calendar_date(self.skip(k, "the"), k > j):

@@ -134,20 +134,23 @@ def _language_with_times(text: str) -> str | None:
             counts[code] = counts.get(code, 0) + 1
     if language == "ru" and "ru" not in counts:
         language = "uk"  # or another language in the same letters: it is told by its words for times
+    function_words = count_function_words(words, language)
+    # One function word may belong to another language, if the text has a word for a time in that language.
+    others = [code for code in counts if code in _supplements()] if function_words <= 1 else []
     if language in LANGUAGES_WITH_PATTERNS and language not in counts:
-        # One function word may belong to another language, if the text has a word for a time in that language.
-        likely = [code for code in counts if code in _supplements()]
-        is_weak = count_function_words(words, language) <= 1
-        return max(likely, key=counts.__getitem__) if likely and is_weak else None
+        return max(others, key=counts.__getitem__, default=None)
     if language in LANGUAGES_WITH_PATTERNS or (language == ENGLISH and looks_english(text)):
         return None
     language = _DATEPARSER_CODES.get(language, language)
-    if language in counts:
-        return language
     near = next((group for group in _NEAR_LANGUAGES if language in group), (language,))
-    is_sure = language != ENGLISH and count_function_words(words, language_of(text)) > 0
-    likely = [code for code in counts if not is_sure or code in near]
-    best = max(likely, key=counts.__getitem__, default=language)  # of several, the one with the most speakers
+    is_sure = language in counts or (language != ENGLISH and function_words > 0)
+    likely = [code for code in counts if not is_sure or code in near] or others
+    present = frozenset(words)
+
+    def evidence(code: str) -> tuple[int, int, bool]:
+        return counts[code], len(present.intersection(_supplements().get(code, {}).get("in", ()))), code == language
+
+    best = max(likely, key=evidence, default=language)  # of several, the one with the most speakers
     return None if best in LANGUAGES_WITH_PATTERNS or best not in _codes() else best
 
 
@@ -159,7 +162,7 @@ def _find(text: str, language: _DateparserLanguage) -> Iterator[TranslatedTime]:
             i += 1
             continue
         end = _end_of_run(text, time_tokens, i)
-        for j in range(min(end, i + _MAX_TIME_TOKENS), i, -1):
+        for j in range(end, i, -1):
             before = text[time_tokens[i - 1].start : time_tokens[i - 1].end].casefold() if i else ""
             if english := _in_english([token.meaning for token in time_tokens[i:j] if token.meaning], language, before):
                 yield _translated(text, language, time_tokens, i, j, english)
@@ -260,10 +263,10 @@ def _numbered(numbers: Mapping[str, str], language: _DateparserLanguage) -> str 
 
 
 def _end_of_run(text: str, time_tokens: Sequence[_Token], i: int) -> int:
-    """Where the adjacent words of a time that begin at `i` end."""
-    j = i + 1
+    """Where the adjacent words of a time that begin at `i` end, or as many as a time may have."""
+    j, last = i + 1, min(len(time_tokens), i + _MAX_TIME_TOKENS)
     while (
-        j < len(time_tokens)
+        j < last
         and time_tokens[j].meaning is not None
         and _GAP.fullmatch(text, time_tokens[j - 1].end, time_tokens[j].start)
     ):
@@ -338,6 +341,8 @@ def _language(code: str) -> _DateparserLanguage | None:
         english, _, forms = counted.partition("=")
         add("counted", english.replace("_", " "), forms.split("/"))
     is_short = code in ("zh", "ko")  # a name may have two characters
+    for month, forms in further_months(code).items():
+        add("month", month.capitalize(), forms)
     for month in vocab.MONTH_NAMES:
         add("month", month.capitalize(), info.get(month, ()), 2 if is_short else _MIN_CHARS)
     for day in vocab.DAY_NAMES:
@@ -366,6 +371,12 @@ def _language(code: str) -> _DateparserLanguage | None:
         ahead=_tense_pattern(more.get("ahead")),
         joined=re.compile("|".join([*forms, "[0-9]+", r"[^\W\d_]"]), re.IGNORECASE) if code in _BY_SCRIPT else None,
     )
+
+
+def further_months(code: str) -> Mapping[str, Sequence[str]]:
+    """The forms of the months that dateparser does not have of a language, by the English name."""
+    listed = (forms.split("/") for forms in _supplements().get(code, {}).get("months", ()))
+    return {month: forms for month, forms in zip(vocab.MONTH_NAMES, listed, strict=False) if forms != ["-"]}
 
 
 def _by_stem(names: Mapping[str, _Meaning], code: str) -> dict[str, _Meaning]:

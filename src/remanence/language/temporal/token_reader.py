@@ -135,9 +135,8 @@ class TokenReader:
     def _zone_name(self, i: int) -> tuple[tzinfo, int]:
         word = self.word(i)
         if word in vocab.TIME_ZONES and self.token(i).capitalized:
-            sign, hours = self.word(i + 1), self.word(i + 2)
-            if word in ("gmt", "utc") and sign in ("+", "-") and hours.isdigit() and int(hours) <= 14:
-                return _fixed_zone(int(f"{sign}{hours}")), i + 3
+            if word in ("gmt", "utc") and (offset := self._offset(i + 1)):
+                return offset
             return _zone_by_abbreviation(word.upper()), i + 1
         for size in (1, 2, 3):
             words = [self.word(k) for k in range(i, i + size)]
@@ -145,11 +144,34 @@ class TokenReader:
                 end = self.skip(self.skip(i + size, "standard", "daylight"), "time")
                 if words[0] in _OWN_TIME or all(self.token(k).capitalized for k in range(i, i + size)):
                     return _zone_by_place(" ".join(words)) or UTC, end
-        if self.word(i + 1) == "/" and (zone := _zone_by_place(self.word(i + 2))):  # Europe/Vienna
-            return zone, i + 3
+        if self.word(i + 1) == "/" and (zone := self._zone_of_region(i + 2)):
+            return zone
         if word in ("eastern", "pacific") and self.token(i).capitalized:
             return _zone_by_place(word) or UTC, i + 1
         return UTC, i
+
+    def _offset(self, i: int) -> tuple[tzinfo, int] | None:
+        """The offset from UTC at `i`: "+2", "-05:30", "+0530"."""
+        sign, hours, minutes, end = self.word(i), self.word(i + 1), "", i + 2
+        if sign not in ("+", "-", "−") or not hours.isdecimal():
+            return None
+        if len(hours) == 4:
+            hours, minutes = hours[:2], hours[2:]
+        elif self.word(end) == ":" and self.word(end + 1).isdecimal():
+            minutes, end = self.word(end + 1), end + 2
+        if int(hours) > 14 or int(minutes or 0) > 59:
+            return None
+        direction = 1 if sign == "+" else -1
+        return _fixed_zone(direction * int(hours), direction * int(minutes or 0)), end
+
+    def _zone_of_region(self, i: int) -> tuple[tzinfo, int] | None:
+        """The zone whose city is at `i`, after its region: Europe/Vienna, America/New_York."""
+        city = self.word(i)
+        while self.word(i + 1) in ("_", "/"):
+            city = self.word(i + 2) if self.word(i + 1) == "/" else f"{city} {self.word(i + 2)}"
+            i += 2
+        zone = _zone_by_place(city)
+        return None if zone is None else (zone, i + 1)
 
     def skip(self, i: int, *words: str) -> int:
         """The position after token `i` if it is one of these words, else `i`."""
