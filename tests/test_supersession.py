@@ -887,3 +887,29 @@ def test_what_stands_in_anothers_place_has_to_pass_the_filters_too(space: Space)
 
     assert texts(space.recall(WHERE, tags="old")) == []
     assert texts(space.recall(WHERE, tags="new")) == ["Alice lives in Lisbon."]
+
+
+def test_a_text_is_replaced_with_the_only_facts_in_it(space: Space, clock: FakeClock) -> None:
+    """What replaced them comes first for a question about now; the text stays as a quotation, and in the past."""
+    [fact] = space.remember([{"role": "user", "content": "I keep bees in the garden."}])
+    before = clock.now()
+    clock.advance(days=1)
+    ended = space.add("The hives in the garden were sold.")
+    space.graph.link(ended, "supersedes", fact)
+
+    first, second = space.recall("Do I keep bees in the garden?")
+    assert first.memory == ended
+    assert (second.memory.text, second.current, second.superseded_by) == ("I keep bees in the garden.", False, ended)
+    assert [memory.text for memory in space.memories("superseded")] == ["I keep bees in the garden.", fact.text]
+    assert all(hit.current for hit in space.as_of(before).recall("Do I keep bees in the garden?"))
+
+
+@pytest.mark.parametrize("replaced", ["first", "all"])
+def test_a_text_that_says_more_than_its_replaced_facts_is_current(space: Space, replaced: str) -> None:
+    """Another fact of it still holds, or a part of it is not among the facts."""
+    said = "I keep bees in the garden." if replaced == "all" else "I keep bees in the garden. I play the viola."
+    said += " What a summer that was, with the whole street out on chairs until midnight!" if replaced == "all" else ""
+    facts = space.remember([{"role": "user", "content": said}])
+    space.graph.link(space.add("The hives in the garden were sold."), "supersedes", facts[0])
+
+    assert [hit.current for hit in space.recall("bees in the garden") if hit.memory.text == said] == [True]

@@ -25,8 +25,12 @@ from remanence.schema import Memory
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader", "embedder")
-"""The options that a setting may have."""
+_RECALL_OPTIONS = (
+    *(name for name in list(signature(View.recall).parameters)[2:] if name != "limit"),
+    "reader",
+    "embedder",
+)
+"""The options that a setting may have. `limit` is the same for all: figures at different depths cannot be compared."""
 
 
 def compare_settings(

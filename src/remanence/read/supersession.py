@@ -1,8 +1,9 @@
 """Step of the read path for questions about now: superseded rows are replaced by the rows that superseded them.
 
-A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so, or
-when every claim in it has been replaced by a later value of a single-valued relation, unless the text says more than
-its claims. A row that contradicts a hit is listed right after it.
+A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so, when
+every claim in it has been replaced by a later value of a single-valued relation, unless the text says more than its
+claims, or when every fact that was found in it has been superseded, unless the text says more than these facts. A row
+that contradicts a hit is listed right after it.
 """
 
 from __future__ import annotations
@@ -52,19 +53,34 @@ def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
 
 
 def unsuperseded_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
-    """Which of these rows nothing superseded, and whose claims nothing ended."""
+    """Which of these rows nothing superseded, and whose claims and facts nothing ended."""
+    mask = _unsuperseded_itself(index, rows, snapshot)
+    if index.journal.extractions:
+        for i in np.flatnonzero(mask).tolist():
+            mask[i] = not _superseded_facts(index, int(rows[i]), snapshot)
+    return mask
+
+
+def _unsuperseded_itself(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    """The same, without regard to the facts that were found in a row."""
     catalog = index.catalog
     mask = catalog.active_mask(rows, snapshot.position)
     if not index.links.is_empty:
         mask &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
     # A row without claims has none that ended, and most rows have none.
     for i in np.flatnonzero(mask & index.relations.has_claims(rows)).tolist():
-        mask[i] = not _is_superseded(index, int(rows[i]), snapshot)
+        mask[i] = not _has_stale_claims(index, int(rows[i]), snapshot)
     return mask
 
 
 def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
     """The row that superseded this one; None if it is current, or nothing followed it."""
+    replacement = _own_replacement(index, row, snapshot)
+    return _replacement_of_facts(index, row, snapshot) if replacement is None else replacement
+
+
+def _own_replacement(index: Index, row: int, snapshot: Snapshot) -> int | None:
+    """The same, without regard to the facts that were found in it."""
     catalog = index.catalog
     later = catalog.successor(row, snapshot.position)
     if later is not None:
@@ -77,6 +93,26 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
     if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
         return None
     return index.relations.superseding_row(row, snapshot)
+
+
+def _superseded_facts(index: Index, row: int, snapshot: Snapshot) -> list[int]:
+    """The rows of the facts that were found in a text, if all of them were superseded and the text says no more than
+    they do; otherwise none."""
+    memory = index.catalog.ids[index.catalog.memory_of(row)]
+    if memory not in index.journal.extractions:
+        return []
+    found = (index.current_row(fact, snapshot.position) for fact in index.journal.facts_found_in(memory))
+    facts = sorted(fact for fact in found if fact is not None and fact != row)
+    if not facts or not index.graph.is_short(row, sum(map(index.graph.length_of, facts))):
+        return []
+    return [] if _unsuperseded_itself(index, np.array(facts, np.int64), snapshot).any() else facts
+
+
+def _replacement_of_facts(index: Index, row: int, snapshot: Snapshot) -> int | None:
+    """The last row that superseded a fact found in this row, if all of them were superseded."""
+    facts = _superseded_facts(index, row, snapshot)
+    replacements = (_own_replacement(index, fact, snapshot) for fact in facts)
+    return max((other for other in replacements if other is not None and other != row), default=None)
 
 
 def pairs_that_disagree(
@@ -277,14 +313,22 @@ def _claims_about(index: Index, row: int, names: Collection[str]) -> bool:
 
 
 def _is_superseded(index: Index, row: int, snapshot: Snapshot) -> bool:
+    """Whether a row states only its claims or facts, and none of them is valid any longer."""
+    return _has_stale_claims(index, row, snapshot) or bool(_superseded_facts(index, row, snapshot))
+
+
+def _has_stale_claims(index: Index, row: int, snapshot: Snapshot) -> bool:
     """Whether a row states only its claims, and none of them is valid any longer."""
     return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, snapshot)
 
 
 def _current_successor(index: Index, row: int, snapshot: Snapshot) -> int | None:
-    """The current row that superseded this one by its claims; None if the claims of its successors have ended too."""
+    """The current row that superseded this one by its claims or facts; None if the claims of its successors have ended
+    too."""
     visited = {row}
     successor = index.relations.superseding_row(row, snapshot)
+    if successor is None:
+        successor = _replacement_of_facts(index, row, snapshot)
     while successor is not None and index.relations.is_stale(successor, snapshot):
         visited.add(successor)
         successor = index.relations.superseding_row(successor, snapshot)

@@ -243,6 +243,9 @@ class MentionIndex(SavedPart):
     def is_short(self, row: int, length: int) -> bool:
         return bool(self._length.values[row] <= length)
 
+    def length_of(self, row: int) -> int:
+        return int(self._length.values[row])
+
     def specificity(self, number: int, horizon: int) -> float:
         """How specific a name is, as of the last row of the view: 1 if mentioned once, 0 if every memory does."""
         if horizon < 2:
