@@ -326,7 +326,7 @@ class TestEvaluate:
     def test_all_settings_are_compared_at_one_depth(self, facts: list[Memory], space: Space) -> None:
         """The error says where the limit is given, and an unknown option is not answered with `limit`."""
         question = {"Where does Bob live?": facts[1]}
-        with pytest.raises(InvalidInput, match=r"'short' has its own limit.*evaluate\(\.\.\., limit=3\)"):
+        with pytest.raises(InvalidInput, match=r"'short' has the option 'limit', .*evaluate\(\.\.\., limit=3\)"):
             space.evaluate(question, {"short": {"limit": 3}})
         with pytest.raises(InvalidInput, match=r"The options are during, history"):
             space.evaluate(question, {"short": {"depth": 3}})

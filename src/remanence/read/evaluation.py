@@ -225,7 +225,8 @@ def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mappin
         for option in values:
             if option == "limit":
                 raise InvalidInput(
-                    f"setting {name!r} has its own limit. Settings are compared at one depth: evaluate(..., limit={values[option]!r})."
+                    f"setting {name!r} has the option 'limit', which is the same for all settings: "
+                    f"evaluate(..., limit={values[option]!r})."
                 )
             if option not in options:
                 raise InvalidInput(f"setting {name!r} has the option {option!r}. The options are {', '.join(options)}.")
