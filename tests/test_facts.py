@@ -249,9 +249,10 @@ def test_two_who_do_it_together_are_one_fact() -> None:
 
 def test_who_gives_their_name_is_alone() -> None:
     """ "I'm Nadia and I moved" is one person."""
-    event, state = facts("I'm Nadia and I moved to Ghent.", speaker="user")
+    name, event, state = facts("I'm Nadia and I moved to Ghent.", speaker="user")
 
-    assert Triple(SELF, "name", "Nadia") in event.triples
+    assert name.triples == (Triple(SELF, "name", "Nadia"),)
+    assert event.triples == (Triple(SELF, "moved_to", "Ghent"),)
     assert state.text == "The user lives in Ghent."
 
 
