@@ -5,8 +5,9 @@ moment, only statements up to that moment count. "First", "previously", "before"
 their own (`choose_by_time`).
 
 A reader that can read a timeline is also given the best hits together, in the order in which they were stated. It says
-for each hit how probable it is that this hit is the answer. That probability counts in addition to the score. It
-decides alone where a question asks about an event at no particular time.
+for each hit how probable it is that this hit is the answer. That probability counts in addition to the score. Together
+with the probability of the hit alone it decides for questions that ask for an earlier value or for the moment of a
+change, whether the words of such a question are known from a rule or from a table (`asks_about_change`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from remanence.language.message_words import earlier_value_probability, moment_of_change_probability
 from remanence.language.text import tokens
 from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
@@ -54,8 +56,10 @@ _MAX_SINGLE_ANSWERS = 6
 """If more hits answer, the question probably has several valid answers at a time, as is frequent in chats."""
 _MIN_CHOICE_TO_LEAD = 0.3
 """With several valid answers, one is put first only if its probability in the timeline is at least this."""
-_CLEAR_CHOICE = 0.6
-"""At or above this probability in the timeline, the choice also decides for "before" and "previously"."""
+_MIN_CHANGE = 0.5
+"""The least probability, by its words, that a question asks for an earlier value or for the moment of a change."""
+_FROM_ANCHOR_ON = 0.1
+"""The factor for hits that were stated from the event on that a question names, if it asks for what was before it."""
 _CHOSEN = "chosen among those read together"
 _WORD = re.compile(r"[\w-]+")
 _MIN_IDENTIFIER_LENGTH = 3
@@ -111,10 +115,8 @@ def choose_by_time(
     if not answers:
         return TimeChoice()
     question, focus = parsed.reader_text, parsed.focus
-    if focus in ("before", "previous"):
-        clear = next((scored for scored in candidates if timeline.get(scored.id, 0.0) >= _CLEAR_CHOICE), None)
-        if clear is not None:
-            return TimeChoice(clear, _CHOSEN)
+    if timeline and (focus in ("before", "previous") or (focus not in ("first", "at") and asks_about_change(question))):
+        return TimeChoice(_best_in_timeline(candidates, answers, parsed, timeline), _CHOSEN)
     match focus:
         case "any":
             factors = _choice_factors(candidates, timeline, focus)
@@ -134,6 +136,17 @@ def choose_by_time(
             return _relative_to_anchor(answers, parsed)
 
 
+def asks_about_change(question: str) -> bool:
+    """Whether a question asks for an earlier value or for the moment of a change, by a table of words.
+
+    >>> asks_about_change("Dagur's work before the museum?"), asks_about_change("Since when do they rent?")
+    (True, True)
+    >>> asks_about_change("Where does Dagur work?")
+    False
+    """
+    return max(earlier_value_probability(question), moment_of_change_probability(question)) >= _MIN_CHANGE
+
+
 def _moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
     """The end of the past time that a question names, or now."""
     return next((window.end for window in parsed.times if window.end is not None and window.end <= now), now)
@@ -148,6 +161,21 @@ def _matching_identifiers(parsed: ParsedQuestion, scored_hits: Sequence[ScoredHi
         scored for scored in scored_hits if all(identifier in scored.memory.text.lower() for identifier in identifiers)
     ]
     return matching or scored_hits
+
+
+def _best_in_timeline(
+    candidates: Sequence[ScoredHit], answers: Sequence[ScoredHit], parsed: ParsedQuestion, timeline: Mapping[str, float]
+) -> ScoredHit:
+    """The hit that most probably is the answer, alone and in the timeline; the latest of several."""
+    anchors = _anchors(answers, parsed) if parsed.focus == "before" else []
+    anchor_time = min((anchor.time for anchor in anchors), default=None)
+
+    def probability(scored: ScoredHit) -> float:
+        is_earlier = anchor_time is None or scored.time < anchor_time
+        factor = 1.0 if is_earlier else _FROM_ANCHOR_ON
+        return factor * scored.probability * (timeline.get(scored.id, 0.0) + _MIN_CHOICE)
+
+    return max(candidates, key=lambda scored: (probability(scored), scored.time))
 
 
 def _choice_factors(
@@ -211,7 +239,7 @@ def _last_replaced(answers: Sequence[ScoredHit], question: str, reader: Reader) 
 def _relative_to_anchor(answers: Sequence[ScoredHit], parsed: ParsedQuestion) -> TimeChoice:
     """The answer before, after or during an event that the question names, its anchor: "before Lisbon"."""
     oldest, focus = _oldest_first(answers), parsed.focus
-    anchors = [answer for answer in oldest if _mentions_half_of(answer.memory, parsed.time_relation.anchor_words)]
+    anchors = _anchors(oldest, parsed)
     if not anchors:
         return TimeChoice()
     time = anchors[0].time
@@ -220,6 +248,12 @@ def _relative_to_anchor(answers: Sequence[ScoredHit], parsed: ParsedQuestion) ->
         return TimeChoice(next(later, None), "told after it")
     earlier = [answer for answer in oldest if answer.time < time or (focus == "during" and answer.time == time)]
     return TimeChoice(earlier[-1] if earlier else None, f"what was valid {focus} it")
+
+
+def _anchors(answers: Sequence[ScoredHit], parsed: ParsedQuestion) -> list[ScoredHit]:
+    """The answers that mention the event that a question names."""
+    words = parsed.time_relation.anchor_words
+    return [answer for answer in answers if _mentions_half_of(answer.memory, words)]
 
 
 def _replacements(
