@@ -105,7 +105,9 @@ def _superseded_facts(index: Index, row: int, snapshot: Snapshot) -> list[int]:
     facts = sorted(fact for fact in found if fact is not None and fact != row)
     if not facts or not index.graph.is_short(row, sum(map(index.graph.length_of, facts))):
         return []
-    return [] if _unsuperseded_itself(index, np.array(facts, np.int64), snapshot).any() else facts
+    superseded = index.links.superseded_mask(snapshot)
+    ended = (superseded[index.catalog.memory_of(fact)] or _has_stale_claims(index, fact, snapshot) for fact in facts)
+    return facts if all(ended) else []
 
 
 def _replacement_of_facts(index: Index, row: int, snapshot: Snapshot) -> int | None:
