@@ -132,6 +132,13 @@ def test_clauses_may_share_a_subject(said: str, expected: str) -> None:
             "The user's father is a carnivore through and through.",
         ),
         ("Our boiler is a Vaillant ecoTEC, installed 2014.", "The user's boiler is a Vaillant ecoTEC, installed 2014."),
+        ("I moved to Zagreb in 2021 and my wife Iva is a dentist.", "The user moved to Zagreb in 2021."),
+        ("I moved to Zagreb in 2021 and my wife Iva is a dentist.", "The user's wife Iva is a dentist."),
+        ("I started at Ubisoft in March and my brother moved to Lyon.", "The user's brother lives in Lyon."),
+        ("We bought a house last year and I work for the council now.", "The user works for the council now."),
+        ("We have a garden and our neighbour Ulf has a pool.", "The user's neighbour Ulf has a pool."),
+        ("My sister Kaja lives in Bergen; her son Emil is four.", "Kaja's son Emil is four."),
+        ("We moved to Graz, and our son Emil goes to school there.", "The user and others live in Graz."),
     ],
 )
 def test_a_sentence_is_split_into_statements(said: str, expected: str) -> None:
@@ -143,6 +150,25 @@ def test_their_is_the_person_who_speaks() -> None:
     """In a statement that is read alone, "their plan" would be nobody's."""
     said = "just fyi: i'm on an iphone 12, my plan is with Vodafone, and i bank with N26"
     assert "Alice's plan is with Vodafone." in texts(said, "Alice")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I met the Millers and their son Tim is ill.",
+        "I love the Hubers, their daughter Ina is a doctor.",
+        "I work for the Kesslers and their house is huge.",
+    ],
+)
+def test_their_is_not_the_speaker_who_says_so(said: str) -> None:
+    """Somebody else's son is no son of the user."""
+    assert len(texts(said)) == 1
+    assert not any(claim.endswith("_of→ me") for claim in claims(said))
+
+
+def test_a_place_before_there_is_not_cut_off() -> None:
+    found = facts("We moved to Graz, and our son Emil goes to school there.")
+    assert not any("Graz" not in fact.text for fact in found)
 
 
 def test_a_chain_ends_only_what_it_says() -> None:

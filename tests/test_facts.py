@@ -249,9 +249,10 @@ def test_two_who_do_it_together_are_one_fact() -> None:
 
 def test_who_gives_their_name_is_alone() -> None:
     """ "I'm Nadia and I moved" is one person."""
-    event, state = facts("I'm Nadia and I moved to Ghent.", speaker="user")
+    name, event, state = facts("I'm Nadia and I moved to Ghent.", speaker="user")
 
-    assert Triple(SELF, "name", "Nadia") in event.triples
+    assert name.triples == (Triple(SELF, "name", "Nadia"),)
+    assert event.triples == (Triple(SELF, "moved_to", "Ghent"),)
     assert state.text == "The user lives in Ghent."
 
 
@@ -924,6 +925,8 @@ def test_what_the_speaker_does_not_say_is_no_fact(said: str) -> None:
     ("said", "wrong"),
     [
         ("I left Bosch at 5 pm.", "left"),
+        ("I left Bosch around six.", "left"),
+        ("I left Bosch at a quarter to nine.", "left"),
         ("I joined Slack.", "works_at"),
         ("I moved to Stripe.", "lives_in"),
         ("I was married to Peter before.", "married_to"),
@@ -933,6 +936,13 @@ def test_a_claim_that_the_words_do_not_make_is_not_made(said: str, wrong: str) -
     """Leaving the building, using a service, changing employers and a former marriage are something else."""
     found = facts(said)
     assert wrong not in {claim.predicate for fact in found for claim in (*fact.triples, *fact.ended_claims)}
+
+
+@pytest.mark.parametrize("when", ["after ten years", "early last year", "late in June", "about two years ago", "at 58"])
+def test_a_job_is_left_at_an_age_or_after_years(when: str) -> None:
+    """These are no times of the day."""
+    found = facts(f"I left Bosch {when}.")
+    assert "left" in {claim.predicate for fact in found for claim in fact.triples}
 
 
 def test_a_third_cat_makes_three() -> None:

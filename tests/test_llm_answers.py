@@ -42,6 +42,22 @@ def test_names_are_spelled_as_they_were_said() -> None:
     assert [mention.name for mention in fact.mentions] == ["Zoë", "São Paulo"]
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "believed"),
+    [
+        ("My nephew Pavel is a diver.", "The user is a diver.", False),
+        ("My two daughters play ice hockey.", "The user plays ice hockey.", False),
+        ("He works as a glazier.", "The user works as a glazier.", False),
+        ("My nephew Pavel and I are divers.", "The user is a diver.", True),
+        ("My husband is a nurse, and I'm a nurse too.", "The user is a nurse.", True),
+        ("My brother is Tom.", "The user has a brother.", True),
+    ],
+)
+def test_what_was_said_of_a_relative_is_no_fact_about_the_user(said: str, text: str, believed: bool) -> None:
+    """Although the user said it, and the rules read no claim in it that could be compared."""
+    assert (one_fact({"text": text, "kind": "semantic"}, said) is not None) == believed
+
+
 def test_a_translated_name_makes_no_claim_and_costs_confidence() -> None:
     """Munich was not said."""
     row = {"text": "Anna lives in Munich.", "names": ["Anna", "Munich"], "confidence": 0.9}

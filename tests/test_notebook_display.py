@@ -324,6 +324,14 @@ class TestEvaluate:
         ]
         assert list(compared[0].scores) == ["R@1", "R@3", "MRR"]
 
+    def test_all_settings_are_compared_at_one_depth(self, facts: list[Memory], space: Space) -> None:
+        """The error says where the limit is given, and an unknown option is not answered with `limit`."""
+        question = {"Where does Bob live?": facts[1]}
+        with pytest.raises(InvalidInput, match=r"'short' has the option 'limit', .*evaluate\(\.\.\., limit=3\)"):
+            space.evaluate(question, {"short": {"limit": 3}})
+        with pytest.raises(InvalidInput, match=r"The options are during, history"):
+            space.evaluate(question, {"short": {"depth": 3}})
+
     def test_a_reader_is_a_setting_too(self, clock: FakeClock) -> None:
         """One of the space, none, or another."""
 

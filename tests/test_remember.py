@@ -756,6 +756,9 @@ def test_the_reader_relates_what_the_rules_cannot() -> None:
         ("I have a dog, Pepper", "We're looking after my aunt's dog Sancho this week", "Pepper"),
         ("My sister Carla is a pilot", "My other sister Renata is a vet now", "Carla"),
         ("I'm a test engineer at Bosch", "I left Bosch at 5 pm and walked home", "Bosch"),
+        ("I'm a test engineer at Bosch", "I left Bosch around six", "Bosch"),
+        ("I'm a test engineer at Bosch", "I left Bosch at half past six and took the bus", "Bosch"),
+        ("I'm a test engineer at Bosch", "Left Bosch late again, shortly before nine", "Bosch"),
         ("I drive a Skoda", "I need a new roast beef recipe", "Skoda"),
     ],
 )
@@ -976,9 +979,29 @@ def test_the_reason_of_a_replacement_names_the_user() -> None:
         ("I'm unemployed.", "I got a job at Siemens.", "unemployed", "Siemens"),
         ("I'm between jobs.", "I found a new job!", "between jobs", "new job"),
         ("My son Leo can't swim.", "Leo has learned to swim.", "can't swim", "learned to swim"),
+        ("I'm pregnant.", "Our son Malik was born.", "pregnant", "Malik"),
+        ("My wife is pregnant.", "Our daughter Lia was born.", "pregnant", "Lia"),
+        ("My sister is pregnant.", "My niece Fia was born.", "pregnant", "Fia"),
+        ("I study medicine in Graz.", "I have graduated now.", "studies", "graduated"),
+        ("I'm a nursing student.", "I passed my finals.", "student", "finals"),
     ],
 )
 def test_a_state_ends_with_what_ends_it_in_other_words(before: str, after: str, ended: str, stated: str) -> None:
     profile = profile_after(before, after)
     assert stated in profile
     assert ended not in profile
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ("I'm pregnant.", "I was born in Turin.", "pregnant"),
+        ("I'm pregnant.", "My nephew Ben was born.", "pregnant"),
+        ("My sister is pregnant.", "Our daughter Lia was born.", "pregnant"),
+        ("I'm studying Spanish.", "I have graduated now.", "Spanish"),
+        ("I study medicine in Graz.", "My cousin Bo has graduated now.", "medicine"),
+    ],
+)
+def test_what_ends_the_state_of_somebody_else_ends_nothing(before: str, after: str, kept: str) -> None:
+    """A birth ends the pregnancy of the parents; a degree ends studies, not a language course."""
+    assert kept in profile_after(before, after)

@@ -476,6 +476,12 @@ def stated(text: str, now: datetime = STATED) -> str:
         ("The winter of 2010/11 was brutal.", "2010-12-01 to 2011-03-01"),
         ("We spent New Year 2025 in Leeds.", "2025-01-01 to 2025-01-02"),
         ("We were in Rome over Easter.", "2025-04-18 to 2025-04-22"),
+        ("The visa runs out on 3 January.", "2027-01-03 to 2027-01-04"),
+        ("School starts again on 7 January.", "2027-01-07 to 2027-01-08"),
+        ("My brother gives a talk on 12 February.", "2027-02-12 to 2027-02-13"),
+        ("He lost his keys on 3 September.", "2025-09-03 to 2025-09-04"),
+        ("She broke her glasses on 3 May.", "2025-05-03 to 2025-05-04"),
+        ("It's closed on 3 May.", "2026-05-03 to 2026-05-04"),
     ],
 )
 def test_tense_tells_where_a_time_without_a_year_lies(text: str, window: str) -> None:

@@ -36,8 +36,10 @@ def compare_settings(
     progress: bool | Progress,
 ) -> Evaluation:
     """Ask all questions under every setting. See `View.evaluate`."""
-    options_of_recall = (*list(signature(view.recall).parameters)[1:], "reader", "embedder")
-    compared = _default_settings(view._engine) if settings is None else check_settings(settings, options_of_recall)
+    # `limit` is the same for all: figures at different depths cannot be compared.
+    options_of_recall = [name for name in list(signature(view.recall).parameters)[1:] if name != "limit"]
+    options = (*options_of_recall, "reader", "embedder")
+    compared = _default_settings(view._engine) if settings is None else check_settings(settings, options)
 
     def find(value: str) -> Memory | None:
         return view.get(value) or view.find(value)

@@ -17,6 +17,7 @@ from pathlib import Path
 from remanence.language.claim_extraction.predicate_rules import claims_match
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor, speaker_name
 from remanence.language.fact_extraction.sentences import is_question
+from remanence.language.lexicon.word_lists import load_pattern
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.temporal import find_times
 from remanence.language.text import normalize_name, split_sentences, tokens
@@ -37,6 +38,12 @@ _CLAUSE_END = re.compile(r"[,;:—()]|\s-\s|\b(?:but|and|while|whereas|although|
 _THE_USER = re.compile(r"\bthe user\b|\buser's\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)?(?![\w:/-])")
 _I_AM = re.compile(r"\b(?:I am|I['’]m|[Mm]y name is|[Tt]his is|[Cc]all me) ([A-Z]\w*(?: [A-Z]\w*)*)")
+_OF_THE_USER = re.compile(r"the user(?!['’]s\b| and\b)", re.IGNORECASE)
+_RELATIVE = re.compile(rf"\b(?:{load_pattern('any_relationship')})\b", re.IGNORECASE)
+_OF_RELATIVE = re.compile(
+    rf"(?:well |so |also )?(?:(?:my|our) (?:[a-z-]+ ){{0,2}}{_RELATIVE.pattern}|s?he\b)", re.IGNORECASE
+)
+_FIRST_PERSON = re.compile(r"\b(?:I|we|me|us|myself|ourselves|mine|ours)\b")
 _DAY = timedelta(days=1)
 
 
@@ -63,6 +70,8 @@ def unsupported_reason(text: str, triples: Sequence[Triple], chunk: Chunk, at: d
         return "was not said by the user"
     claims = claims_in(chunk)
     if any(_has_other_subject(triple, claims, chunk) for triple in triples) or _names_other_subject(text, nearest):
+        return "was said of somebody else"
+    if _is_said_of_relative(text, nearest, words):
         return "was said of somebody else"
     if _is_denied(text, nearest, words) or any(_is_denied_claim(triple, claims) for triple in triples):
         return "the conversation says the opposite"
@@ -214,6 +223,17 @@ def _names_other_subject(text: str, nearest: Sequence[_Clause]) -> bool:
         if not named or wanted & clause.words or _PRONOUN.search(clause.text):
             return False
     return True
+
+
+def _is_said_of_relative(text: str, nearest: Sequence[_Clause], words: frozenset[str]) -> bool:
+    """Whether the fact is about the user, and every clause that says it is about a relative of theirs, "he" or "she":
+    "My nephew is a diver" does not say that the user is one."""
+    if not nearest or not words or not _OF_THE_USER.match(text) or _RELATIVE.search(text):
+        return False
+    return all(
+        words <= clause.words and _OF_RELATIVE.match(clause.text) and not _FIRST_PERSON.search(clause.text)
+        for clause in nearest
+    )
 
 
 def _unsupported_number_or_time(text: str, chunk: Chunk, at: datetime) -> str | None:

@@ -223,7 +223,12 @@ def check_settings(settings: object, options: Sequence[str]) -> dict[str, Mappin
                 f"settings has {name!r}: {inputs.shorten_repr(values)}. Give a name and a dict of options."
             )
         for option in values:
-            if option not in options or option == "limit":
+            if option == "limit":
+                raise InvalidInput(
+                    f"setting {name!r} has the option 'limit', which is the same for all settings: "
+                    f"evaluate(..., limit={values[option]!r})."
+                )
+            if option not in options:
                 raise InvalidInput(f"setting {name!r} has the option {option!r}. The options are {', '.join(options)}.")
     return dict(settings)
 

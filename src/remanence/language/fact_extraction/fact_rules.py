@@ -300,7 +300,7 @@ def _facts_of_clauses(clauses: Iterable[str], sentence: Sentence, turn: _Turn) -
     for text in clauses:
         clause = parse_sentence(text, turn.speaker)
         whole = _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
-        facts += (_facts_of_statements(clause, sentence, turn) if whole and clause.change is None else []) or whole
+        facts += (_facts_of_statements(clause, sentence, turn) if whole else []) or whole
     return facts
 
 
@@ -322,7 +322,15 @@ def _facts_of_statements(clause: ParsedSentence, sentence: Sentence, turn: _Turn
         return added and makes_claim(left) and is_fact(left) and is_fact(right)
 
     stated = set(_stated_claims(clause))
-    statements = find_statements(clause.text, is_fact, makes_claim, adds_claim)
+    statements = find_statements(
+        clause.text,
+        is_fact,
+        makes_claim,
+        adds_claim,
+        split_shared=clause.change is None,
+        # Where the speaker did not say "their", it stands for "my" or "our" (third_person.py).
+        possessor=None if _THEIR.search(sentence.text) else label,
+    )
     if len(statements) < 2:
         return []
     certain = sentence._replace(is_answer=True)
@@ -443,7 +451,7 @@ _APPOSITION = re.compile(
     r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?), (?:who(?:['’]s| is) )?"
     r"(?P<what>(?:now|currently) an? [^,;.!?]{3,60})(?=[;.!?]|$)"
 )
-_BEFORE_PRONOUN = re.compile(r";\s+(?=(?:he|she)\b)")
+_BEFORE_PRONOUN = re.compile(r";\s+(?=(?:he|she|his|her)\b)")
 _HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")
 _NOTE_NOUNS = r"owner|lead|deadline|date|due date|budget|status|contact|client|launch|release|kick-?off|sponsor|scope"
 _NOTE_FIELD = re.compile(rf"(?<![\w'’] )(?<!\w)({_NOTE_NOUNS}): ", re.IGNORECASE)
@@ -457,6 +465,7 @@ _HOW_IS = re.compile(r"\b[Hh]ow(?:['’]s| is) ([A-Z]\w+)\b[^.?!]{0,20}\?")
 _MY_RELATIVE = re.compile(rf"\b[Mm]y ((?:[a-z]+ )?(?:{load_pattern('relationship')})\b(?: [A-Z]\w+)?)")
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
+_THEIR = re.compile(r"\btheir\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _THERE = compile_pattern("there_of_place")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}

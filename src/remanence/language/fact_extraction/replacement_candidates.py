@@ -38,10 +38,19 @@ _DEAD = compile_pattern("dead")
 _FIRST_WORDS = re.compile(r"[^.!?]{0,60}\b(?:is|are|has|lives?|loves?|likes?|hates?|works?|[a-z]+s)\b")
 _ENDINGS = tuple(
     (compile_pattern(f"{name}_before"), compile_pattern(f"{name}_after"))
-    for name in ("birth", "job_search", "learning")
+    for name in ("birth", "job_search", "learning", "studies")
 )
 """A state, and what ends it; their groups have to be the same."""
+_EXPECTING = compile_pattern("birth_before")
+_BORN = re.compile(r"[^.,;]{0,60}\b(?:was|were) born\b")
 _KIN = re.compile(rf"[\w ]+['’]s (?:[a-z]+ )?({load_pattern('relationship')}),? ([A-Z]\w+)")
+_GENERATIONS = (
+    (("", *"wife girlfriend partner fiancée fiancee spouse".split()), "son daughter child baby boy girl twins".split()),
+    ("sister brother sister-in-law brother-in-law".split(), "nephew niece".split()),
+    ("daughter son daughter-in-law son-in-law".split(), "grandson granddaughter grandchild".split()),
+)
+"""Who is expecting, as a relative of the speaker or "" for the speaker, and what their child is to the speaker."""
+_FAMILY = re.compile(r"(?P<owner>The user|[A-ZÀ-Þ][\w-]+)(?:['’]s (?:(?!wife|sister)[a-z]+ )?(?P<kin>[a-zé-]+))?\b")
 _NAME = r"[A-ZÀ-Þ][\w'’-]+"
 _NAME_CONJUNCTION = re.compile(r", (?:and )?| and ")
 _COUNTS = ("one", "two", "three", "four", "five")
@@ -68,7 +77,7 @@ def may_replace(new: Memory, old: Memory) -> bool:
     """
     if _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
         return False
-    if _TODAY.search(new.text) and not _states_end(new.text):
+    if (_TODAY.search(new.text) and not _states_end(new.text)) or _leaves_for_the_day(new.text):
         return False
     kin, other_kin = _KIN.match(new.text), _KIN.match(old.text)
     if kin and other_kin and kin[2] == other_kin[2] and kin[1] != other_kin[1]:
@@ -87,7 +96,8 @@ def is_likely(new: Memory, old: Memory) -> bool:
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
-    """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned.
+    """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned, the
+    end of studies.
 
     >>> old = Memory("1", "main", "Alice's dog Bella is 12.", observed_by="Alice")
     >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
@@ -103,7 +113,16 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
         state, end = before.search(old.text), after.search(new.text)
         if state and end and state.groups() == end.groups():
             return _subjects_agree(new, old)
-    return False
+    return _BORN.match(new.text) is not None and _EXPECTING.search(old.text) is not None and _is_child_of(new, old)
+
+
+def _is_child_of(new: Memory, old: Memory) -> bool:
+    """Whether the first words of `new` are a child of the first words of `old`: "the user's son" of "the user's wife",
+    "the user's niece" of "the user's sister"."""
+    child, parent = _FAMILY.match(new.text), _FAMILY.match(old.text)
+    if child is None or parent is None or child["owner"] != parent["owner"]:
+        return False
+    return any(child["kin"] in children and (parent["kin"] or "") in parents for parents, children in _GENERATIONS)
 
 
 def remainder(new: Memory, old: Memory) -> str | None:
@@ -164,8 +183,13 @@ def _names_change(memory: Memory) -> bool:
 
 
 def _states_end(text: str) -> bool:
+    return (_LEFT.search(text) is not None and not _leaves_for_the_day(text)) or _END.search(text) is not None
+
+
+def _leaves_for_the_day(text: str) -> bool:
+    """Whether somebody left a place and will be back: "left the office at six"."""
     left = _LEFT.search(text)
-    return (left is not None and not LEFT_FOR_THE_DAY.match(text, left.end())) or _END.search(text) is not None
+    return left is not None and LEFT_FOR_THE_DAY.match(text, left.end()) is not None
 
 
 def share_topic(one: str, other: str) -> bool:

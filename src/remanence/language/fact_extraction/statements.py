@@ -47,6 +47,9 @@ def find_statements(
     is_fact: Callable[[str], bool] = lambda _: True,
     makes_claim: Callable[[str], bool] = lambda _: False,
     adds_claim: Callable[[str, str], bool] = lambda *_: False,
+    *,
+    split_shared: bool = True,
+    possessor: str | None = "",
 ) -> list[CoordinatedStatement]:
     """The same, with whether each statement shares its subject.
 
@@ -57,6 +60,10 @@ def find_statements(
         makes_claim: Whether a text claims something. Before a claim about another person there may be small talk.
         adds_claim: Whether the second of two texts claims what the sentence as a whole does not. A statement about the
             past that shares its subject is split off only there.
+        split_shared: Whether statements that share their subject are split. A change and its details are not: "Ann left
+            Bosch and joined Acme".
+        possessor: Whom "their" at the beginning of a statement means: "" for the subject before it, None if that is not
+            known; then the statement is not split off.
 
     Returns:
         The statements in their order.
@@ -65,7 +72,7 @@ def find_statements(
         return [CoordinatedStatement(text)]
     subject = _first_subject(text)
     statements: list[CoordinatedStatement] = []
-    inserted = _INSERTION.fullmatch(text, len(subject)) if subject else None
+    inserted = _INSERTION.fullmatch(text, len(subject)) if subject and split_shared else None
     if inserted and all(_starts_with_verb(inserted[part], subject) for part in ("clause", "rest")):
         statements.append(CoordinatedStatement(f"{subject} {inserted['clause']}", shares_subject=True))
         text = f"{subject} {inserted['rest']}"
@@ -75,12 +82,16 @@ def find_statements(
             continue  # "Ann and Bob" do something together
         left = opening + text[start : conjunction.start()]
         is_now = conjunction["adverb"] in _NOW
-        begun = _begin_statement(subject, left, text[conjunction.end() :], conjunction["word"], is_now)
-        if begun is None:
+        begun = _begin_statement(subject, left, text[conjunction.end() :], conjunction["word"], is_now, possessor)
+        if begun is None or (begun.is_shared and not split_shared):
             continue
         right = begun.opening + text[conjunction.end() + begun.skipped :]
         if begun.needs_claim and not adds_claim(_as_sentence(left), _as_sentence(right)):
             continue
+        if begun.is_past and not makes_claim(_as_sentence(right)):
+            continue
+        if not begun.is_shared and _THERE.search(right):
+            continue  # "moved to Graz, and Emil goes to school there"
         if not begun.is_shared:
             about_another = bool(subject) and subject != begun.subject and _is_person(begun.subject)
             may_be_small_talk = about_another and conjunction["word"] != "," and makes_claim(_as_sentence(right))
@@ -119,22 +130,32 @@ def _first_subject(text: str) -> str:
 
 class _Beginning(NamedTuple):
     """How a statement begins: its subject, the words to put before the text, how many characters of it to skip,
-    whether it has the subject of the statement before it, and whether it is one only if it claims something."""
+    whether it has the subject of the statement before it, whether it is one only if it claims something that the
+    sentence does not, and whether it is about the past, so that it is one only if it claims something."""
 
     subject: str
     opening: str = ""
     skipped: int = 0
     is_shared: bool = False
     needs_claim: bool = False
+    is_past: bool = False
 
 
-def _begin_statement(subject: str, left: str, right: str, conjunction: str, is_now: bool) -> _Beginning | None:
+def _begin_statement(
+    subject: str, left: str, right: str, conjunction: str, is_now: bool, possessor: str | None
+) -> _Beginning | None:
     """How the text after a conjunction begins a statement of its own; None if it does not."""
     own = _own_subject(right)
-    if own.startswith("their ") and _is_person(subject) and not subject.endswith("others"):
-        return _Beginning(own.replace("their", f"{subject}'s", 1), f"{subject}'s ", len("their "))
-    if own:
-        return _Beginning(own)
+    is_past = not own
+    if is_past:
+        own = _own_subject(right, _PAST_VERB)
+    if own.startswith("their ") and possessor is None:
+        return None
+    owner = possessor or (subject if _is_person(subject) and not subject.endswith("others") else "")
+    if own.startswith("their ") and owner:
+        return _Beginning(own.replace("their", f"{owner}'s", 1), f"{owner}'s ", len("their "), is_past=is_past)
+    if own and (not is_past or _is_person(own)):
+        return _Beginning(own, is_past=is_past)
     pronoun = _PRONOUN.match(right)
     if pronoun and _names_somebody(subject) and _starts_with_verb(right[pronoun.end() :], subject):
         return _Beginning(subject, f"{subject} ", pronoun.end(), is_shared=True)
@@ -166,14 +187,16 @@ def _shared_verb(predicate: str, right: str, conjunction: str) -> str | None:
     return verb if is_adjective or (_COUNTED.match(value) and _COUNTED.match(right)) else None
 
 
-def _own_subject(text: str) -> str:
-    """The subject at the beginning of a text after which a verb follows; otherwise an empty text."""
+def _own_subject(text: str, past_verb: re.Pattern[str] | None = None) -> str:
+    """The subject at the beginning of a text after which a verb follows, or a `past_verb`; otherwise an empty text."""
     as_first = upper_first(text) if text.startswith("the user") else text
     for pattern in (*_SUBJECTS, *_OTHER_SUBJECTS):
         match = pattern.match(as_first if pattern in _SUBJECTS else text)
         if match is None:
             continue
         rest = text[match.end() :].lstrip()
+        if past_verb is not None and past_verb.match(rest):
+            return match.group().rstrip(",")
         if _starts_with_verb(rest, match.group()) or (match.group() == "The user" and _USER_VERB.match(rest)):
             return match.group().rstrip(",")
     return ""
@@ -250,6 +273,7 @@ _COUNTED = re.compile(rf"(?:another|{load_pattern('counts')}) ")
 _PREPOSITION = re.compile(r"\b(?:of|in|on|at|to|from|with|for|by|about|between|than)\b")
 _QUOTATION = re.compile('["“”]')
 _WORD = re.compile(r"[a-z][a-z'’]*")
+_THERE = re.compile(r" there(?! (?:is|are|was|were)\b)\b")
 _AUXILIARY = re.compile(r" (?:is|are|was|were|has|have)\b")
 _QUESTION = re.compile(r"(?:is|are|does|do|can|will|was) (?:that|it|this|there|he|she|they|you|the user)\b")
 _USER_VERB = re.compile(r"(?!(?:and|or|of|in|at|on|to|from|with|for|by|as|the|an?)\b)[a-z]+ [a-z0-9]")

@@ -94,6 +94,7 @@ class _PronounReplacer:
             noun = match["noun"] or ""
             return f"their{noun}" if was_named and not noun else f"{name}'s{noun}"
         if match["we"]:
+            self.is_subject = True
             return f"{name} and others{_PLURAL[match['are'][1:]] if match['are'] else ''}"
         if match["our"]:
             return "their" if was_named else f"{name}'s"

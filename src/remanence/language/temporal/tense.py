@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from remanence.language.lexicon.word_lists import FIRST_NAMES, RELATIONSHIP_NOUNS
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.time_lexer import TimeToken
 
@@ -19,6 +20,10 @@ _PRONOUNS = frozenset("i we you they".split())
 _CONTRACTED_SUBJECTS = frozenset("it he she that there what who here where".split())  # "it's" has a verb
 _PREPOSITIONS = frozenset("on in at for to by from until till this next the a an my our his her their with".split())
 _DETERMINERS = frozenset("a an the my our your his her their its this that some another".split())
+_PARTICLES = frozenset("out up off over back away down home again".split())
+"""Words between a verb and its time: "runs out on", "starts again on"."""
+_SINGULAR_SUBJECTS = frozenset("he she it everyone everybody nobody".split()) | RELATIONSHIP_NOUNS
+"""Words after which one that ends with s is a verb: "she starts work on"."""
 _ENDINGS: dict[str, _Cue] = {"'ll": "future", "'re": "present", "'m": "present"}
 _PARTICIPLE_ENDINGS = ("ed", "en")
 
@@ -123,12 +128,21 @@ class TenseReader:
         j = k - 1
         while self._word(j) in vocab.VERB_ADVERBS:
             j -= 1
+        if self._is_subject(j, start):
+            return True
         if self._word(j) in vocab.BEFORE_PARTICIPLES or self._word(j).endswith(("'re", "'m")):
             return False
         if self._describes_noun(k, start):
             return False
         before = [self._word(n) for n in range(k - 4, k)]  # "will stay closed", "we'll have it fixed"
         return not any(word in ("will", "won't", "would", "shall") or word.endswith("'ll") for word in before)
+
+    def _is_subject(self, j: int, start: int) -> bool:
+        """Whether token `j` is "he", "she" or "it" as the subject of the clause: not "he's", nor "get it fixed"."""
+        if j < start or self._word(j) not in ("he", "she", "it"):
+            return False
+        token = self._tokens[j]
+        return token.end - token.start == len(token.normalized) and (token.normalized != "it" or j == start)
 
     def _describes_noun(self, k: int, start: int) -> bool:
         """Whether the word at token `k` is a participle after a noun that is not the subject: "at a firm called B"."""
@@ -160,10 +174,22 @@ class TenseReader:
             singular = token.normalized.endswith("s") and not token.normalized.endswith(("ss", "us"))
             singular = singular and token.normalized not in vocab.NOT_PLURAL
             verb_like = singular and len(token.normalized) > 3 and token.end - token.start == len(token.normalized)
-            followed = k + 1 == end or after in _PREPOSITIONS or self._tokens[k + 1].kind == "number"
-            if verb_like and not token.capitalized and followed:
+            if verb_like and not token.capitalized and (self._has_singular_subject(k, start) or self._has_time(k, end)):
                 return "present"
         return None
+
+    def _has_singular_subject(self, k: int, start: int) -> bool:
+        before = self._tokens[k - 1] if k > start else None
+        if before is None or before.end - before.start != len(before.normalized):  # "my brother's exams"
+            return False
+        return before.normalized in _SINGULAR_SUBJECTS or (before.capitalized and before.normalized in FIRST_NAMES)
+
+    def _has_time(self, k: int, end: int) -> bool:
+        """Whether a preposition, a number or the time follows the word at token `k`, perhaps after a particle."""
+        j = k + 1
+        while j < end and (self._word(j) in _PARTICLES or self._word(j) in vocab.VERB_ADVERBS):
+            j += 1
+        return j == end or self._word(j) in _PREPOSITIONS or self._tokens[j].kind == "number"
 
     def _word(self, k: int) -> str:
         return self._tokens[k].normalized if 0 <= k < len(self._tokens) else ""
