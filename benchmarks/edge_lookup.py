@@ -1,7 +1,7 @@
-"""What it costs to hold the edges of the graph: in igraph, in parts of several sizes, and in sorted arrays.
+"""What it costs to hold the edges of the graph in igraph, in parts of several sizes.
 
     python benchmarks/edge_lookup.py                            500,000, a million and five million edges
-    python benchmarks/edge_lookup.py --edges 500000 --parts 0 131072
+    python benchmarks/edge_lookup.py --edges 500000 --parts 131072
     python benchmarks/edge_lookup.py --operations              what igraph's own searches cost around one entity
 
 Edges lead from names, a few of which are everywhere, to memories. Each way is measured in a process of its own: the
@@ -33,7 +33,7 @@ _GROWN_BY = 500
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--edges", type=int, nargs="*", default=[500_000, 1_000_000, 5_000_000])
-    options.add_argument("--parts", type=int, nargs="*", default=[0, 1 << 16, 1 << 17], help="0 is arrays")
+    options.add_argument("--parts", type=int, nargs="*", default=[1 << 16, 1 << 17])
     options.add_argument("--grow", type=int, default=500_000, help="to how many edges a graph grows; 0: not at all")
     options.add_argument("--operations", action="store_true", help="only these, in the society of graph_speed.py")
     chosen = options.parse_args()
@@ -74,7 +74,7 @@ def measure(count: int, part: int) -> None:
         longest[0] = max(longest[0], time.process_time() - began)
 
     igraph.Graph.__init__ = timed
-    adjacency._MAX_IGRAPH, adjacency._MAX_PART = (count, part) if part else (0, 1)
+    adjacency._MAX_PART = part
     before, began = _resident(), time.process_time()
     graph = adjacency.Adjacency(ends)
     graph.edges_of_each([0])
@@ -85,7 +85,7 @@ def measure(count: int, part: int) -> None:
     graph.edges_of_each(map(int, asked))
     each = (time.process_time() - began) / _LOOKUPS
     print(
-        f"{count:9,} edges, {f'igraph, {len(graph._base)} parts' if part else 'arrays':18}"
+        f"{count:9,} edges, {f'{len(graph._base.parts)} parts':10}"
         f" made in {made:5.2f} s, longest call {longest[0] * 1000:4.0f} ms, {resident:6.0f} MB,"
         f" {each * 1e6:5.1f} µs for a node"
     )

@@ -250,7 +250,7 @@ def test_igraph_holds_the_edges_of_a_small_graph_too() -> None:
     assert ties.edges_of_each([0, 40]) == [list(range(40)), [39]]
     ties.extend([(0, 41)])
 
-    assert [part.graph.ecount() for part in ties._base] == [40]
+    assert [part.graph.ecount() for part in ties._base.parts] == [40]
     assert ties.edges_of_each([0, 41, 99]) == [list(range(41)), [40], []]
 
 

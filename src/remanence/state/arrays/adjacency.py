@@ -1,14 +1,16 @@
 """A growing graph: which edges meet at a vertex, and since when an edge no longer holds.
 
-igraph has the edges of a graph of up to 524,288 edges. It takes all edges of a graph in one call, during which no other
-thread can run, so it gets them in parts of 131,072: 30 ms each. A part has an entry for every vertex, so more parts
-would take gigabytes, and a larger graph is in sorted arrays. The newest edges are in a small overlay.
+igraph has the edges. It takes all edges of a graph in one call, during which no other thread can run, so it gets them
+in parts of 131,072: 30 ms each. The vertices of a part have numbers of their own, so a part costs the same in a large
+graph as in a small one. The newest edges are in a small overlay.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,12 @@ from remanence.schema import OPEN_END
 from remanence.state.arrays.background import BackgroundBuild
 from remanence.state.arrays.columns import Codec, Column, pack, unpack
 
-_MAX_IGRAPH = 1 << 19
 _MAX_PART = 1 << 17
 _MAX_AT_ONCE = 1 << 14
 """How many edges are indexed in the thread that asks for them; for more, another thread does it while others read."""
 _MIN_OVERLAY = 32
-_OVERLAY_SHARE = 16
-"""The overlay has no more than this part of the edges in arrays; beside igraph a quarter, or a quarter of a part."""
+_OVERLAY_SHARE = 4
+"""The overlay has no more than this part of the edges in igraph, or of those of one part."""
 _MIN_CACHED = 64
 _MAX_SCANS = 12
 """For how many vertices the edges of a small graph are searched one by one before it is given to igraph: a first recall
@@ -35,11 +36,11 @@ class Adjacency:
 
     def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
         self._endpoints = Column(np.int32, endpoints, width=2)
-        self._base: tuple[_Part, ...] = ()
+        self._base = _IndexedEdges()
         self._cached: dict[int, list[int]] = {}  # edges in the base of vertices that have many
         self._overlay: dict[int, list[int]] = {}
         self._overlay_end = 0
-        self._build: BackgroundBuild[tuple[_Part, ...]] = BackgroundBuild()
+        self._build: BackgroundBuild[_IndexedEdges] = BackgroundBuild()
         self._scans = 0 if endpoints is not None and _MIN_OVERLAY < len(endpoints) <= _MAX_AT_ONCE else _MAX_SCANS
 
     def __len__(self) -> int:
@@ -76,10 +77,7 @@ class Adjacency:
     def _edges_in_base(self, vertex: int) -> list[int]:
         edges = self._cached.get(vertex)
         if edges is None:
-            edges = []
-            for part in self._base:
-                if vertex < part.vertex_count:
-                    edges += part.edges_of(vertex)
+            edges = self._base.edges_of(vertex)
             if len(edges) > _MIN_CACHED:
                 self._cached[vertex] = edges
         return edges
@@ -90,14 +88,12 @@ class Adjacency:
             self._set_base(made)
         if size == self._overlay_end:
             return
-        in_base = self._base[-1].end if self._base else 0
-        most = in_base // _OVERLAY_SHARE if size > _MAX_IGRAPH else min(in_base, _MAX_PART) // 4
-        if size - in_base > max(_MIN_OVERLAY, most):
-            present, base = self.endpoints, self._base  # what is added later is behind its end
-            if not base or size <= _MAX_AT_ONCE:
-                self._set_base(_with_newer(base, present))
+        base, present = self._base, self.endpoints  # what is added later is behind its end
+        if size - base.end > max(_MIN_OVERLAY, min(base.end, _MAX_PART) // _OVERLAY_SHARE):
+            if not base.end or size <= _MAX_AT_ONCE:
+                self._set_base(base.with_newer(present))
             else:
-                self._build.start(lambda: _with_newer(base, present))
+                self._build.start(lambda: base.with_newer(present))
         self._extend_overlay()
 
     def _extend_overlay(self) -> None:
@@ -109,57 +105,77 @@ class Adjacency:
                 overlay.setdefault(second, []).append(edge)
         self._overlay_end = len(self._endpoints)
 
-    def _set_base(self, base: tuple[_Part, ...]) -> None:
+    def _set_base(self, base: _IndexedEdges) -> None:
         self._base, self._cached, self._overlay = base, {}, {}
-        self._overlay_end = base[-1].end
+        self._overlay_end = base.end
 
 
-class _IgraphEdges:
-    """A part of the edges, in igraph: those from the number `start` on, before the number `end`."""
+class _IndexedEdges:
+    """The first edges of a graph, in igraph. It does not change: `with_newer` makes another one."""
+
+    def __init__(self, parts: tuple[_Part, ...] = (), part_sets: NDArray[np.uint64] | None = None) -> None:
+        self.parts = parts
+        self.end = parts[-1].end if parts else 0
+        self._part_sets = np.empty(0, np.uint64) if part_sets is None else part_sets
+        """Which parts have edges at a vertex: bit `n % 64` for the part number `n`."""
+
+    def edges_of(self, vertex: int) -> list[int]:
+        part_set = self._part_sets.item(vertex) if vertex < len(self._part_sets) else 0
+        edges: list[int] = []
+        while part_set:
+            lowest = part_set & -part_set
+            for part in self.parts[lowest.bit_length() - 1 :: 64]:
+                edges += part.edges_of(vertex)
+            part_set ^= lowest
+        if len(self.parts) > 64:
+            edges.sort()
+        return edges
+
+    def with_newer(self, endpoints: NDArray[np.int32]) -> _IndexedEdges:
+        """All these edges. Parts that are full stay as they are."""
+        full = self.parts if self.parts and len(self.parts[-1]) == _MAX_PART else self.parts[:-1]
+        begin = full[-1].end if full else 0
+        vertex_count = max(len(self._part_sets), int(endpoints[begin:].max()) + 1)
+        part_sets = np.zeros(vertex_count, np.uint64)
+        part_sets[: len(self._part_sets)] = self._part_sets
+        parts = list(full)
+        for start in range(begin, len(endpoints), _MAX_PART):
+            ends = endpoints[start : start + _MAX_PART]
+            part_sets[ends] |= np.uint64(1 << len(parts) % 64)
+            parts.append(_Part(ends, start))
+        return _IndexedEdges(tuple(parts), part_sets)
+
+
+class _Part:
+    """The edges from the number `start` on, before the number `end`, as a graph of igraph."""
 
     def __init__(self, endpoints: NDArray[np.int32], start: int) -> None:
         import igraph
 
         self.start, self.end = start, start + len(endpoints)
-        self.vertex_count = int(endpoints.max()) + 1
+        is_present = np.zeros(int(endpoints.max()) + 1, bool)
+        is_present[endpoints] = True
+        vertices = is_present.nonzero()[0].astype(np.int32)
+        self._vertices = array("i", vertices.tobytes())  # by their numbers in igraph
+        numbers = np.empty(len(is_present), np.int32)
+        numbers[vertices] = np.arange(len(vertices))
+        first, second = numbers[endpoints].T.tolist()
         # As tuples: igraph takes more than twice as long for an array.
-        self.graph = igraph.Graph(n=self.vertex_count, edges=list(zip(*endpoints.T.tolist(), strict=True)))
+        self.graph = igraph.Graph(n=len(vertices), edges=list(zip(first, second, strict=True)))
         self._has_loops = bool((endpoints[:, 0] == endpoints[:, 1]).any())
 
+    def __len__(self) -> int:
+        return self.end - self.start
+
     def edges_of(self, vertex: int) -> list[int]:
-        edges = self.graph.incident(vertex, mode="all")
+        """The edges at a vertex, oldest first."""
+        place = bisect_left(self._vertices, vertex)
+        if place == len(self._vertices) or self._vertices[place] != vertex:
+            return []
+        edges = self.graph.incident(place)
         # igraph lists an edge from a vertex to itself twice.
         edges = sorted(set(edges) if self._has_loops else edges)
         return [self.start + edge for edge in edges] if self.start else edges
-
-
-class _SortedEdges:
-    """The edges of a large graph, by vertex. Every step is a call of numpy that lets other threads run."""
-
-    def __init__(self, endpoints: NDArray[np.int32]) -> None:
-        self.end, self.vertex_count = len(endpoints), int(endpoints.max()) + 1
-        numbers = np.arange(self.end)
-        first, second = (endpoints[:, end].astype(np.int64) << 32 | numbers for end in (0, 1))
-        order = np.concatenate((first, second[first != second]))  # an edge from a vertex to itself is there once
-        order.sort()
-        self._starts = order.searchsorted(np.arange(self.vertex_count + 1) << 32)
-        self._edges = (order & 0xFFFFFFFF).astype(np.int32)
-
-    def edges_of(self, vertex: int) -> list[int]:
-        begin, end = self._starts[vertex : vertex + 2].tolist()
-        return self._edges[begin:end].tolist()  # type: ignore[no-any-return]
-
-
-_Part: TypeAlias = _IgraphEdges | _SortedEdges
-
-
-def _with_newer(base: tuple[_Part, ...], endpoints: NDArray[np.int32]) -> tuple[_Part, ...]:
-    """The parts of all these edges. Parts of the base that are full stay as they are."""
-    if len(endpoints) > _MAX_IGRAPH:
-        return (_SortedEdges(endpoints),)
-    full = tuple(part for part in base if isinstance(part, _IgraphEdges) and part.end - part.start == _MAX_PART)
-    starts = range(full[-1].end if full else 0, len(endpoints), _MAX_PART)
-    return (*full, *(_IgraphEdges(endpoints[start : start + _MAX_PART], start) for start in starts))
 
 
 class EdgeEnds:
