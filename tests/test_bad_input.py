@@ -24,7 +24,7 @@ import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
 from remanence.core.engine import Engine
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.ledger.sqlite_backend import tables
+from remanence.ledger import tables
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder

@@ -66,6 +66,8 @@ def test_facets_do_the_same(space: Space, remote: Space) -> None:
     assert remote.get_many([first, "m7"]) == space.get_many([first, "m7"])
     assert str(remote.profile()) == str(space.profile())
     assert remote.graph.read_graph() == space.graph.read_graph()
+    with pytest.raises(InvalidInput, match="neither 'preview'"):
+        remote.upkeep.consolidate("merge")  # type: ignore[arg-type]
 
 
 def test_upkeep_is_planned_applied_and_undone(space: Space, remote: Space) -> None:

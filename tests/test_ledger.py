@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from examples import examples
 from remanence import errors
 from remanence.events import Erased, Forgotten, Remembered, Restored
-from remanence.ledger import codec, open_ledger
+from remanence.ledger import codec, open_ledger, tables
 from remanence.ledger.in_memory import InMemoryLedger
-from remanence.ledger.sqlite_backend import sqlite, tables
+from remanence.ledger.sqlite_backend import sqlite
 from remanence.ledger.sqlite_backend.sqlite_ledger import SqliteLedger
 from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, append_events, remembered_event
 from warm_process import WarmProcess

@@ -78,10 +78,8 @@ def test_a_copy_that_was_cut_short_is_continued(
 ) -> None:
     """Until then it does not open; what was erased meanwhile is erased there too."""
     fill(home)
-    monkeypatch.setattr(
-        "remanence.ledger.sqlite_backend.tables.READ_STORED", copying.tables.READ_STORED.replace("2000", "7")
-    )
-    monkeypatch.setattr("remanence.ledger.sqlite_backend.tables.CHUNK", 7)
+    monkeypatch.setattr("remanence.ledger.tables.READ_STORED", copying.tables.READ_STORED.replace("2000", "7"))
+    monkeypatch.setattr("remanence.ledger.tables.CHUNK", 7)
     monkeypatch.setattr(copying, "_VECTORS", copying._VECTORS.replace("1000", "7"))
     original = copying._finish
     monkeypatch.setattr(copying, "_finish", lambda *_: 1 / 0)

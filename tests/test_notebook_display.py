@@ -14,6 +14,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.errors import MissingExtra
+from remanence.signals.words import Words
 from remanence.testing import FakeClock, HashingEmbedder
 
 EVIL = "<script>alert(1)</script> & \"quotes\" 'too'"
@@ -356,6 +357,20 @@ class TestEvaluate:
         assert below.count() == 4
         with pytest.raises(InvalidInput, match="cannot embed: 7"):
             below.evaluate({"Porto?": "Ana drinks"}, {"bad": {"embedder": 7}})
+
+    def test_the_copy_for_another_embedder_has_the_other_settings_of_the_space(self) -> None:
+        """Its order of days and months, and signals of the caller's own."""
+
+        class MoreWords(Words):
+            name = "more words"
+
+        with remanence.open(None, embedder=HashingEmbedder(), signals=[MoreWords()], day_first=True) as space:
+            space.add_many(["Ana was in Rome on 03/04/2025.", "Ana was in Porto on 04/03/2025."])
+            compared = space.evaluate(
+                [{"question": "Where was Ana?", "expected": "Rome", "during": "03/04/2025"}],
+                {"other": {"embedder": HashingEmbedder(32), "signals": ["more words"]}},
+            )
+        assert compared["other"].questions[0].first == "Ana was in Rome on 03/04/2025."
 
     def test_a_view_of_the_past_is_evaluated_as_it_was(self, space: Space, clock: FakeClock) -> None:
         """With what was known then."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import remanence
+from remanence import ports, testing
 from remanence.ledger.in_memory import InMemoryLedger
+from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.embedders import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
 from remanence.models.llm_extractor import LLMExtractor
@@ -30,9 +33,12 @@ from remanence.testing import (
     FactExtractorContract,
     FakeClock,
     HashingEmbedder,
+    LocksContract,
+    MergingExtractorContract,
     ModelExtractorContract,
     ReaderContract,
     SignalContract,
+    SummarizingExtractorContract,
     VectorStoreContract,
     VectorStoresContract,
 )
@@ -130,6 +136,30 @@ class TestTimeLimit(FactExtractorContract, ComparingExtractorContract, ModelExtr
         return LimitedExtractor(TestLanguageModel().make(), 60.0)
 
 
+class TestSummaries(SummarizingExtractorContract):
+    def make(self) -> LLMExtractor:
+        return LLMExtractor(lambda prompt: '{"sentences": [{"text": "Alice lives in Porto.", "lines": [0]}]}')
+
+
+class TestMergedTexts(MergingExtractorContract):
+    def make(self) -> LLMExtractor:
+        return LLMExtractor(lambda prompt: '{"texts": [{"text": "Alice lives in Porto, by the river."}]}')
+
+
+class TestThreadLocks(LocksContract):
+    def make(self) -> ThreadLocks:
+        return ThreadLocks()
+
+
+class TestFolderLocks(LocksContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def make(self) -> FolderLocks:
+        return FolderLocks(self.folder)
+
+
 class TestSilentExtractor(ExtractorContract):
     def make(self) -> Silent:
         return Silent()
@@ -152,6 +182,25 @@ class Silent:
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
         return Extraction()
+
+
+_CHECKED_WITH = {
+    "FastEmbedder": "Embedder",
+    "LockingLedger": "Locks",
+    "RelationReader": "Reader",
+    "ReportingVectorStore": "VectorStore",
+    "TimelineReader": "Reader",
+    "Transaction": "Ledger",
+}
+"""Ports that the contract of another port checks."""
+
+
+@pytest.mark.parametrize(
+    "port", [name for name in ports.__all__ if getattr(getattr(ports, name), "_is_protocol", False)]
+)
+def test_every_port_has_a_contract(port: str) -> None:
+    """In `remanence.testing`: of its own, or that of the port it belongs to."""
+    assert f"{_CHECKED_WITH.get(port, port)}Contract" in testing.__all__
 
 
 def test_a_fifth_signal_takes_part_in_recall() -> None:
@@ -228,9 +277,54 @@ def test_another_vector_store_is_used() -> None:
 
 
 def test_what_is_no_vector_store_is_refused() -> None:
-    """The message says what is missing."""
+    """The message says what is missing, also of a store that is opened later."""
+
+    class NoStores(DictStores):
+        def open(self, space: str, dimension: int) -> Any:
+            return space
+
     with pytest.raises(remanence.InvalidInput, match=r"remanence\.ports\.VectorStores"):
         remanence.open(None, vectors=object())  # type: ignore[arg-type]
+    with (
+        remanence.open(None, embedder=HashingEmbedder(), vectors=NoStores()) as space,
+        pytest.raises(remanence.InvalidInput, match=r"'default', which does not .* remanence\.ports\.VectorStore"),
+    ):
+        space.add("Alice lives in Porto.")
+
+
+def test_a_vector_store_may_report_a_problem() -> None:
+    """`missing` names it, and the store answers."""
+
+    class Slow(DictStore):
+        def memory_bytes(self) -> int:
+            return 10**6
+
+        def problem(self) -> str | None:
+            return "the disk is slow"
+
+    class SlowStores(DictStores):
+        def open(self, space: str, dimension: int) -> DictStore:
+            return self.opened.setdefault(space, Slow(dimension))
+
+    with remanence.open(None, embedder=HashingEmbedder(), vectors=SlowStores()) as space:
+        space.add("Alice lives in Porto.")
+        found = space.recall("Alice lives in Porto?", signals=["vectors"])
+        assert (len(found), found.missing) == (1, {"vectors": "the disk is slow"})
+
+
+@pytest.mark.parametrize("sentences", [ZeroDivisionError, [SimpleNamespace(text="Alice.", lines=[5])], "Alice"])
+def test_a_summary_that_fails_is_left_to_the_template(sentences: Any) -> None:
+    """Whatever the extractor raises or returns."""
+
+    class Summarizing(Silent):
+        def summarize(self, lines: Any, *, max_tokens: int) -> Any:
+            if sentences is ZeroDivisionError:
+                raise sentences
+            return sentences
+
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=Summarizing()) as space:
+        space.add("Alice lives in Porto.", importance=0.9)
+        assert (space.profile().by, str(space.profile())) == ("template", "Alice lives in Porto.")
 
 
 def test_another_ledger_is_used() -> None:
@@ -278,6 +372,7 @@ def test_a_signal_that_returns_something_else_is_named(returned: Any) -> None:
         ({"vectors": DictStores(), "qdrant": "http://localhost"}, "Give one of them"),
         ({"signals": TagSignal()}, "Give a list"),
         ({"signals": [TagSignal(weight=0)]}, "weight=0"),
+        ({"extractor": SimpleNamespace(extract=print)}, "has no 'name'"),
     ],
 )
 def test_parts_that_cannot_be_used_are_refused(options: dict[str, Any], part: str) -> None:

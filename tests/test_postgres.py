@@ -26,9 +26,10 @@ from remanence.ledger import open_ledger, shown_location
 from remanence.ledger.postgres_backend import postgres_ledger
 from remanence.ledger.postgres_backend.postgres import parse_address
 from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
+from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks
 from remanence.ports import Ledger
 from remanence.service.hosting.tokens import TokenStore
-from remanence.testing import HashingEmbedder
+from remanence.testing import HashingEmbedder, LocksContract
 from remanence.testing.ledger_contract import LedgerContract, append_events, remembered_event
 
 
@@ -38,6 +39,15 @@ class TestPostgres(LedgerContract):
         ledger = PostgresLedger(database)
         yield ledger
         ledger.close()
+
+
+class TestLockContract(LocksContract):
+    @pytest.fixture(autouse=True)
+    def _ledger(self, ledger: PostgresLedger) -> None:
+        self.ledger = ledger
+
+    def make(self) -> PostgresLocks:
+        return self.ledger.locks()
 
 
 @pytest.fixture
@@ -478,7 +488,7 @@ class TestLocks:
         two.publish_position(5)
         assert [position for _, position in two.other_processes()] == [3]
         with one.acquire("job"):
-            named = f"FROM pg_stat_activity WHERE application_name = '{one._announced}'"
+            named = f"FROM pg_stat_activity WHERE application_name = '{one._published}'"
             query(database, f"SELECT pg_terminate_backend(pid) {named}")
             wait_for(lambda: not two.is_locked("job"))
             assert two.other_processes() == []

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,3 +82,20 @@ def test_every_field_is_described(name: str) -> None:
     exported = DATACLASSES[name]
     public = [each.name for each in fields(exported) if not each.name.startswith("_")]
     assert _described(exported.__doc__ or "", "Attributes") == public
+
+
+_ROOT = Path(remanence.__file__).parent
+_LISTS = [
+    path.parent
+    for path in sorted(_ROOT.rglob("__init__.py"))
+    if re.search(r"^[a-z_]+(?:\.py|/) ", path.read_text(), re.M)
+]
+
+
+@pytest.mark.parametrize("package", _LISTS, ids=lambda path: str(path.relative_to(_ROOT)))
+def test_a_package_that_lists_its_modules_lists_all_of_them(package: Path) -> None:
+    """And none that is gone."""
+    text = (package / "__init__.py").read_text().split('"""')[1]
+    modules = {path.name for path in package.glob("*.py")} - {"__init__.py", "__main__.py"}
+    packages = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    assert set(re.findall(r"\b[a-z_0-9]+(?:\.py\b|/(?= ))", text)) == modules | packages

@@ -293,13 +293,35 @@ def test_what_is_chosen_among_them_counts_and_says_whether_anything_answers(cloc
     assert nothing.confidence == pytest.approx((0.9 + 0.04) / 2)
 
 
-def test_a_clear_choice_decides_which_state_came_before(clock: FakeClock) -> None:
-    """A choice that is not clear leaves it to the order in which they were told."""
+def test_the_choice_decides_which_state_came_before(clock: FakeClock) -> None:
+    """Where it prefers none, it is the last one before that which the question names."""
     asked, towns = "Where did Alice live before Faro?", ("Porto", "Lisbon", "Faro")
     unclear = ask(asked, clock, Choosing("nothing", *towns))[0].memory.text
     for town in ("Porto", "Lisbon"):
         assert town in ask(asked, clock, Choosing(town, *towns))[0].memory.text
     assert "Lisbon" in unclear
+
+
+def test_a_hit_that_hardly_answers_is_not_what_was_before(clock: FakeClock) -> None:
+    """Although it was told between the other two."""
+
+    class Graded(Choosing):
+        def read(self, question: str, texts: Sequence[str]) -> list[float]:
+            return [
+                0.3 if "Lisbon" in text else p for text, p in zip(texts, super().read(question, texts), strict=True)
+            ]
+
+    reader = Graded("nothing", "Porto", "Lisbon", "Faro")
+    assert "Porto" in ask("Where did Alice live before Faro?", clock, reader)[0].memory.text
+
+
+@pytest.mark.parametrize(
+    "question", ["Alice's home before Faro?", "Alice's old town?", "Since when has Alice been at home there?"]
+)
+def test_the_choice_decides_for_earlier_values_and_changes_in_any_wording(question: str, clock: FakeClock) -> None:
+    """Also for questions without a verb, in which no rule finds the past tense."""
+    for town in ("Porto", "Lisbon"):
+        assert town in ask(question, clock, Choosing(town, "Porto", "Lisbon", "Faro"))[0].memory.text
 
 
 @pytest.mark.parametrize("code", ["ZX-4417", "zx-4714"])

@@ -229,13 +229,15 @@ class TestQuarantine:
         before = texts(gossip.recall(QUESTION))
         hidden = gossip.audit.quarantine("gossip", dry_run=False)
         late = gossip.add("Alice has a cat.", source="gossip")
-        assert hidden.id is not None
-        released = gossip.audit.release(hidden.id, why="it was right")
+        with pytest.raises(InvalidInput, match="this is a preview"):
+            gossip.audit.release(gossip.audit.quarantine("nobody"))
+        released = gossip.audit.release(hidden, why="it was right")
         assert released.released
         assert texts(gossip.recall(QUESTION))[0] == before[0]
         assert gossip.get(late) is not None
         gossip.add("Alice has a dog.", source="gossip")
         assert any("dog" in memory.text for memory in gossip.memories())
+        assert hidden.id is not None
         assert gossip.audit.release(hidden.id).released
 
     def test_it_survives_a_restart_an_export_and_an_import(self, home: Path, tmp_path: Path) -> None:

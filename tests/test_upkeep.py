@@ -22,7 +22,8 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
 from remanence.upkeep.pipeline import Schedule, parse_interval
 from remanence.upkeep.runs import upkeep_lock
-from remanence.upkeep.steps.decay import DECAY_MODELS, DecayReport, retention
+from remanence.upkeep.settings import DECAY_MODELS
+from remanence.upkeep.steps.decay import DecayReport, retention
 from warm_process import WarmProcess
 
 if TYPE_CHECKING:

@@ -25,7 +25,12 @@ from remanence.signals.stores.folder import FolderStore
 from remanence.signals.stores.qdrant_connection import QdrantServer
 from remanence.signals.stores.qdrant_settings import QdrantSettings
 from remanence.signals.stores.server import ServerStore
-from remanence.testing.vector_store_contract import VectorStoreContract, axis_vector, unit_vectors
+from remanence.testing.vector_store_contract import (
+    SharedVectorStoreContract,
+    VectorStoreContract,
+    axis_vector,
+    unit_vectors,
+)
 from warm_process import WarmProcess
 
 ODD_NAMES = ["ali", "alice", "alice/", "../alice", "Ålice 🦊", "a'l\"ice", "アリス", "x" * 500, "*", "1:ali", " "]
@@ -65,14 +70,14 @@ class TestFolderStore(VectorStoreContract):
         return FolderStore(self.folder, dimension)
 
 
-class TestServerStore(VectorStoreContract):
+class TestServerStore(SharedVectorStoreContract):
     """Against the server that REMANENCE_TEST_QDRANT names, or qdrant-client's in-process mode."""
 
     @pytest.fixture(autouse=True)
     def _server(self, qdrant: tuple[QdrantServer, str]) -> None:
         self.server, self.name = qdrant
 
-    def make(self, dimension: int) -> VectorStore:
+    def make(self, dimension: int) -> ServerStore:
         return ServerStore(Collection(self.server, self.name, dimension), "ledger", "alice")
 
     def reopen(self, store: VectorStore) -> VectorStore:

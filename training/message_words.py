@@ -1,6 +1,7 @@
 """Learn the weights of `remanence.language.message_words` from messages that people labelled: which need a memory
 (training/messages, and those of training/chats that are known to need one), and which tell nothing to remember
-(training/turns, training/askings, and for what tells something half of the texts in training/worlds).
+(training/turns, training/askings, and for what tells something half of the texts in training/worlds); and from the
+questions of training/worlds and training/talks: which ask for an earlier value, and which for the moment of a change.
 
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
@@ -24,7 +25,7 @@ from remanence.language.message_words import CONSTANT, message_features, weights
 
 HERE = Path(__file__).parent
 LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
-RIDGE = {"need_of_memory": 1.0, "asking": 6.0}
+RIDGE = {"need_of_memory": 1.0, "asking": 6.0, "earlier_value": 0.3, "moment_of_change": 0.3}
 
 
 class Message(NamedTuple):
@@ -38,7 +39,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="print figures and write nothing")
     check = parser.parse_args().check
-    for label, files in (("need_of_memory", messages_with_needs()), ("asking", turns_with_labels())):
+    labels = {
+        "need_of_memory": messages_with_needs(),
+        "asking": turns_with_labels(),
+        "earlier_value": questions_of_kind("before"),
+        "moment_of_change": questions_of_kind("changed"),
+    }
+    for label, files in labels.items():
         for name in sorted(files) if check else ():
             others = [row for other, rows in files.items() if other != name for row in rows]
             report(f"{label}, {name}", learn(others, RIDGE[label]), files[name])
@@ -72,6 +79,30 @@ def turns_with_labels() -> dict[str, list[Message]]:
     worlds = [world for file in sorted((HERE / "worlds").glob("*.jsonl")) for world in read(file)]
     texts = [memory["text"] for world in worlds for memory in world["memories"]]
     files["worlds"] = [Message(text, False) for text in texts[::2]]
+    return files
+
+
+def questions_of_kind(kind: str) -> dict[str, list[Message]]:
+    """The questions about worlds and talks by file, and whether each is of this kind; and messages, which nearly always
+    ask about now ("What did I tell you about the landlord?")."""
+    files: dict[str, list[Message]] = {}
+    kinds: dict[tuple[str, str], str] = {}
+    for file in (*(HERE / "worlds").glob("*.jsonl"), *(HERE / "talks").glob("*.jsonl")):
+        asked = [
+            (world["world"], question["q"], question["kind"])
+            for world in read(file)
+            for question in world["questions"]
+            if question["kind"] != "none"
+        ]
+        files[file.stem] = [Message(text, asked_kind == kind) for _, text, asked_kind in asked]
+        kinds.update({(world, text): asked_kind for world, text, asked_kind in asked})
+    for file in (HERE / "askings").glob("*.jsonl"):
+        rows = [row for row in read(file) if (row["world"], row["q"]) in kinds]
+        files[f"askings of {file.stem}"] = [
+            Message(text, kinds[row["world"], row["q"]] == kind) for row in rows for text in row["asks"]
+        ]
+    needs = messages_with_needs()
+    files["messages"] = [Message(row.text, False) for name in sorted(needs) for row in needs[name] if row.holds]
     return files
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence import InvalidInput
-from remanence.ports import Stage
-from remanence.schema import Query, Ranking
+from remanence.ports import Query, Ranking, Remembered, Stage, Vector
 
 
 class TagSignal:
@@ -24,7 +23,7 @@ class TagSignal:
         self.weight = weight
         self._tags: list[str] = []
 
-    def apply(self, first: int, versions: Sequence[Any]) -> None:
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         known = max(0, len(self._tags) - first)
         self._tags += [" ".join(version.tags).lower() if version else "" for version in versions[known:]]
 
@@ -53,19 +52,19 @@ class DictStore:
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
-        self._points: dict[int, NDArray[np.float32]] = {}
+        self._points: dict[int, Vector] = {}
 
-    def upsert(self, ids: Sequence[int], vectors: NDArray[np.float32]) -> None:
+    def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         if np.shape(vectors) != (len(ids), self._dimension):
             raise InvalidInput(f"{np.shape(vectors)} vectors for {len(ids)} points of {self._dimension} dimensions.")
         self._points.update((int(key), np.array(row)) for key, row in zip(ids, vectors, strict=True))
 
     def search(
-        self, vector: NDArray[np.float32], limit: int, only: Sequence[int] | None = None
+        self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
     ) -> tuple[list[int], list[float]]:
         if np.shape(vector) != (self._dimension,):
             raise InvalidInput(f"a vector of shape {np.shape(vector)} where {self._dimension} numbers were due.")
-        keys = [key for key in (self._points if only is None else only) if key in self._points]
+        keys = [key for key in (self._points if allowed_ids is None else allowed_ids) if key in self._points]
         scores = {key: float(self._points[key] @ vector) for key in keys}
         best = sorted(scores, key=lambda key: (-scores[key], key))[:limit]
         return best, [scores[key] for key in best]

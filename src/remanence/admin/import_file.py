@@ -134,7 +134,7 @@ class Importer:
                     writer = writers[line.space]
                     vector_check.begin_space()
                 elif writer is None:
-                    raise AssertionError("`checked` begins with a space")
+                    raise AssertionError("the lines begin with a space")
                 elif isinstance(line, EntryLine):
                     vector_check.read_entry(line.event)
                     done += 1

@@ -106,7 +106,7 @@ def _open_unnamed(folder: Path) -> BufferedWriter | None:
         return None
     try:
         return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "wb")
-    except OSError:  # this file system has none, or the folder cannot be written: then the other way says so
+    except OSError:  # this file system has none, or the folder cannot be written: then opening a named file raises
         return None
 
 

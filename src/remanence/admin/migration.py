@@ -52,8 +52,7 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
         if expected != target_result:
             raise LedgerTampered(
                 f"{new.name} ends with entry {target_result[0]}, and {old.name} with entry {expected[0]}. One was "
-                "written to "
-                "during the copy. Stop all writers, and copy into an empty folder, database or schema.",
+                "written to during the copy. Stop all writers, and copy into an empty folder, database or schema.",
                 position=min(expected[0], target_result[0]) + 1,
             )
         return MigrationReport(old.name, new.name, target_result[0], vectors, target_result[1].hex())

@@ -356,7 +356,7 @@ def _bytes_on_disk(path: Path) -> int:
         info = path.stat()
     except FileNotFoundError:
         return 0  # an index in use has deleted it meanwhile
-    # Blocks, not the length: files of vectors are mostly holes, which take no space.
+    # Blocks, not the length: files of vectors are sparse.
     return info.st_blocks * 512 if hasattr(info, "st_blocks") else info.st_size
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from copy import copy
 from inspect import signature
 from pathlib import Path
@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.admin.export_file import export
 from remanence.admin.import_file import Importer
-from remanence.api.opening import close_on_error, open
-from remanence.api.space import Space
-from remanence.api.view import Expected, View
-from remanence.core.engine import Engine
+from remanence.core.engine import Engine, LedgerPlace, close_on_error
 from remanence.core.inputs import progress_bar
+from remanence.ledger import open_ledger
+from remanence.ledger.locks import ThreadLocks
+from remanence.models.embedders import resolve_embedder
 from remanence.models.readers import OnnxReader, resolve_reader
+from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.read.answer import Recall
 from remanence.read.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
 from remanence.schema import Memory
 
 if TYPE_CHECKING:
+    from remanence.api.view import Expected, View
     from remanence.ports import Progress
-
-_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader", "embedder")
-"""The options that a setting may have."""
 
 
 def compare_settings(
@@ -37,7 +36,8 @@ def compare_settings(
     progress: bool | Progress,
 ) -> Evaluation:
     """Ask all questions under every setting. See `View.evaluate`."""
-    compared = _default_settings(view._engine) if settings is None else check_settings(settings, _RECALL_OPTIONS)
+    options_of_recall = (*list(signature(view.recall).parameters)[1:], "reader", "embedder")
+    compared = _default_settings(view._engine) if settings is None else check_settings(settings, options_of_recall)
 
     def find(value: str) -> Memory | None:
         return view.get(value) or view.find(value)
@@ -48,11 +48,11 @@ def compare_settings(
     def recall_with(options: Mapping[str, Any]) -> RecallFunction:
         engine, others = view._engine, dict(options)
         if "embedder" in others:
-            engine = copies.enter_context(_copy_with_embedder(view, others.pop("embedder")))._engine
+            engine = copies.enter_context(closing(_copy_with_embedder(view, others.pop("embedder"))))
         if "reader" in others:
             engine = copy(engine)
             engine.reader = resolve_reader(others.pop("reader"))
-        changed = View(engine, view.name, view._moment)
+        changed = view._with_engine(engine)
 
         def ask(question: str, own: Mapping[str, Any]) -> Recall:
             return changed.recall(question, limit=limit, **{**others, **own})
@@ -66,15 +66,25 @@ def compare_settings(
         return evaluate(asked, compared, recall_with, limit, report_progress)
 
 
-def _copy_with_embedder(view: View, embedder: Any) -> Space:
-    """A copy in memory of the space of a view, with its name, ids and times, by another embedder. Close it."""
-    with TemporaryDirectory() as folder:
+def _copy_with_embedder(view: View, embedder: Any) -> Engine:
+    """A copy of the space of a view, in memory, with its name, ids, times and settings and another embedder. Close
+    it."""
+    original = view._engine
+    copied = Engine(
+        open_ledger(None),
+        resolve_embedder(embedder, DEFAULT_TIMEOUT),
+        original.extractor,
+        original.reader,
+        clock=original.now,
+        place=LedgerPlace(None, None, ThreadLocks()),
+        signals=original.extra_signals,
+        trust=original.trust,
+        day_first=original.day_first,
+    )
+    with close_on_error(copied), TemporaryDirectory() as folder:
         file = Path(folder) / "space.jsonl"
-        export(view._engine, view.name, [view.name], file, vectors=False)
-        copied = open(None, embedder=embedder, clock=view._engine.now, reader=None)
-        copied._engine.reader = view._engine.reader
-        with close_on_error(copied):
-            Importer(file).write_to(copied._engine, lambda _: view.name)
+        export(original, view.name, [view.name], file, vectors=False)
+        Importer(file).write_to(copied, lambda _: view.name)
     return copied
 
 

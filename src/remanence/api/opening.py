@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -16,7 +16,7 @@ from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space
 from remanence.core import inputs
-from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace
+from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
 from remanence.core.index_file import cache_folder, space_hash
 from remanence.core.inputs import progress_bar
 from remanence.core.rebuilding import reembed as reembed_texts
@@ -331,16 +331,6 @@ def _child_space_name(space: Space, relative: str) -> str:
     return "/".join((space.name, *parts))
 
 
-@contextmanager
-def close_on_error(opened: Ledger | Engine | Space) -> Iterator[None]:
-    """Close what was opened if the block fails."""
-    try:
-        yield
-    except BaseException:
-        opened.close()
-        raise
-
-
 def _shared_stores(
     qdrant: Any, api_key: object, settings: object
 ) -> Callable[[Callable[[], str]], SharedStores] | None:
@@ -361,7 +351,7 @@ def _place(location: str | Path | None, cache: str | Path | None, ledger: Ledger
     """Where a ledger and its files are. An incomplete copy of a ledger is refused."""
     check_complete(ledger)
     if location is not None and is_address(location):
-        shown: str | None = getattr(ledger, "name", str(location))
+        shown: str | None = shown_location(location)
         folder = cache_folder(cache, ledger.get_meta("id") or space_hash(str(shown)))
     else:
         if cache is not None:

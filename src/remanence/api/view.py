@@ -390,7 +390,7 @@ class View(MemoryListing):
             ...     compared["usual"].scores["R@1"][0], compared.best.name
             (1.0, 'usual')
         """
-        from remanence.api.comparison import compare_settings  # which imports this module
+        from remanence.api.comparison import compare_settings  # most programs never need it
 
         return compare_settings(self, questions, settings, inputs.check_limit(limit), progress)
 
@@ -478,6 +478,10 @@ class View(MemoryListing):
         parts = during if isinstance(during, tuple) else (during,)
         with self._engine.use_date_order_of(self.name, [part for part in parts if isinstance(part, str)]):
             return parse_window(during, now)
+
+    def _with_engine(self, engine: Engine) -> View:
+        """The same view of a space of this name in another engine."""
+        return View(engine, self.name, self._moment)
 
     def _position_of(self, space: str, index: Index) -> int:
         if self._moment is None:

@@ -52,7 +52,7 @@ def store_vectors(engine: Engine, transaction: Transaction, space: str, vectors:
 
 
 def embed_missing(engine: Engine, space: str, progress: Progress | None = None) -> None:
-    """Embed texts without a vector, because the embedder was down or has been replaced."""
+    """Embed the texts that have no vector, because the embedder was down or has been replaced."""
     with engine.open_index(space) as index:
         rows = index.vectors.sync.rows_missing_vectors()
         for begin in range(0, len(rows), _CHUNK):

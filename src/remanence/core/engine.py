@@ -21,12 +21,12 @@ from remanence.core.open_indexes import OpenIndexes
 from remanence.core.projection import FORMAT, OpenStore
 from remanence.core.signing import LedgerSignatures
 from remanence.core.trust import NO_RULES, TrustRules
-from remanence.errors import LedgerUnavailable, RemanenceError
+from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.events import Event
 from remanence.language.temporal import has_numeric_date, use_date_order
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ledger.codec import WRONG_TYPES
-from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Locks, Reader, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, format_moment
 from remanence.schema.version import __version__
 from remanence.signals import SIGNALS
@@ -88,7 +88,7 @@ class Engine:
         self.day_first = day_first
         self.trust, self.redactor = trust, redactor
         self.signatures = signatures or LedgerSignatures(ledger)
-        self._extra_signals = signals
+        self.extra_signals = signals
         self.stores = stores if qdrant is None else qdrant(self.ledger_id)
         self._clock = clock
         self.write_lock = threading.RLock()
@@ -107,14 +107,14 @@ class Engine:
         """A hash of all settings that affect the answers to a question."""
         reader = "" if self.reader is None else self.reader.fingerprint
         embedder = f"{self.embedder.fingerprint} {self.embedder.similarity_floor}"
-        signals = [f"{signal.name} {signal.weight}" for signal in self._extra_signals]
+        signals = [f"{signal.name} {signal.weight}" for signal in self.extra_signals]
         order = [] if self.day_first is None else [f"day first: {self.day_first}"]
         parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reader, *signals, *order)
         return text_hash("|".join(parts)).hex()[:16]
 
     @property
     def signal_names(self) -> tuple[str, ...]:
-        return (*SIGNALS, *(signal.name for signal in self._extra_signals))
+        return (*SIGNALS, *(signal.name for signal in self.extra_signals))
 
     def now(self) -> datetime:
         return as_utc(self._clock(), "the clock")
@@ -201,7 +201,7 @@ class Engine:
     def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
         """What entries after one position, up to another, did to memories. Erased texts are left out."""
         if until is not None and after >= until:
-            return  # without a question to the ledger: each event stream of a server asks several times a second
+            return  # without reading the ledger: each event stream of a server asks several times a second
         with self.open_index(space) as index:
             for entry in self.ledger.read(space, after=after):
                 if until is not None and entry.position > until:
@@ -210,7 +210,7 @@ class Engine:
                     yield change
 
     def report_unfinished_jobs(self, index: Index) -> None:
-        """Start the jobs of a space that are not finished, if there is a worker."""
+        """Notify the worker, if there is one, that a space has jobs which are not finished."""
         if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
             self.on_unfinished_jobs(index.space)
 
@@ -246,7 +246,7 @@ class Engine:
     def build_index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
         """An index of a space, as the ledger and the index file have it."""
         model, dimension = self.embedder.fingerprint, self.embedder.dimension
-        return Index(space, self.ledger, model, dimension, open_store, file, self._extra_signals, self.day_first)
+        return Index(space, self.ledger, model, dimension, open_store, file, self.extra_signals, self.day_first)
 
     # Helpers
 
@@ -259,7 +259,7 @@ class Engine:
         dimension = self.ledger_embedder.dimension()
         if dimension is None:
             index = Index(
-                space, self.ledger, "", None, lambda _: ExactStore(1), None, self._extra_signals, self.day_first
+                space, self.ledger, "", None, lambda _: ExactStore(1), None, self.extra_signals, self.day_first
             )
             index.dimension_unknown = True
             index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
@@ -271,7 +271,7 @@ class Engine:
         elif isinstance(stores, SharedStores):
             index = self.build_index(space, lambda _: stores.open(space, dimension, self.embedder.fingerprint), file)
         else:
-            index = self.build_index(space, lambda _: stores.open(space, dimension), file)
+            index = self.build_index(space, lambda _: _open_store(stores, space, dimension), file)
         self.report_unfinished_jobs(index)
         return index
 
@@ -282,3 +282,21 @@ class Engine:
             if self.stores is None:
                 self.stores = LocalStores(None if self.folder is None else self.folder / "vectors")
             return self.stores
+
+
+def _open_store(stores: VectorStores, space: str, dimension: int) -> VectorStore:
+    """The store of a space, opened by an object of the caller's."""
+    store: object = stores.open(space, dimension)
+    if isinstance(store, VectorStore):
+        return store
+    raise InvalidInput(f"{stores!r} opened {store!r}, which does not have the methods of remanence.ports.VectorStore.")
+
+
+@contextmanager
+def close_on_error(opened: Ledger | Engine) -> Iterator[None]:
+    """Close what was opened if the block fails."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise

@@ -54,7 +54,7 @@ class ErasureCleaner:
         problem = "erasures could not be finished"
         self._thread = PeriodicThread("remanence-housekeeping", run_once, problem=problem, retry_seconds=POLL_SECONDS)
         self._indexed_erasure = 0  # the last erasure that all open indexes have
-        self._announced: int | None = None  # what other processes know of that
+        self._published: int | None = None  # the last erasure that was published to other processes
         self._cleaned_erasure = 0  # the last erasure that left no text in any file of the ledger
         self._last_erasure_seen_at = 0.0
         self._next_refresh: dict[str, float] = {}
@@ -89,7 +89,7 @@ class ErasureCleaner:
                 with engine.open_index(space):  # which brings it up to date
                     pass
             self._indexed_erasure = last
-        self._announce_seen()
+        self._publish_position()
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
@@ -154,24 +154,24 @@ class ErasureCleaner:
         self._next_embedding = time.monotonic() + self._embedding_pause
 
     def _start(self) -> None:
-        self._thread.start(self._announce, first_pause=POLL_SECONDS)
+        self._thread.start(self._publish_start, first_pause=POLL_SECONDS)
 
-    def _announce(self) -> None:
+    def _publish_start(self) -> None:
         engine = self._engine()
         if engine is not None and self._locks.is_shared:
             self._indexed_erasure = engine.ledger.last_erasure()
-            self._announce_seen()
+            self._publish_position()
 
-    def _announce_seen(self) -> None:
-        """Tell other processes which erasures this one has. On a full disk that has to wait, and reading has not."""
-        if self._announced == self._indexed_erasure or not self._locks.is_shared:
+    def _publish_position(self) -> None:
+        """Publish which erasures the indexes of this process have. After an error (a full disk) it is tried again."""
+        if self._published == self._indexed_erasure or not self._locks.is_shared:
             return
         try:
             self._locks.publish_position(self._indexed_erasure)
         except OSError as error:
-            log.warning("other processes are not told of this one for now, and it is tried again: %s", error)
+            log.warning("the position of this process could not be published; trying again: %s", error)
         else:
-            self._announced = self._indexed_erasure
+            self._published = self._indexed_erasure
 
 
 def _stale_spaces(engine: Engine) -> list[str]:

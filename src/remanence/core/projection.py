@@ -310,7 +310,7 @@ class Projection:
         except ProjectionStale:
             raise
         except ProjectionError as error:
-            # A vector store that refuses must not prevent the use of the other signals.
+            # A vector store that fails must not prevent the use of the other signals.
             log.warning("the vectors of space %r cannot be used: %s", self.space, error)
             self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
 

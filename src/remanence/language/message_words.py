@@ -1,9 +1,10 @@
-"""What the words of a chat message say about it, in microseconds: whether a good answer needs what is remembered about
-the speaker, and whether the message itself tells nothing to remember.
+"""What the words of a chat message or a question say about it, in microseconds: whether a good answer needs what is
+remembered about the speaker, whether the message itself tells nothing to remember, and whether a question asks for an
+earlier value or for the moment of a change.
 
-`need_of_memory.txt` and `asking.txt` have a weight for each word and each pair of neighbouring words, learned by
-training/message_words.py from messages that people labelled. What a message only quotes ("translate: ...") does not
-count.
+`need_of_memory.txt`, `asking.txt`, `earlier_value.txt` and `moment_of_change.txt` have a weight for each word and each
+pair of neighbouring words, learned by training/message_words.py from messages and questions that people labelled. What
+a message only quotes ("translate: ...") does not count.
 """
 
 from __future__ import annotations
@@ -41,6 +42,28 @@ def asking_probability(message: str) -> float:
     True
     """
     return _probability(message, "asking")
+
+
+def earlier_value_probability(question: str) -> float:
+    """The probability that a question asks for what was true before something else: the previous or the first value.
+
+    >>> earlier_value_probability("The building before Bulwer Road?") > 0.8
+    True
+    >>> earlier_value_probability("Which building are they in?") < 0.2
+    True
+    """
+    return _probability(question, "earlier_value")
+
+
+def moment_of_change_probability(question: str) -> float:
+    """The probability that a question asks when something began, changed or ended.
+
+    >>> moment_of_change_probability("Since when has she been without a car?") > 0.8
+    True
+    >>> moment_of_change_probability("Does she have a car?") < 0.2
+    True
+    """
+    return _probability(question, "moment_of_change")
 
 
 def evidence_words(message: str) -> list[str]:

@@ -3,7 +3,7 @@
 codec             events as JSON, and what is wrong with a stored event
 chain             entries chained by digest, and `verify`
 in_memory         a ledger in plain Python, the reference
-sql               what ledgers in SQL databases share
+sql               what ledgers in SQL databases share; `tables` has the tables and the statements
 locks             locks between threads, and between processes by files in a folder
 copying           copying a ledger to another place
 sqlite_backend    a ledger in a folder

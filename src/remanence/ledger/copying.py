@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from remanence.errors import InvalidInput, LedgerUnavailable
 from remanence.events import Event
+from remanence.ledger import tables
 from remanence.ledger.chain import StoredEntry
 from remanence.ledger.codec import decode
 from remanence.ledger.sql import SqlLedger
-from remanence.ledger.sqlite_backend import tables
 from remanence.ports import Ledger, Progress
 
 COPYING_KEY = "ledger:copying"

@@ -58,7 +58,7 @@ class FolderLocks:
         self._folder = folder / "jobs"
         self._processes = self._folder / "processes"
         self._threads = ThreadLocks()
-        self._announcement_file: IO[str] | None = None
+        self._position_file: IO[str] | None = None
         self._made_folders: list[Path] = []
         self._closed = False
 
@@ -89,18 +89,18 @@ class FolderLocks:
 
         if self._closed:  # a thread that was not waited for
             return
-        if self._announcement_file is None:
+        if self._position_file is None:
             self._made_folders = [folder for folder in (self._folder, self._processes) if not folder.exists()]
-            self._announcement_file = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
-            fcntl.flock(self._announcement_file, fcntl.LOCK_EX)
+            self._position_file = _open(self._processes / f"{os.getpid()}-{uuid4().hex[:8]}.lock", "w")
+            fcntl.flock(self._position_file, fcntl.LOCK_EX)
         # Without a buffer: on a full disk nothing is left to be written when the file is closed.
-        os.pwrite(self._announcement_file.fileno(), f"{position:020}".encode(), 0)
+        os.pwrite(self._position_file.fileno(), f"{position:020}".encode(), 0)
 
     def other_processes(self) -> list[tuple[str, int]]:
         import fcntl
 
         processes: list[tuple[str, int]] = []
-        own = None if self._announcement_file is None else Path(self._announcement_file.name)
+        own = None if self._position_file is None else Path(self._position_file.name)
         for path in self._processes.glob("*.lock"):
             if path == own:
                 continue
@@ -116,7 +116,7 @@ class FolderLocks:
 
     def close(self) -> None:
         self._closed = True
-        own, self._announcement_file = self._announcement_file, None
+        own, self._position_file = self._position_file, None
         if own is not None:
             with suppress(OSError):  # the folder is read-only now; others see that nobody holds it
                 Path(own.name).unlink(missing_ok=True)

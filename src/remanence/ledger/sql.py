@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
-from remanence.ledger import chain
+from remanence.ledger import chain, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
-from remanence.ledger.sqlite_backend import tables
 from remanence.schema import OPEN_END, Entry
 
 if TYPE_CHECKING:

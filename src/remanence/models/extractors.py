@@ -47,7 +47,9 @@ def _resolve(extractor: object | None) -> Extractor:
     if isinstance(extractor, type):
         raise InvalidInput(f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}().")
     if callable(getattr(extractor, "extract", None)):
-        return cast("Extractor", extractor)
+        if not isinstance(extractor, Extractor):
+            raise InvalidInput(f"extractor={extractor!r} has no 'name': see remanence.ports.Extractor.")
+        return extractor
     if is_langchain(extractor) or is_llamaindex(extractor):
         from remanence.models.llm_extractor import LLMExtractor
 

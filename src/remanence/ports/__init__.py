@@ -27,7 +27,14 @@ from remanence.ports.model_ports import (
     TimelineReader,
 )
 from remanence.ports.signal_ports import Signal, Stage
-from remanence.ports.vector_ports import SharedVectorStore, StoredPoints, Vector, VectorStore, VectorStores
+from remanence.ports.vector_ports import (
+    ReportingVectorStore,
+    SharedVectorStore,
+    StoredPoints,
+    Vector,
+    VectorStore,
+    VectorStores,
+)
 from remanence.schema import (
     Entry,
     Extraction,
@@ -68,6 +75,7 @@ __all__ = [
     "Relation",
     "RelationReader",
     "Remembered",
+    "ReportingVectorStore",
     "SharedVectorStore",
     "Signal",
     "Stage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 Vector: TypeAlias = NDArray[np.float32]
 """One vector, or one row for each of several texts."""
 
+LoadVectors: TypeAlias = Callable[[Sequence[bytes]], Mapping[bytes, Vector]]
+"""Returns the embeddings that the ledger has for these text hashes."""
 
+
+@runtime_checkable
 class VectorStore(Protocol):
     """The vectors of one space. Points are numbered by the caller."""
 
@@ -43,6 +47,19 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Release files and connections."""
+        ...
+
+
+@runtime_checkable
+class ReportingVectorStore(Protocol):
+    """Optional methods of a vector store: what it reports about itself."""
+
+    def memory_bytes(self) -> int:
+        """About how many bytes of memory it takes. They count towards `cache_size` of `remanence.open`."""
+        ...
+
+    def problem(self) -> str | None:
+        """Why its answers are slower or less complete for now; None if they are not. `Recall.missing` has it."""
         ...
 
 

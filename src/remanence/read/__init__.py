@@ -1,1 +1,1 @@
-"""The read path, from a question to ranked hits."""
+"""The read path, from a question to ranked hits. `recall.py` has its steps in order, with a module for each."""

@@ -5,6 +5,7 @@ It is written by template, or by a language model if the space has one. Every se
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from remanence.ports import Extractor, SummarizingExtractor
 from remanence.read.supersession import unsuperseded_mask
 from remanence.schema import SELF, Link, Memory, Snapshot, Window
 from remanence.schema.display import html_table
+
+log = logging.getLogger(__name__)
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3
@@ -107,16 +110,23 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     changes = [moment for m in facts for moment in (m.expires_at, m.valid.start, m.valid.end) if moment is not None]
     until = min((moment for moment in changes if moment > now), default=None)
     memories = [memory for memory in facts if now in memory.valid or memory.kind == "episode"][:_MAX_MEMORIES]
-    lines, by = [_sentence(memory) for memory in memories], "template"
-    statements = [ProfileStatement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
-    sentences = None
-    if lines and isinstance(extractor, SummarizingExtractor):
-        sentences = extractor.summarize(lines, max_tokens=max_tokens)
-    if sentences:
-        # The model may have followed instructions in a memory.
-        statements = [ProfileStatement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
-        by = extractor.name
+    statements, by = _summarize(extractor, memories, max_tokens), extractor.name
+    if not statements:
+        statements, by = [ProfileStatement(_sentence(memory), (memory.id,)) for memory in memories], "template"
     return Profile(tuple(_within_budget(statements, max_tokens)), position, by, now, until)
+
+
+def _summarize(extractor: Extractor, memories: Sequence[Memory], max_tokens: int) -> list[ProfileStatement]:
+    """The sentences that an extractor writes about these memories; none if it cannot write any, or fails."""
+    if not memories or not isinstance(extractor, SummarizingExtractor):
+        return []
+    try:
+        sentences = extractor.summarize([_sentence(memory) for memory in memories], max_tokens=max_tokens) or ()
+        # The model may have followed instructions in a memory.
+        return [ProfileStatement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
+    except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
+        log.warning("%s raised %s, so the profile is made by the template.", extractor.name, type(error).__name__)
+        return []
 
 
 def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from remanence.language.lexicon.word_lists import is_common_word
+from remanence.language.message_words import earlier_value_probability
 from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
@@ -93,12 +94,18 @@ _ASKS_ASSISTANT = _pattern(
     r"|\bdid you (?:say|tell|mention|recommend|suggest|give|provide|write|list|describe|explain|advise"
     r"|propose)\b"
 )
+# "Before" is when it was told: "What did I tell you about the limit before?"
+_TELLING = _pattern(
+    r"\b(?:I|we|you) (?:\w+ )?(?:tell|told|sa(?:y|id)|mention(?:ed)?|talk(?:ed)?|discuss(?:ed)?|sp[eo]ak\w*|spoke)\b"
+)
 # Names the kind of answer; not a search term.
 _HOW_MUCH = _pattern(r"\bhow (?:many|much)\b|\bin total\b")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
 _NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
 _NO_WORD = re.compile(r"(?!)")
+_MIN_EARLIER = 0.5
+"""The least probability, by its words, that a question asks for an earlier value."""
 CONTEXT_TURNS = 4
 """How many turns before a question are used."""
 _MAX_TURN_WORDS = 24
@@ -147,6 +154,8 @@ class ParsedQuestion:
     asks_assistant: bool
     """Whether it asks about the words of the assistant."""
     asks_about_past: bool
+    asks_earlier_value: bool
+    """Whether it asks for the previous or the first value, or for that before an event, by a table of words."""
     search_text: str
     """The text without phrases such as "could you remind me", "how many" and "two weeks ago"."""
     time_relation: TimeRelation
@@ -184,6 +193,7 @@ def _parse(text: str, now: datetime) -> ParsedQuestion:
     phrases = find_times(text, now)
     times = tuple(phrase.window for phrase in phrases)
     ended = any(window.end is not None and window.end <= now for window in times)
+    asks_earlier_value = _asks_earlier_value(text)
     return ParsedQuestion(
         times=times,
         names=find_question_names(text),
@@ -191,9 +201,10 @@ def _parse(text: str, now: datetime) -> ParsedQuestion:
             word for word in _LOWERCASE_WORD.findall(text) if word.islower() and not is_common_word(word)
         ),
         asks_assistant=bool(_ASKS_ASSISTANT.search(text)),
-        asks_about_past=ended or bool(_ASKS_PAST.search(text)),
+        asks_about_past=ended or asks_earlier_value or bool(_ASKS_PAST.search(text)),
+        asks_earlier_value=asks_earlier_value,
         search_text=_search_text(text, phrases, _NAMED_TIME),
-        time_relation=(relation := _time_relation(text, phrases)),
+        time_relation=(relation := _time_relation(text, phrases, asks_earlier_value=asks_earlier_value)),
         focus=_focus(text, times, relation, now),
         text=question,
         reader_text=_ASKED_BY.sub("", question),
@@ -214,9 +225,19 @@ def _focus(text: str, times: Sequence[Window], relation: TimeRelation, now: date
     return "any" if _is_past(text, verb) or _ASKS_ALL.search(text) else "now"
 
 
+def _asks_earlier_value(text: str) -> bool:
+    verb = _FINITE_VERB.search(text)
+    if _TELLING.search(text) or (verb is not None and not _PAST_VERB.fullmatch(verb[0])):
+        return False
+    return earlier_value_probability(text) >= _MIN_EARLIER
+
+
 def _is_past(text: str, verb: re.Match[str] | None) -> bool:
-    """Whether a question is in the past tense. `verb` is its first auxiliary."""
-    return bool(_PAST_FORM.search(text) if verb is None else _PAST_VERB.fullmatch(verb[0]))
+    """Whether a question is in the past tense, or has no verb and asks for a previous value. `verb` is its first
+    auxiliary."""
+    if verb is None:
+        return bool(_PAST_FORM.search(text) or _ASKS_PREVIOUS.search(text))
+    return _PAST_VERB.fullmatch(verb[0]) is not None
 
 
 def in_first_person(text: str, speakers: Iterable[str]) -> str:
@@ -233,9 +254,9 @@ def in_first_person(text: str, speakers: Iterable[str]) -> str:
     return result if tokens(result) else text
 
 
-def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
+def _time_relation(text: str, phrases: Sequence[TimePhrase], *, asks_earlier_value: bool) -> TimeRelation:
     verb = _FINITE_VERB.search(text)
-    if not _is_past(text, verb):
+    if not asks_earlier_value and not _is_past(text, verb):
         return TimeRelation(clause=_search_text(text, phrases, _NO_WORD))  # asks about now
     begin = 0 if verb is None else verb.end()  # "Who taught Ana before Bo?" has no other verb
     match = _ANCHOR.search(text, begin)

@@ -40,7 +40,7 @@ READ_WORDS = 640
 _READER_SHARE = 0.5
 """The reader's share of a score."""
 _SIGNAL_SHARE = 1 - _READER_SHARE
-"""The share of the signals, which know speakers, times and relations."""
+"""The share of the signals, which take speakers, times and relations into account."""
 _MAX_QUOTE = 80
 
 
@@ -96,7 +96,7 @@ def rerank(candidates: RerankInput, parsed: ParsedQuestion, now: datetime, reade
         scored_hits = _score(candidates, parsed.reader_text, reader)
         timeline = read_timeline(scored_hits, parsed, now, reader, partial(_statement, parsed.reader_text))
         choice = choose_by_time(scored_hits, parsed, now, reader, timeline)
-    except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
+    except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("recall continues without the reader: %s", error)
         return RerankResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
     ordered = _order(scored_hits, candidates.pinned, choice.hit, parsed.focus)
@@ -106,7 +106,7 @@ def rerank(candidates: RerankInput, parsed: ParsedQuestion, now: datetime, reade
 
 
 def fit_word_budget(passages: Sequence[str]) -> Sequence[str]:
-    """The first passages, as many as the reader has time for."""
+    """The first passages: as many as have `READ_WORDS` words together, and at least one."""
     words = np.cumsum([len(passage.split()) for passage in passages])
     return passages[: max(1, int(np.searchsorted(words, READ_WORDS, side="right")))]
 
@@ -140,16 +140,16 @@ def _score(candidates: RerankInput, question: str, reader: Reader) -> list[Score
 
 
 def _time_of(memory: Memory) -> datetime:
-    """When a memory was stated; or, if it was added as valid from a date on that its text does not name, that date. So
-    facts that are learned late, or in another order than they became true, are put where they belong."""
+    """When a memory was stated; or, if it was added as valid from a date that its text does not name, that date. So the
+    order of facts does not depend on when they were learned."""
     start = memory.valid.start
     is_state = memory.turn is None and start is not None and memory.valid.end is None
     return start if is_state and start and not find_stated_times(memory.text, memory.told_at) else memory.told_at
 
 
 def _limit_signals(hit: Hit, probability: float) -> Hit:
-    """A hit of which the reader was not given all: the signals count no more than the reader. They ranked the whole
-    text, and take a question of the user for an answer to the same question."""
+    """A hit of which the reader was given only a part: the signals count no more than the reader. They ranked the whole
+    text, in which a question of the user matches the same question best."""
     part = min(1.0, probability / hit.score) if hit.score else 1.0
     evidence = tuple(replace(evidence_item, share=part * evidence_item.share) for evidence_item in hit.evidence)
     return replace(hit, score=part * hit.score, evidence=evidence)

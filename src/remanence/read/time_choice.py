@@ -5,8 +5,9 @@ moment, only statements up to that moment count. "First", "previously", "before"
 their own (`choose_by_time`).
 
 A reader that can read a timeline is also given the best hits together, in the order in which they were stated. It says
-for each hit how probable it is that this hit is the answer. That probability counts in addition to the score. It
-decides alone where a question asks about an event at no particular time.
+for each hit how probable it is that this hit is the answer. That probability counts in addition to the score. Together
+with the probability of the hit alone it decides for questions that ask for an earlier value or for the moment of a
+change.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from remanence.language.message_words import moment_of_change_probability
 from remanence.language.text import tokens
 from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
@@ -54,8 +56,11 @@ _MAX_SINGLE_ANSWERS = 6
 """If more hits answer, the question probably has several valid answers at a time, as is frequent in chats."""
 _MIN_CHOICE_TO_LEAD = 0.3
 """With several valid answers, one is put first only if its probability in the timeline is at least this."""
-_CLEAR_CHOICE = 0.6
-"""At or above this probability in the timeline, the choice also decides for "before" and "previously"."""
+_MIN_CHANGE = 0.5
+"""The least probability, by its words, that a question asks for the moment of a change."""
+_NOT_EARLIER = 0.1
+"""The factor for hits that cannot be the earlier value which a question asks for: those stated from the event on that
+it names, and what is valid now by its claims, if something else was replaced."""
 _CHOSEN = "chosen among those read together"
 _WORD = re.compile(r"[\w-]+")
 _MIN_IDENTIFIER_LENGTH = 3
@@ -111,10 +116,8 @@ def choose_by_time(
     if not answers:
         return TimeChoice()
     question, focus = parsed.reader_text, parsed.focus
-    if focus in ("before", "previous"):
-        clear = next((scored for scored in candidates if timeline.get(scored.id, 0.0) >= _CLEAR_CHOICE), None)
-        if clear is not None:
-            return TimeChoice(clear, _CHOSEN)
+    if timeline and focus not in ("first", "at") and (focus in ("before", "previous") or _asks_about_change(parsed)):
+        return TimeChoice(_best_in_timeline(candidates, answers, parsed, timeline), _CHOSEN)
     match focus:
         case "any":
             factors = _choice_factors(candidates, timeline, focus)
@@ -134,6 +137,11 @@ def choose_by_time(
             return _relative_to_anchor(answers, parsed)
 
 
+def _asks_about_change(parsed: ParsedQuestion) -> bool:
+    """Whether a question asks for an earlier value or for the moment of a change, in any wording."""
+    return parsed.asks_earlier_value or moment_of_change_probability(parsed.reader_text) >= _MIN_CHANGE
+
+
 def _moment_asked_about(parsed: ParsedQuestion, now: datetime) -> datetime:
     """The end of the past time that a question names, or now."""
     return next((window.end for window in parsed.times if window.end is not None and window.end <= now), now)
@@ -148,6 +156,22 @@ def _matching_identifiers(parsed: ParsedQuestion, scored_hits: Sequence[ScoredHi
         scored for scored in scored_hits if all(identifier in scored.memory.text.lower() for identifier in identifiers)
     ]
     return matching or scored_hits
+
+
+def _best_in_timeline(
+    candidates: Sequence[ScoredHit], answers: Sequence[ScoredHit], parsed: ParsedQuestion, timeline: Mapping[str, float]
+) -> ScoredHit:
+    """The hit that most probably is the answer, alone and in the timeline; the latest of several."""
+    anchors = _anchors(answers, parsed) if parsed.focus == "before" else []
+    anchor_time = min((anchor.time for anchor in anchors), default=None)
+    is_any_replaced = parsed.asks_earlier_value and any(not answer.hit.current for answer in answers)
+
+    def probability(scored: ScoredHit) -> float:
+        not_earlier = scored.hit.current and is_any_replaced if anchor_time is None else scored.time >= anchor_time
+        factor = _NOT_EARLIER if not_earlier else 1.0
+        return factor * scored.probability * (timeline.get(scored.id, 0.0) + _MIN_CHOICE)
+
+    return max(candidates, key=lambda scored: (probability(scored), scored.time))
 
 
 def _choice_factors(
@@ -211,7 +235,7 @@ def _last_replaced(answers: Sequence[ScoredHit], question: str, reader: Reader) 
 def _relative_to_anchor(answers: Sequence[ScoredHit], parsed: ParsedQuestion) -> TimeChoice:
     """The answer before, after or during an event that the question names, its anchor: "before Lisbon"."""
     oldest, focus = _oldest_first(answers), parsed.focus
-    anchors = [answer for answer in oldest if _mentions_half_of(answer.memory, parsed.time_relation.anchor_words)]
+    anchors = _anchors(oldest, parsed)
     if not anchors:
         return TimeChoice()
     time = anchors[0].time
@@ -220,6 +244,12 @@ def _relative_to_anchor(answers: Sequence[ScoredHit], parsed: ParsedQuestion) ->
         return TimeChoice(next(later, None), "told after it")
     earlier = [answer for answer in oldest if answer.time < time or (focus == "during" and answer.time == time)]
     return TimeChoice(earlier[-1] if earlier else None, f"what was valid {focus} it")
+
+
+def _anchors(answers: Sequence[ScoredHit], parsed: ParsedQuestion) -> list[ScoredHit]:
+    """The answers that mention the event that a question names."""
+    words = parsed.time_relation.anchor_words
+    return [answer for answer in answers if _mentions_half_of(answer.memory, words)]
 
 
 def _replacements(

@@ -36,7 +36,7 @@ from remanence.state.arrays.columns import (
 from remanence.state.entities.names import Names, version_names, version_speaker
 
 if TYPE_CHECKING:
-    from remanence.ports import Vector
+    from remanence.ports.vector_ports import LoadVectors
 
 SPEAKER, SUBJECT, MENTION = range(3)
 SESSION_GAP = 6 * 3600 * 1_000_000
@@ -47,7 +47,6 @@ _HUB = 1_024
 """An entity that this many rows mention is a hub: it is not followed."""
 _NEVER = np.iinfo(np.int32).max
 
-LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 EarlierVersion = Callable[[int], "int | None"]
 """The row of the previous version of a memory, if it is from the same document or conversation."""
 

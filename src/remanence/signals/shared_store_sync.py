@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from remanence.signals import store_sync
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, as_bytes
-from remanence.signals.store_sync import LoadVectors, StoreSync
+from remanence.signals.store_sync import StoreSync
 from remanence.signals.vector_codes import PointCodes
 
 if TYPE_CHECKING:
     from remanence.ports import SharedVectorStore, StoredPoints, Vector
+    from remanence.ports.vector_ports import LoadVectors
     from remanence.state.versions.catalog import Catalog
 
 log = logging.getLogger(__name__)

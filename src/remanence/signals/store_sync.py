@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from remanence.signals.vector_codes import PointCodes
 
 if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
+    from remanence.ports.vector_ports import LoadVectors
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +29,6 @@ _FAST_FAILURE = 0.5
 _PROBES = 3
 """With one, about two of a hundred changed vectors are not noticed."""
 _TOLERANCE = 2e-3  # of a product of unit vectors, one of them in half precision
-
-LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
-"""Returns the embeddings that the ledger has for these text hashes."""
 
 
 class StoreSync:

@@ -24,7 +24,7 @@ from remanence.state.arrays.columns import Column, top_indices
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
-    from remanence.signals.store_sync import LoadVectors
+    from remanence.ports.vector_ports import LoadVectors
 
 _BITS = 254
 """Two less than a row of numbers has, so that 255 can stand for a vector that is not allowed."""

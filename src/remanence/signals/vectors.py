@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.ports import SharedVectorStore, Stage
+from remanence.ports import ReportingVectorStore, SharedVectorStore, Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, passage_texts
 from remanence.signals.shared_store_sync import SharedStoreSync
-from remanence.signals.store_sync import LoadVectors, StoreSync
+from remanence.signals.store_sync import StoreSync
 from remanence.signals.vector_codes import PointCodes
 from remanence.state.entities.names import version_names
 
 if TYPE_CHECKING:
     from remanence.events import Remembered
     from remanence.ports import Vector, VectorStore
+    from remanence.ports.vector_ports import LoadVectors
     from remanence.signals.vector_codes import VectorCodes
     from remanence.state.versions.catalog import Catalog
 
@@ -62,6 +63,8 @@ class Vectors:
         self._table, self._codes = PointTable(), PointCodes()
         self.sync = StoreSync(store, self._table, self._codes, load_vectors)
         # Not `isinstance`, which takes as long as a tenth of opening a small space.
+        reports = issubclass(type(store), ReportingVectorStore)
+        self._reporting_store = cast("ReportingVectorStore", store) if reports else None
         if catalog is not None and issubclass(type(store), SharedVectorStore):
             shared = cast("SharedVectorStore", store)
             self.sync = SharedStoreSync(shared, self._table, self._codes, load_vectors, catalog)
@@ -72,7 +75,8 @@ class Vectors:
     @property
     def memory_bytes(self) -> int:
         """About how much memory the vectors take, if the store can tell."""
-        return self._codes.memory_bytes + int(getattr(self._store, "memory_bytes", 0))
+        store = self._reporting_store
+        return self._codes.memory_bytes + (0 if store is None else store.memory_bytes())
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         # The index is read again while the points stay: what has lost its text since then was erased.
@@ -117,7 +121,8 @@ class Vectors:
 
     def _with_problems(self, ranking: Ranking) -> Ranking:
         """The ranking, with what it lacks."""
-        reasons, missing = [getattr(self._store, "problem", None), self.sync.incomplete], self.sync.missing_vectors
+        store, missing = self._reporting_store, self.sync.missing_vectors
+        reasons = [None if store is None else store.problem(), self.sync.incomplete]
         if missing:
             reasons.append(f"{len(missing)} passages have no vector yet: the embedder was down")
         reason = "; ".join(filter(None, reasons))

@@ -2,9 +2,9 @@
 
 Contracts (subclass one, implement `make` or the fixture that it names, and pytest runs its tests; they need pytest):
 
-    LedgerContract, VectorStoreContract, VectorStoresContract, SignalContract, EmbedderContract,
-    ExtractorContract, FactExtractorContract, ComparingExtractorContract, ModelExtractorContract, ReaderContract,
-    ClockContract
+    LedgerContract, LocksContract, VectorStoreContract, SharedVectorStoreContract, VectorStoresContract,
+    SignalContract, EmbedderContract, ExtractorContract, FactExtractorContract, ComparingExtractorContract,
+    ModelExtractorContract, SummarizingExtractorContract, MergingExtractorContract, ReaderContract, ClockContract
 
 Fakes:
 
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
         EmbedderContract,
         ExtractorContract,
         FactExtractorContract,
+        LocksContract,
+        MergingExtractorContract,
         ModelExtractorContract,
         ReaderContract,
         SignalContract,
+        SummarizingExtractorContract,
         VectorStoresContract,
     )
-    from remanence.testing.vector_store_contract import VectorStoreContract
+    from remanence.testing.vector_store_contract import SharedVectorStoreContract, VectorStoreContract
 
 _OTHER_MODULES = {
     "FakeClock": "fakes",
@@ -45,6 +48,7 @@ _OTHER_MODULES = {
     "HungModel": "fakes",
     "LedgerContract": "ledger_contract",
     "ScriptedModel": "fakes",
+    "SharedVectorStoreContract": "vector_store_contract",
     "VectorStoreContract": "vector_store_contract",
 }
 """Where the names are that are not in `port_contracts`."""
@@ -59,10 +63,14 @@ __all__ = [
     "HashingEmbedder",
     "HungModel",
     "LedgerContract",
+    "LocksContract",
+    "MergingExtractorContract",
     "ModelExtractorContract",
     "ReaderContract",
     "ScriptedModel",
+    "SharedVectorStoreContract",
     "SignalContract",
+    "SummarizingExtractorContract",
     "VectorStoreContract",
     "VectorStoresContract",
 ]

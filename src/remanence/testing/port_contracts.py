@@ -1,4 +1,4 @@
-"""Contracts of the smaller ports: clock, embedder, extractor, reader, signal, vector stores.
+"""Contracts of the smaller ports: clock, embedder, extractor, locks, reader, signal, vector stores.
 
 Subclass one in your tests and implement `make`; pytest does the rest.
 
@@ -10,7 +10,9 @@ Subclass one in your tests and implement `make`; pytest does the rest.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -24,11 +26,15 @@ from remanence.ports import (
     Embedder,
     Extractor,
     FactExtractor,
+    FastEmbedder,
+    Locks,
+    MergingExtractor,
     ModelExtractor,
     Reader,
     RelationReader,
     Signal,
     Stage,
+    SummarizingExtractor,
     TimelineReader,
     VectorStores,
 )
@@ -67,15 +73,16 @@ class ClockContract(Contract[Clock]):
 
 
 class EmbedderContract(Contract[Embedder]):
-    """The contract of `ports.Embedder`."""
+    """The contract of `ports.Embedder`, and of `ports.FastEmbedder` for one with `is_fast`."""
 
     def test_it_declares_the_attributes_of_the_port(self) -> None:
-        """Name, fingerprint, dimension and similarity floor."""
+        """Name, fingerprint, dimension, similarity floor, and perhaps whether it is fast."""
         embedder = self.make()
         assert isinstance(embedder, Embedder)
         assert embedder.name
         assert embedder.fingerprint
         assert -1 <= embedder.similarity_floor < 1
+        assert not isinstance(embedder, FastEmbedder) or isinstance(embedder.is_fast, bool)
 
     def test_each_text_has_one_vector_of_unit_length(self) -> None:
         """Always of the declared dimension; zeros are allowed for a text without a known word."""
@@ -201,8 +208,100 @@ class ModelExtractorContract(ExtractorContract):
             assert result.prompt in (None, extractor.prompt)
 
 
+class SummarizingExtractorContract(Contract[SummarizingExtractor]):
+    """The contract of `ports.SummarizingExtractor`."""
+
+    def test_sentences_refer_to_the_lines_they_come_from(self) -> None:
+        """By their place in the list that was given; None leaves the profile to the template."""
+        summarizer = self.make()
+        assert isinstance(summarizer, SummarizingExtractor)
+        for sentence in summarizer.summarize(TEXTS, max_tokens=100) or ():
+            assert sentence.text.strip()
+            assert all(0 <= place < len(TEXTS) for place in sentence.lines)
+
+    def test_no_lines_give_no_sentences(self) -> None:
+        """And no error."""
+        assert not self.make().summarize([], max_tokens=100)
+
+
+class MergingExtractorContract(Contract[MergingExtractor]):
+    """The contract of `ports.MergingExtractor`."""
+
+    def test_texts_are_merged_into_one(self) -> None:
+        """None leaves them to the rules."""
+        merger = self.make()
+        assert isinstance(merger, MergingExtractor)
+        merged = merger.merge(["Alice lives in Porto.", "Alice lives in Porto, by the river."])
+        assert merged is None or merged.strip()
+
+
+class LocksContract(Contract[Locks]):
+    """The contract of `ports.Locks`, which a `ports.LockingLedger` gives. `make` is called again for what another
+    process would have: if `is_shared`, these are locks of the same ledger."""
+
+    def test_a_lock_is_acquired_once(self) -> None:
+        """Until the end of the block, also if that raises; other names are free."""
+        locks = self.make()
+        with locks.acquire("a") as first, locks.acquire("a") as second, locks.acquire("b") as other:
+            assert (first, second, other) == (True, False, True)
+            assert locks.is_locked("a")
+        assert not locks.is_locked("a")
+        with pytest.raises(ZeroDivisionError), locks.acquire("a"):
+            raise ZeroDivisionError
+        with locks.acquire("a") as again:
+            assert again
+        locks.close()
+
+    def test_a_deleted_lock_can_be_acquired(self) -> None:
+        """Deleting one that never was is no error."""
+        locks = self.make()
+        assert not locks.is_locked("a")
+        locks.delete("a")
+        with locks.acquire("a") as acquired:
+            assert acquired
+        locks.delete("a")
+        with locks.acquire("a") as acquired:
+            assert acquired
+        locks.close()
+
+    def test_threads_exclude_each_other(self) -> None:
+        """Of eight threads one has the lock."""
+        locks, together = self.make(), threading.Barrier(8)
+
+        def try_lock(_: int) -> bool:
+            with locks.acquire("a") as acquired:
+                together.wait(timeout=60)
+                return acquired
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(try_lock, range(8))) == 1
+        locks.close()
+
+    def test_processes_exclude_each_other_and_see_positions(self) -> None:
+        """If they share the ledger: a process sees the positions of others and not its own, until they close."""
+        locks, other = self.make(), self.make()
+        locks.publish_position(3)
+        locks.publish_position(7)
+        assert locks.other_processes() == []
+        if locks.is_shared:
+            with locks.acquire("a"), other.acquire("a") as second:
+                assert not second
+                assert other.is_locked("a")
+            assert [position for _, position in other.other_processes()] == [7]
+        locks.close()
+        assert other.other_processes() == []
+        other.close()
+
+    def test_closing_twice_is_fine(self) -> None:
+        """A space may be closed by its owner and by a context manager."""
+        locks = self.make()
+        locks.close()
+        locks.close()
+
+
 class ReaderContract(Contract[Reader]):
-    """The contract of `ports.Reader`."""
+    """The contract of `ports.Reader`, and of `ports.RelationReader` and `ports.TimelineReader` for a reader that has
+    their methods."""
 
     def test_it_has_a_fingerprint(self) -> None:
         """A receipt says with which reader its list was made."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from remanence.errors import InvalidInput
+from remanence.ports import ReportingVectorStore, SharedVectorStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,6 +200,14 @@ class VectorStoreContract:
         assert 6 not in again.ids()
         again.close()
 
+    def test_what_it_reports_about_itself(self, store: VectorStore) -> None:
+        """Its memory and its problem, if it has the methods of `ports.ReportingVectorStore`."""
+        if not isinstance(store, ReportingVectorStore):
+            pytest.skip("this store reports nothing")
+        self.fill(store, 20)
+        assert store.memory_bytes() >= 0
+        assert store.problem() is None
+
     def fill(self, store: VectorStore, count: int, dimension: int = 8) -> Vector:
         """Store `count` random vectors under the numbers from 0 on, and return them."""
         vectors = unit_vectors(count, dimension)
@@ -213,6 +222,37 @@ class VectorStoreContract:
         assert answer[1] == sorted(answer[1], reverse=True)
         assert answer[1] == pytest.approx([true[n] for n in answer[0]], abs=self.tolerance)
         assert answer[1] == pytest.approx(best, abs=self.tolerance)
+
+
+class SharedVectorStoreContract(VectorStoreContract):
+    """The contract of `ports.SharedVectorStore`: other processes write to the same points."""
+
+    def make(self, dimension: int) -> SharedVectorStore:
+        """A new empty store. Called at most once in a test."""
+        raise NotImplementedError
+
+    def test_points_are_stored_with_where_they_come_from(self) -> None:
+        """The position of their version, and the hash of their text."""
+        store = self.make(8)
+        assert isinstance(store, SharedVectorStore)
+        store.write([1, 2, 3], unit_vectors(3, 8), [10, 20, 30], [b"one", b"two", b"three"])
+        for ids in (None, [3, 1, 99]):
+            points = store.get_points(ids)
+            found = zip(points.ids.tolist(), points.positions.tolist(), points.hashes, strict=True)
+            assert sorted(found) == [(1, 10, b"one"), *([(2, 20, b"two")] if ids is None else []), (3, 30, b"three")]
+        assert store.search(unit_vectors(3, 8)[1], 1)[0] == [2]
+        store.close()
+
+    def test_points_up_to_a_position_are_counted_and_deleted(self) -> None:
+        """What comes from a later position is another process's."""
+        store = self.make(8)
+        store.write([1, 2, 3], unit_vectors(3, 8), [10, 20, 30], [b"one", b"two", b"three"])
+        assert [store.count(position) for position in (0, 9, 10, 29, 30)] == [0, 0, 1, 2, 3]
+        store.delete([1, 2, 3], up_to=20)
+        assert store.ids() == [3]
+        store.delete([3])
+        assert store.count(30) == 0
+        store.close()
 
 
 def unit_vectors(count: int, dimension: int, seed: int = 0) -> Vector:

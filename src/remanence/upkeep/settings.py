@@ -11,9 +11,9 @@ from typing import Any
 from remanence.errors import InvalidInput
 from remanence.schema import MEMORY_KINDS
 from remanence.state.journal import MAX_TRACKED_USES
-from remanence.upkeep.steps.decay import DECAY_MODELS
 
 PREFIX = "REMANENCE_"
+DECAY_MODELS = ("power_law", "exponential", "two_component")
 GC_MODES = ("forget", "archive")
 
 _RANGES: Mapping[str, tuple[float, float]] = {

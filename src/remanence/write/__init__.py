@@ -1,17 +1,27 @@
-"""The write path, from input to ledger entries.
+"""The write path, from input to ledger entries. Each step of `add` is one module, in this order.
 
 validate.py             checks the input of callers
-prepare.py              versions ready to be written, with names, claims and times
+prepare.py              versions with names, claims and times, and without secrets
+append.py               embeds the versions and writes them, in transactions; under the write lock it uses
+mentions.py               mentions that depend on other memories: registered names, people with the same name
+resolve_identity.py       whether each version is a new memory, a revision or a repetition
+replaced_claims.py        claims that a claim of a new version ends
+
+`add_many` and `add_turns` take the same steps:
+
 bulk.py                 many texts or turns at once
 parallel_extraction.py  a child process that extracts from the next texts of a large bulk
-mentions.py             mentions that depend on other memories: registered names, people with the same name
-resolve_identity.py     decides whether each version is a new memory, a revision or a repetition
-append.py               writes the versions, in transactions
-fact_comparison.py      which older memories new facts update, extend or contradict
-replaced_claims.py      claims about things that a later claim ends
-alias_detection.py      names that belong to one person or thing
+
+`remember` adds the text, and then the facts in it:
+
 remember.py             the facts of a text or a conversation as memories
-forget.py               forget, unforget, erase; which memories have expired
+fact_comparison.py      which older memories new facts update, extend or contradict
+alias_detection.py      names that belong to one person or thing
 jobs.py                 `remember` in the background
+
+Others:
+
+forget.py               forget, unforget, erase; which memories have expired
+quarantine.py           hiding everything that came from a source
 message_analysis.py     whether a message is worth storing, and whether it needs a recall
 """

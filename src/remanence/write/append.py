@@ -59,7 +59,7 @@ def append(
 
 @contextmanager
 def counting_stored_rows(stored: Sequence[Memory]) -> Iterator[None]:
-    """An error of the ledger says that these rows were stored before."""
+    """If the ledger fails in the block, the error also counts these rows, which were stored before (`stored_rows`)."""
     try:
         yield
     except LedgerUnavailable as error:

@@ -1,7 +1,7 @@
 """Compares new facts with older memories: update, extend or contradict.
 
 1. `find_candidates`: older memories that are similar, about the same subject, or recent
-2. `find_verdicts`: the extractor and the reader compare each new fact with its candidates, without holding a lock
+2. `compare_facts`: the extractor and the reader compare each new fact with its candidates, without holding a lock
 3. `remaining_facts`: what is still true of a memory of which a new fact changes only a part
 """
 
@@ -52,8 +52,8 @@ MIN_REPLACED_UNLIKE = 0.7
 MIN_REPLACED_BY_TURN = 0.8
 """The same for a turn without facts. Most turns change nothing, so this is higher."""
 MIN_OTHER_CLAUSE = 0.9
-"""The least probability that a new fact also replaces a second clause of an older fact, or a second one of the facts
-that were told together. That is rare."""
+"""The least probability that a new fact also replaces a second clause of an older fact, or a second fact of the same
+message. That is rare."""
 
 _INTRODUCTION = re.compile(r"(?:The user|[A-Z][\w'’-]+) is [A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\.")
 
@@ -302,8 +302,8 @@ def read_verdicts(
 
 
 def _likeliest_of_message(pairs: Sequence[tuple[int, Memory, Memory]], probabilities: Mapping[int, float]) -> set[int]:
-    """The indexes of the likeliest pairs: for each new fact and each older message, the one pair of its facts that
-    share a topic word with the new fact, if any do, with the highest probability."""
+    """The indexes of the likeliest pairs: one for each new fact and each older message. Facts of the message that share
+    a topic word with the new fact come before others, then the higher probability decides."""
     best: dict[tuple[int, datetime, str | None], tuple[bool, float, int]] = {}
     for at, (number, memory, other) in enumerate(pairs):
         key = number, other.told_at, other.observed_by
@@ -341,7 +341,7 @@ def _replacement_probabilities(
     try:
         comparisons = reader.compare([*with_fact, *with_turn])
         probabilities = [odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in comparisons]
-    except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
+    except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
     by_fact, by_turn = probabilities[: len(pairs)], probabilities[len(pairs) :]

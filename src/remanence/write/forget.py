@@ -13,7 +13,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
-from remanence.ledger.sqlite_backend.tables import SHARED_EMBEDDINGS
+from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory
 from remanence.signals.vectors import embeddable_texts
 from remanence.state.entities.names import version_names
@@ -150,11 +150,11 @@ def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
 def _entry_positions_about(index: Index, memories: Collection[int]) -> dict[int, list[int]]:
     """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
     links, extractions and assertions, and the recorded recalls that returned it."""
-    out: dict[int, list[int]] = {}
+    positions_of: dict[int, list[int]] = {}
     asserted: dict[int, list[int]] = {}
     for position, memory in index.relations.positions_of_memories(set(memories)).items():
         asserted.setdefault(memory, []).append(position)
-    taken: set[int] = set()
+    listed: set[int] = set()
     for memory in memories:
         memory_id = index.catalog.ids[memory]
         positions = {
@@ -164,9 +164,9 @@ def _entry_positions_about(index: Index, memories: Collection[int]) -> dict[int,
             *(extraction.position for extraction in index.journal.extractions.get(memory_id, ())),
             *index.journal.recall_positions.get(memory_id, ()),
         }
-        out[memory] = sorted(positions - taken)
-        taken |= positions
-    return out
+        positions_of[memory] = sorted(positions - listed)
+        listed |= positions
+    return positions_of
 
 
 def _erasure(

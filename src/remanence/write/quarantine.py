@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from remanence.core import inputs
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
@@ -66,6 +67,13 @@ def quarantine(engine: Engine, space: str, source: str, why: str | None) -> Quar
 
     [entry] = engine.write(space, decide)
     return get(engine, space, entry.subject)
+
+
+def check_quarantine_id(value: object) -> str:
+    """The id of a quarantine, given by it or by its id."""
+    if isinstance(value, Quarantine) and value.id is None:
+        raise InvalidInput(f"this is a preview: nothing of {value.source!r} is hidden, so there is nothing to release.")
+    return inputs.check_text(value.id if isinstance(value, Quarantine) else value, "id")
 
 
 def release(engine: Engine, space: str, quarantine_id: str, why: str | None) -> Quarantine:

@@ -70,8 +70,8 @@ class SourceFacts:
 def remember(
     engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
-    """The facts of these sources as memories. The same extractor is not asked twice about the same sources, unless a
-    fact of theirs was forgotten since: then it is told again."""
+    """The facts of these sources as memories. Sources that the same extractor has read are not read again, unless one
+    of their facts was forgotten since. Such a fact is then restored."""
     batches = [sources[begin : begin + _BATCH] for begin in range(0, len(sources), _BATCH)]
     return _remember_batches(engine, space, batches, now, progress, reuse_extractions=True)
 
@@ -107,7 +107,7 @@ def _remember_batches(
         with engine.open_index(space) as index:
             extracted = _extracted_facts(index, batch, engine.extractor) if reuse_extractions else None
         memories = [] if extracted is None else existing_memories(engine, space, extracted)
-        if extracted is None or len(memories) < len(extracted):  # what is told again is not forgotten any more
+        if extracted is None or len(memories) < len(extracted):  # a forgotten fact that is remembered again is restored
             with engine.use_date_order_of(space, [memory.text for memory in batch]):
                 source_facts = extract_facts(engine.extractor, batch, now)
             memories = store_facts(engine, space, source_facts, now)

@@ -74,8 +74,8 @@ class IdentityResolver:
         return replace(version, identity=content_digest("less trusted", version.identity, version.trust))
 
     def _repeats_ended_memory(self, prepared: PreparedVersion, memory: str) -> bool:
-        """Whether a text without key and date repeats a memory that was superseded or ended since, and so is valid
-        again; or one in which a fact was found that was.
+        """Whether a text without key and date repeats a memory that was superseded or has ended since: then the memory
+        is valid again. The same holds if a fact that was found in the memory was superseded or has ended.
 
         If the batch also repeats what superseded it, the batch repeats a history, and nothing is valid again.
         """

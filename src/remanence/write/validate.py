@@ -95,7 +95,7 @@ def _number_in(limits: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-# Strict, because pydantic would otherwise accept bytes as text after `readable` has passed them.
+# Strict, because pydantic would otherwise accept bytes as text after `check_not_blank` has passed them.
 Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.check_not_blank)]
 Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.check_not_blank)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), _number_in("0 to 1")]

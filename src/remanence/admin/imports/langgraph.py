@@ -91,7 +91,7 @@ class LangGraphStore(Source):
             offset = 0
             while page := list(self._store.search(namespace, limit=_PAGE, offset=offset)):
                 offset += len(page)
-                # A search finds the namespaces below, too; they have their own turn.
+                # A search finds the namespaces below, too; they are read by themselves.
                 for item in page:
                     if tuple(item.namespace) == namespace:
                         yield _item(namespace, item.key, item.value, item.created_at, None)

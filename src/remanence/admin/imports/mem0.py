@@ -122,7 +122,7 @@ class Mem0Database(Source):
             list(self._history.execute("CREATE INDEX temp.by_memory ON versions (memory_id)"))
 
     def _versions(self, memory_id: str) -> Iterator[tuple[str, Any]]:
-        """What a memory has said, in order."""
+        """The texts that a memory has had, in order."""
         if self._history is not None:
             query = "SELECT new_memory, at FROM versions WHERE memory_id = ? AND new_memory IS NOT NULL ORDER BY rowid"
             for text, at in self._history.execute(query, [memory_id]):

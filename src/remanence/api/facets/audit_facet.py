@@ -233,7 +233,7 @@ class Audit(AuditView):
             ...     preview = space.audit.quarantine("crawler")
             ...     hidden = space.audit.quarantine("crawler", why="it lied", dry_run=False)
             ...     now = space.recall("Where does Alice live?")[0].memory.text
-            ...     _ = space.audit.release(hidden.id)
+            ...     _ = space.audit.release(hidden)
             ...     len(preview.memories), now, space.count()
             (1, 'Alice lives in Porto.', 2)
         """
@@ -244,11 +244,11 @@ class Audit(AuditView):
 
     aquarantine = in_thread(quarantine)
 
-    def release(self, id: str, why: str | None = None) -> Quarantine:
+    def release(self, id: str | Quarantine, why: str | None = None) -> Quarantine:
         """Undo a quarantine: what it has hidden is visible again, except what was erased meanwhile.
 
         Args:
-            id: The id of the quarantine.
+            id: The quarantine or its id.
             why: The reason, for the ledger.
 
         Returns:
@@ -257,7 +257,8 @@ class Audit(AuditView):
         Raises:
             NotFound: This space has no such quarantine.
         """
-        return quarantine.release(self._engine, self._space, inputs.check_text(id, "id"), inputs.check_reason(why))
+        checked_id = quarantine.check_quarantine_id(id)
+        return quarantine.release(self._engine, self._space, checked_id, inputs.check_reason(why))
 
     arelease = in_thread(release)
 

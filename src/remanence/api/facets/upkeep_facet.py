@@ -171,9 +171,7 @@ class Upkeep(UpkeepReports):
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
         """
-        if mode not in ("preview", "apply", "link"):
-            raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
-        step: consolidation.Step = "link" if mode == "link" else "consolidate"
+        step = consolidation.step_of_mode(mode)
         plan = partial(
             consolidation.plan_consolidation, self._engine, settings=self.settings, step=step, clusters=clusters
         )

@@ -18,12 +18,12 @@ from typing import Any
 import psycopg
 
 from remanence.errors import LedgerError, LedgerUnavailable
+from remanence.ledger import tables
 from remanence.ledger.chain import ChainHead
 from remanence.ledger.postgres_backend import postgres, postgres_tables
 from remanence.ledger.postgres_backend.postgres import Address, Connection, is_idle, is_lost, to_numbered_placeholders
 from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks, lock_key
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction
-from remanence.ledger.sqlite_backend import tables
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Locks between all machines that use a ledger in PostgreSQL, see `ports.Locks`.
 
-They belong to a connection: the server frees them when it ends. What a process announces is the name of its connection,
-which the others see in the list of connections.
+They belong to a connection: the server releases them when it ends. A process publishes its position as the name of its
+connection, which the others read in the list of connections.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PostgresLocks:
         self._threads = ThreadLocks()
         self._lock = threading.RLock()
         self._connection: Connection | None = None
-        self._announced: str | None = None
+        self._published: str | None = None
         self._closed = False
         self._prefix = f"remanence {blake2b(address.schema.encode(), digest_size=4).hexdigest()} "
 
@@ -69,8 +69,8 @@ class PostgresLocks:
 
     def publish_position(self, position: int) -> None:
         host = socket.gethostname().encode("ascii", "replace").decode()[:16]
-        self._announced = f"{self._prefix}{position} {host}:{os.getpid()}"
-        self._rows("SELECT set_config('application_name', $1, false)", (self._announced,))
+        self._published = f"{self._prefix}{position} {host}:{os.getpid()}"
+        self._rows("SELECT set_config('application_name', $1, false)", (self._published,))
 
     def other_processes(self) -> list[tuple[str, int]]:
         names = [name.removeprefix(self._prefix) for (name,) in self._rows(_OTHERS, (self._prefix,))]
@@ -97,8 +97,8 @@ class PostgresLocks:
                     if not is_lost(self._connection):
                         raise
             self._connection = postgres.connect(self._address)
-            if self._announced is not None:
-                self._connection.execute("SELECT set_config('application_name', $1, false)", (self._announced,))
+            if self._published is not None:
+                self._connection.execute("SELECT set_config('application_name', $1, false)", (self._published,))
             return self._connection.execute(sql, values).fetchall()
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from remanence.errors import LedgerCorrupt, LedgerTooNew, LedgerUnavailable
+from remanence.ledger import tables
 from remanence.ledger.chain import StoredEntry
 from remanence.ledger.postgres_backend.postgres import Address, Connection, to_numbered_placeholders
-from remanence.ledger.sqlite_backend import tables
-from remanence.ledger.sqlite_backend.tables import GET_META, PUT_META
+from remanence.ledger.tables import GET_META, PUT_META
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from typing import TypeVar
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
 from remanence.ledger.chain import ChainHead
 from remanence.ledger.sql import DatabaseErrors
-from remanence.ledger.sqlite_backend.tables import APPLICATION_ID
+from remanence.ledger.tables import APPLICATION_ID
 
 log = logging.getLogger(__name__)
 

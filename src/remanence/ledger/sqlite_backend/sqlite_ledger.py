@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from remanence.errors import LedgerTampered, LedgerUnavailable
+from remanence.ledger import tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainHead
 from remanence.ledger.locks import FolderLocks
 from remanence.ledger.sql import Read, SqlLedger, SqlTransaction, parse_head
-from remanence.ledger.sqlite_backend import sqlite, tables
+from remanence.ledger.sqlite_backend import sqlite
 
 _LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 

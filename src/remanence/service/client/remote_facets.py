@@ -41,10 +41,10 @@ from remanence.service.payloads import requests as ask
 from remanence.service.payloads.graph_answers import RevisionAnswer
 from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
+from remanence.write.quarantine import Quarantine, check_quarantine_id
 
 if TYPE_CHECKING:
     from remanence.service.client.remote_space import RemoteSpace, RemoteViewBase
-    from remanence.write.quarantine import Quarantine
 
 
 class RemoteFacet(Facet):
@@ -305,8 +305,8 @@ class RemoteAudit(RemoteAuditView, Audit):
     def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
         return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_value()
 
-    def release(self, id: str, why: str | None = None) -> Quarantine:
-        return self._send(upkeep_operations.release, id=id, why=why).to_value()
+    def release(self, id: str | Quarantine, why: str | None = None) -> Quarantine:
+        return self._send(upkeep_operations.release, id=check_quarantine_id(id), why=why).to_value()
 
     def quarantines(self) -> list[Quarantine]:
         return self._send(upkeep_operations.quarantines).to_value()

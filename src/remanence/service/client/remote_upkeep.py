@@ -16,6 +16,7 @@ from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
 from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.steps.consolidation import step_of_mode
 from remanence.upkeep.steps.decay import DecayReport, TouchReport
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
@@ -96,8 +97,8 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
     def consolidate(
         self, mode: Any = "preview", *, dry_run: bool | None = None, clusters: Any = None, progress: Any = False
     ) -> Any:
+        step = step_of_mode(mode)
         ids = None if clusters is None else [cluster.id for cluster in clusters]
-        step = "link" if mode == "link" else "consolidate"
         return self._request_plan(mode != "apply" if dry_run is None else dry_run, step=step, clusters=ids)
 
     def promote(self, ids: Any = None, *, vault: Any = None, dry_run: bool = True, progress: Any = False) -> Any:

@@ -43,9 +43,15 @@ def open_database(location: Location) -> SqliteDatabase | PostgresDatabase:
 
 def location_of(space: Space) -> Location:
     """Where the ledger of an opened space is, as `open_database` takes it."""
-    address: Address | None = getattr(space._engine.ledger, "address", None)
     location = space.admin.location
-    return address or (None if location is None else Path(location))
+    if location is None:
+        return None
+    if is_address(location):
+        from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
+
+        if isinstance(space._engine.ledger, PostgresLedger):
+            return space._engine.ledger.address
+    return Path(location)
 
 
 class SqliteDatabase:

@@ -37,10 +37,11 @@ class ExactStore:
     def __contains__(self, point: int) -> bool:
         return point in self._slots
 
-    @property
     def memory_bytes(self) -> int:
-        """About how much memory it takes."""
         return self._matrix.reserved_bytes + 150 * len(self._slots)
+
+    def problem(self) -> str | None:
+        return None
 
     def first(self, count: int) -> tuple[list[int], Vector]:
         """The points that were added first, up to `count`, with their vectors."""

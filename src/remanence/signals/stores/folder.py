@@ -56,18 +56,18 @@ class FolderStore:
         self._replaced: set[int] = set()  # points of the shard of which a newer vector is in memory
         self._moving = self._closed = False
         self._retry_at = 0.0
-        self.problem: str | None = None
-        """Why the engine is not used, although it should be."""
+        self._problem: str | None = None  # why the engine is not used, although it should be
         needed, exists = ENGINE_FROM // dimension, folder.exists()
         if points >= needed or (exists and 2 * points >= needed):
             self._start_engine()
         elif exists:
             self._remove_shard()
 
-    @property
     def memory_bytes(self) -> int:
-        """About how much memory it takes."""
-        return self._recent.memory_bytes + (_ENGINE_MEMORY if self._shard is not None else 0)
+        return self._recent.memory_bytes() + (_ENGINE_MEMORY if self._shard is not None else 0)
+
+    def problem(self) -> str | None:
+        return self._problem
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         # In half precision, as in the engine: where a vector is kept does not change its score.
@@ -82,7 +82,7 @@ class FolderStore:
         self, vector: Vector, limit: int, allowed_ids: Sequence[int] | None = None
     ) -> tuple[list[int], list[float]]:
         with self._usable():
-            if self.problem is not None:  # there may be room again, and nobody may be writing
+            if self._problem is not None:  # there may be room again, and nobody may be writing
                 self._move(_MOVE_AT_ONCE)
             found = self._recent.search(vector, limit, allowed_ids)
             if self._shard is None or limit <= 0:
@@ -125,7 +125,7 @@ class FolderStore:
     def flush(self) -> None:
         with self._usable():
             self._move_rest()
-            if self._shard is not None and self.problem is None:
+            if self._shard is not None and self._problem is None:
                 try:
                     self._shard.flush()
                 except ProjectionError as error:  # as on a full disk; the ledger has what was not written
@@ -166,7 +166,7 @@ class FolderStore:
     def _move(self, count: int) -> None:
         """Move this many points to the engine, if that is due."""
         limit = ENGINE_FROM // self._dimension if self._shard is None else _MOVE_AFTER
-        if not self._moving and len(self._recent) < limit and self.problem is None:
+        if not self._moving and len(self._recent) < limit and self._problem is None:
             return
         if self._shard is None and time.monotonic() >= self._retry_at:
             self._start_engine()
@@ -178,7 +178,7 @@ class FolderStore:
         except DiskFull as error:
             self._retry_later(str(error))
             return
-        self.problem = None
+        self._problem = None
         self._recent.delete(ids)
         self._replaced.difference_update(ids)
         self._last_in_shard = max([self._last_in_shard, *ids])
@@ -193,13 +193,13 @@ class FolderStore:
             log.info("%s The vectors of this space are kept in memory here.", busy)
             self._retry_at = time.monotonic() + _RETRY_SECONDS
         else:
-            self.problem = None
+            self._problem = None
             if len(self._recent):
                 self._shard.clear()  # all points are in memory; the shard may have others that were erased since
 
     def _retry_later(self, reason: str) -> None:
         log.warning("New vectors are kept in memory: %s", reason)
-        self.problem = f"vectors are searched in memory: {reason}"
+        self._problem = f"vectors are searched in memory: {reason}"
         self._retry_at = time.monotonic() + _RETRY_SECONDS
 
     def _remove_shard(self) -> None:

@@ -35,6 +35,13 @@ _BATCH = 200
 Step = Literal["consolidate", "link"]
 
 
+def step_of_mode(mode: object) -> Step:
+    """The step that a mode of `consolidate` plans."""
+    if mode not in ("preview", "apply", "link"):
+        raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
+    return "link" if mode == "link" else "consolidate"
+
+
 @dataclass(frozen=True, slots=True)
 class Merge:
     """A cluster, the version of the memory that replaces it, and the wording of its text."""
@@ -88,7 +95,7 @@ class ConsolidationPlan(Plan):
             for m in self.merges
         ]
         problems = dict.fromkeys(m.wording.problem for m in self.merges if m.wording.problem)
-        notes = [f"the model {problem}, so the rules wrote" for problem in problems]
+        notes = [f"the model {problem}, so the rules merged the texts" for problem in problems]
         return ResultTable(title, ("cohesion", "size", "memories", "become", "written by"), rows, notes)
 
     def check(self, engine: Engine, space: str) -> None:
@@ -144,7 +151,7 @@ def plan_consolidation(
     clusters: Sequence[Cluster] | None = None,
     new_clusters: Clusters | None = None,
 ) -> ConsolidationPlan:
-    """Plan to merge the clusters that are similar enough and have a memory that the last run did not see.
+    """Plan to merge the clusters that are similar enough and have a memory that the last run did not compare.
 
     Args:
         clusters: Merge these, whatever is suggested for them.
@@ -174,7 +181,7 @@ def plan_consolidation(
 def find_new_clusters(
     index: Index, memories: ScoredMemories, settings: UpkeepSettings, step: Step, progress: Progress | None
 ) -> Clusters:
-    """The clusters with a memory that no run with the same settings has seen. A run every hour must not
+    """The clusters with a memory that no run with the same settings has compared. A run every hour must not
     compare everything every hour."""
     new = _new_rows(index, memories, step, _parameters(settings))
     found = find_clusters(index, memories, settings, settings.cluster_similarity, seeds=new, progress=progress)
@@ -216,7 +223,7 @@ def _parameters(settings: UpkeepSettings) -> dict[str, Any]:
 
 
 def _new_rows(index: Index, memories: ScoredMemories, step: str, parameters: dict[str, Any]) -> set[int]:
-    """The rows that the last such run has not seen. It has seen the memories that it made itself."""
+    """The rows that the last such run did not compare. The memories that it made itself count as compared."""
     last = index.usage.last_run(step, parameters)
     if last is None:
         return {item.row for item in memories.items}

@@ -75,7 +75,7 @@ def two_component(half_lives: Any) -> Any:
     return _FAST_SHARE * 2**-fast + (1 - _FAST_SHARE) * 2 ** -(fast / _SLOWDOWN)
 
 
-DECAY_MODELS: Mapping[str, Callable[[Any], Any]] = {
+_DECAY_CURVES: Mapping[str, Callable[[Any], Any]] = {
     "power_law": power_law,
     "exponential": exponential,
     "two_component": two_component,
@@ -85,7 +85,7 @@ DECAY_MODELS: Mapping[str, Callable[[Any], Any]] = {
 
 def retention(model: str, days: float, half_life: float) -> float:
     """The share that is left after this many days."""
-    return max(_MIN_RETENTION, float(DECAY_MODELS[model](max(0.0, days) / half_life)))
+    return max(_MIN_RETENTION, float(_DECAY_CURVES[model](max(0.0, days) / half_life)))
 
 
 def decay_score(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
@@ -208,7 +208,7 @@ def row_scores(
     excess = np.maximum(0.0, attributes.importance(rows).astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess
     days = np.maximum(0.0, (micros(now) - used_at) / 1e6 / _DAY)
-    retained = np.maximum(_MIN_RETENTION, DECAY_MODELS[settings.decay](days / half_life))
+    retained = np.maximum(_MIN_RETENTION, _DECAY_CURVES[settings.decay](days / half_life))
     return np.clip(strength, 1.0, MAX_STRENGTH) * (1.0 + uses) ** _USE_EXPONENT * retained, uses
 
 

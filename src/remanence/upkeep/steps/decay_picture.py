@@ -46,7 +46,7 @@ def curve(
     """The curve of a memory: from when it was added, but no longer ago than `days`, until `days` from now."""
     first = -min(days, age_in_days(memory, now))
     steps = {first + (days - first) * step / _POINTS for step in range(_POINTS + 1)}
-    # A use lifts the score at once: a point just before it and one at it.
+    # A use raises the score at once: a point just before it and one at it.
     for moment in (*usage.used_at, micros(memory.revised_at)):
         day = (moment - micros(now)) / 86_400e6
         steps |= {step_day for step_day in (day - 1e-3, day) if first <= step_day <= 0}
@@ -68,31 +68,31 @@ def decay_svg(title: str, curves: Sequence[Curve], now: datetime, days: float, s
     def to_y(score: float) -> float:
         return _TOP + (1 - score / top) * _HEIGHT
 
-    foot = _TOP + _HEIGHT
+    bottom = _TOP + _HEIGHT
     low, high = RISK_ZONE
     zone = f'x="{_LEFT:.0f}" y="{to_y(high):.1f}" width="{_WIDTH:.0f}" height="{to_y(low) - to_y(high):.1f}"'
     body = [
         text_element(MARGIN, MARGIN, title, "called"),
         f'<rect class="zone" {zone}>{tooltip(f"at risk: {low:g} to {high:g}")}</rect>',
-        *_days(first, days, to_x, foot),
+        *_days(first, days, to_x, bottom),
         *_threshold(settings.promote_above, "promote_above", to_y),
         *_threshold(settings.forget_below, "forget_below", to_y),
         text_element(MARGIN - 14, _TOP + 4, f"{top:.2g}", "faint"),
-        text_element(MARGIN - 14, foot + 4, "0", "faint"),
+        text_element(MARGIN - 14, bottom + 4, "0", "faint"),
     ]
     if first < 0:
         mark = tooltip(f"now: {format_moment(now)}")
-        body.append(f'<path class="now" d="M{to_x(0):.1f} {_TOP:.0f}V{foot:.0f}">{mark}</path>')
+        body.append(f'<path class="now" d="M{to_x(0):.1f} {_TOP:.0f}V{bottom:.0f}">{mark}</path>')
     for row, drawn_curve in enumerate(curves):
         color = COLORS[row % len(COLORS)]
         path = "L".join(f"{to_x(day):.1f} {to_y(score):.1f}" for day, score in drawn_curve.points)
         _, score_now = min(drawn_curve.points, key=lambda point: abs(point[0]))
         note = tooltip(f"{drawn_curve.label}\n{score_now:.2f} now, {drawn_curve.points[-1][1]:.2f} in {days:g} days")
         body.append(f'<path class="curve" tabindex="0" stroke="{color}" d="M{path}">{note}</path>')
-        y = foot + 44 + _ROW * row
+        y = bottom + 44 + _ROW * row
         body.append(f'<path class="curve" stroke="{color}" d="M{_LEFT:.0f} {y - 4:.1f}h24"/>')
         body.append(f"<g>{note}{text_element(_LEFT + 32, y, truncate(drawn_curve.label, _MAX_LABEL_LENGTH))}</g>")
-    return svg_document("decay", title, _LEFT + _WIDTH + MARGIN, foot + 50 + _ROW * len(curves), body)
+    return svg_document("decay", title, _LEFT + _WIDTH + MARGIN, bottom + 50 + _ROW * len(curves), body)
 
 
 def _threshold(score: float, name: str, to_y: Callable[[float], float]) -> list[str]:
@@ -103,7 +103,7 @@ def _threshold(score: float, name: str, to_y: Callable[[float], float]) -> list[
     return [line, text_element(_LEFT + _WIDTH - 130, y - 4, f"{name} {score:g}", "faint")]
 
 
-def _days(first: float, last: float, to_x: Callable[[float], float], foot: float) -> list[str]:
+def _days(first: float, last: float, to_x: Callable[[float], float], bottom: float) -> list[str]:
     """Vertical lines at round numbers of days, at most about ten."""
     step = next(
         (candidate for candidate in _STEPS if (last - first) / candidate <= 10), round((last - first) / 10) or 1
@@ -113,6 +113,6 @@ def _days(first: float, last: float, to_x: Callable[[float], float], foot: float
         day = number * step
         if first <= day <= last:
             text = "now" if day == 0 else f"{day:+d} days"
-            elements.append(f'<path class="rule" d="M{to_x(day):.1f} {_TOP:.0f}V{foot:.0f}"/>')
-            elements.append(text_element(to_x(day), foot + 18, text, "middle faint"))
+            elements.append(f'<path class="rule" d="M{to_x(day):.1f} {_TOP:.0f}V{bottom:.0f}"/>')
+            elements.append(text_element(to_x(day), bottom + 18, text, "middle faint"))
     return elements

@@ -112,7 +112,7 @@ class PromotionPlan(Plan):
         parameters = {name: value for name, value in parameters.items() if value}
         events: list[Event] = [Promoted(promotion.memory, promotion.note) for promotion in self.promotions]
         events += [Promoted(memory, note) for memory, note in self.notes_added]
-        # To be named counts as a use: `gc` spares promoted memories that were used.
+        # To be named counts as a use: `gc` never hides promoted memories that were used.
         events += [Used(promotion.memory) for promotion in self.promotions if promotion.named]
         promoted = tuple(promotion.memory for promotion in self.promotions)
         events.append(Ran(run, STEP, self.position, parameters, promoted=promoted))
@@ -212,7 +212,7 @@ def _compare_vault(
             continue
         if note.path not in found.files or (old is not None and subject_of(old) is not None and not old.is_edited):
             writes.append(note)
-        # None: not UTF-8, so an editor wrote it
+        # None: the note is not UTF-8, so a person has edited it.
         elif old is None or strip_links(old.body) != note.body or set(old.tags) != set(note.tags):
             edited.append(note.path)
     surplus = found.obsolete_notes(wanted)
