@@ -1,13 +1,15 @@
 """Other stores with the vectors of the made-up world of `world.py`: adding them, and the 50 nearest of a question.
 
     python benchmarks/vector_peers.py --sizes 10000,100000
+    python benchmarks/vector_peers.py --sizes 10000,100000,300000,1000000
 
 Those that are installed: Chroma, LanceDB (from 100,000 vectors on with an IVF-PQ index), sqlite-vec (a Python that
-cannot load SQLite extensions needs `pysqlite3-binary`), and LangGraph's PostgresStore, with a PostgreSQL of its own.
-They have vectors only: no words, graph, times or filters. PostgresStore searches vectors with pgvector, which is not
-part of PostgreSQL: here it has the same number of small values without vectors, and looks one up by its key and by one
-of its fields. Times are CPU milliseconds of this process; of PostgresStore, whose work is done by the server, they are
-milliseconds on the clock.
+cannot load SQLite extensions needs `pysqlite3` or `pysqlite3-binary`, whichever has a build for the machine), and
+LangGraph's PostgresStore, with a PostgreSQL of its own. They have vectors only: no words, graph, times or filters.
+"recall@50" is the share of the 50 nearest of an exact scan that are found. PostgresStore searches vectors with
+pgvector, which is not part of PostgreSQL: here it has the same number of small values without vectors, and looks one up
+by its key and by one of its fields. Times are CPU milliseconds of this process; of PostgresStore, whose work is done by
+the server, they are milliseconds on the clock.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ DEPTH = 50
 BATCH = 2_000
 Figures = dict[str, float]
 Search = Callable[[Vectors], Any]
+"""Of a vector store: the rows that are nearest to a question."""
 
 
 def main() -> None:
@@ -64,6 +67,9 @@ def measure_peers(vectors: Vectors, asked: Vectors, names: list[str] | None = No
             for what, search in searches.items():
                 measure = clock if "clock" in what else cpu
                 out[f"{name} {what}"] = median_ms([measure(partial(search, each)) for each in asked[:20]])
+                if what == "ms":
+                    found = [len(set(search(each)) & nearest_rows(vectors, each)) for each in asked[:20]]
+                    out[f"{name} recall@50"] = float(np.mean(found)) / DEPTH
     return out
 
 
@@ -88,8 +94,9 @@ def fill_sqlite_vec(folder: Path, vectors: Vectors, stack: ExitStack) -> dict[st
     with connection:
         rows = ((number, vector.tobytes()) for number, vector in enumerate(vectors))
         connection.executemany("insert into points(rowid, vector) values (?, ?)", rows)
-    nearest = "select rowid from points where vector match ? order by distance limit ?"
-    return {"ms": lambda question: connection.execute(nearest, (question.tobytes(), DEPTH)).fetchall()}
+    # `k`, not `limit`, which SQLite before 3.41 does not tell a virtual table.
+    nearest = "select rowid from points where vector match ? and k = ? order by distance"
+    return {"ms": lambda question: [row for (row,) in connection.execute(nearest, (question.tobytes(), DEPTH))]}
 
 
 def fill_chroma(folder: Path, vectors: Vectors, stack: ExitStack) -> dict[str, Search]:
@@ -99,18 +106,31 @@ def fill_chroma(folder: Path, vectors: Vectors, stack: ExitStack) -> dict[str, S
     for begin in range(0, len(vectors), BATCH):
         batch = vectors[begin : begin + BATCH]
         points.add(ids=[str(begin + place) for place in range(len(batch))], embeddings=batch)
-    return {"ms": lambda question: points.query(query_embeddings=question[None], n_results=DEPTH, include=[])}
+
+    def search(question: Vectors) -> list[int]:
+        found = points.query(query_embeddings=question[None], n_results=DEPTH, include=[])
+        return [int(row) for row in found["ids"][0]]
+
+    return {"ms": search}
 
 
 def fill_lancedb(folder: Path, vectors: Vectors, stack: ExitStack) -> dict[str, Search]:
     import lancedb
     import pyarrow
 
-    rows = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), vectors.shape[1])
-    table = lancedb.connect(str(folder)).create_table("points", pyarrow.table({"vector": rows}))
+    columns = {
+        "row": pyarrow.array(np.arange(len(vectors))),
+        "vector": pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), vectors.shape[1]),
+    }
+    table = lancedb.connect(str(folder)).create_table("points", pyarrow.table(columns))
     if len(vectors) >= 100_000:
         table.create_index(metric="dot", num_partitions=int(len(vectors) ** 0.5), num_sub_vectors=32)
-    return {"ms": lambda question: table.search(question).metric("dot").limit(DEPTH).to_arrow()}
+
+    def search(question: Vectors) -> list[int]:
+        nearest = table.search(question).distance_type("dot").select(["row", "_distance"]).limit(DEPTH)
+        return nearest.to_arrow()["row"].to_pylist()
+
+    return {"ms": search}
 
 
 def fill_postgres_store(folder: Path, vectors: Vectors, stack: ExitStack) -> dict[str, Search]:
@@ -147,6 +167,11 @@ PEERS: dict[str, tuple[str, Callable[[Path, Vectors, ExitStack], dict[str, Searc
     "PostgresStore": ("langgraph.store.postgres", fill_postgres_store),
     "Chroma": ("chromadb", fill_chroma),
 }
+
+
+def nearest_rows(vectors: Vectors, question: Vectors) -> set[int]:
+    """By an exact scan."""
+    return set(np.argpartition(vectors @ question, -DEPTH)[-DEPTH:].tolist())
 
 
 def cpu(work: Callable[[], Any]) -> float:
