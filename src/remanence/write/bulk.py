@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
-from remanence.core.garbage_collection import rare_garbage_collection
 from remanence.core.inputs import check_window
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
@@ -100,7 +99,7 @@ def _store(
         if progress is not None:
             progress(len(memories) + done, count)
 
-    with rare_garbage_collection(), ParallelExtractor(engine.extractor, texts(), are_turns=are_turns) as extractor:
+    with ParallelExtractor(engine.extractor, texts(), are_turns=are_turns) as extractor:
         for begin in range(0, count, _SLICE):
             prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
             with counting_stored_rows(memories):

@@ -1,8 +1,8 @@
 """A growing graph: which edges meet at a vertex, and since when an edge no longer holds.
 
 igraph has the edges. It takes all edges of a graph in one call, during which no other thread can run, so it gets them
-in parts of 131,072: 30 ms each. The vertices of a part have numbers of their own, so a part costs the same in a large
-graph as in a small one. The newest edges are in a small overlay.
+in parts of 131,072: 30 ms each. The vertices of a part of a large graph have numbers of their own, so a part costs
+about the same in every graph. The newest edges are in a small overlay.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from remanence.state.arrays.columns import Codec, Column, pack, unpack
 _MAX_PART = 1 << 17
 _MAX_AT_ONCE = 1 << 14
 """How many edges are indexed in the thread that asks for them; for more, another thread does it while others read."""
+_MAX_SPARSITY = 4
+"""The vertices of a part keep their numbers if at least one number in so many is used."""
 _MIN_OVERLAY = 32
 _OVERLAY_SHARE = 4
 """The overlay has no more than this part of the edges in igraph, or of those of one part."""
@@ -156,12 +158,16 @@ class _Part:
         is_present = np.zeros(int(endpoints.max()) + 1, bool)
         is_present[endpoints] = True
         vertices = is_present.nonzero()[0].astype(np.int32)
-        self._vertices = array("i", vertices.tobytes())  # by their numbers in igraph
-        numbers = np.empty(len(is_present), np.int32)
-        numbers[vertices] = np.arange(len(vertices))
-        first, second = numbers[endpoints].T.tolist()
+        self._vertices: array[int] | None = None  # by their numbers in igraph, if these are others
+        if len(is_present) > _MAX_SPARSITY * len(vertices):
+            self._vertices = array("i", vertices.tobytes())
+            numbers = np.empty(len(is_present), np.int32)
+            numbers[vertices] = np.arange(len(vertices))
+            endpoints = numbers[endpoints]
+        self._vertex_count = len(is_present) if self._vertices is None else len(vertices)
         # As tuples: igraph takes more than twice as long for an array.
-        self.graph = igraph.Graph(n=len(vertices), edges=list(zip(first, second, strict=True)))
+        first, second = endpoints.T.tolist()
+        self.graph = igraph.Graph(n=self._vertex_count, edges=list(zip(first, second, strict=True)))
         self._has_loops = bool((endpoints[:, 0] == endpoints[:, 1]).any())
 
     def __len__(self) -> int:
@@ -169,10 +175,10 @@ class _Part:
 
     def edges_of(self, vertex: int) -> list[int]:
         """The edges at a vertex, oldest first."""
-        place = bisect_left(self._vertices, vertex)
-        if place == len(self._vertices) or self._vertices[place] != vertex:
+        number = vertex if self._vertices is None else bisect_left(self._vertices, vertex)
+        if number >= self._vertex_count or (self._vertices is not None and self._vertices[number] != vertex):
             return []
-        edges = self.graph.incident(place)
+        edges = self.graph.incident(number)
         # igraph lists an edge from a vertex to itself twice.
         edges = sorted(set(edges) if self._has_loops else edges)
         return [self.start + edge for edge in edges] if self.start else edges
