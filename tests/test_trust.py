@@ -95,6 +95,17 @@ class TestClosing:
         assert (found[0].memory.text, found[0].current) == ("Alice lives in Lisbon.", True)
         assert "Alice lives in Porto." not in texts(found)
 
+    def test_a_claim_that_says_the_same_in_other_words(self, clock: FakeClock) -> None:
+        """What is trusted more stands above what contradicts it, also without a reader."""
+        with remanence.open(None, reader=None, trust=remanence.TrustRules({"crawl*": "web"}), clock=clock) as space:
+            space.add("Nadia lives in Turin.", source="mail")
+            clock.advance(days=1)
+            space.remember("Nadia moved to Narnia.", source="crawl-2")
+            assert texts(space.recall("Where does Nadia live?"))[:2] == [
+                "Nadia lives in Turin.",
+                "Nadia lives in Narnia.",
+            ]
+
     def test_of_equals_the_later_counts(self, ruled: Space, clock: FakeClock) -> None:
         """As always."""
         ruled.add("Alice lives in Porto.", source="crawler-7")

@@ -199,16 +199,20 @@ class _RowScores:
             self.current.add(row)
 
     def add_contradicting(self, limit: int) -> None:
-        """Rank the rows that contradict one of the first `limit` current rows right after that row."""
+        """Rank the rows that contradict one of the first `limit` current rows right after that row, or right before it
+        if they are trusted more."""
         # By the scores before this step: a row that was moved up moves no other row. Otherwise the first hits would
         # depend on the limit.
-        before = dict(self._scores)
+        before, trust_of = dict(self._scores), self._index.catalog.attributes.trust
         for row in sorted(self.current, key=lambda row: -before[row])[:limit]:
             if is_isolated(self._index, row):
                 continue
-            score = before[row] * DEMOTION_FACTOR
             for other, kind, _ in disagreeing_rows(self._index, row, self._snapshot):
-                if kind == "conflict" and score > self._score(other) and self._may_be_added(other, row):
+                if kind != "conflict":
+                    continue
+                trust, other_trust = trust_of(np.array([row, other]))
+                score = before[row] / DEMOTION_FACTOR if other_trust > trust else before[row] * DEMOTION_FACTOR
+                if score > self._score(other) and self._may_be_added(other, row):
                     self._scores[other] = score
                     self._moves[other] = _Move("contradicts", row)
 
