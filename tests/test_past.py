@@ -77,6 +77,7 @@ def notes(hit: Hit) -> list[str]:
         ("Where did Alice work when she lived in Porto?", "Google"),
         ("Where did Alice use to live, where did she live previously?", "Lisbon"),
         ("Where did Alice live before?", "Lisbon"),
+        ("Alice's previous employer?", "Google"),
         ("Where did Alice live originally?", "Porto"),
         ("Where does Alice live?", "Faro"),
         ("Where does Alice work now?", "Nokia"),

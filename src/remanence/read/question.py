@@ -96,7 +96,7 @@ _ASKS_ASSISTANT = _pattern(
 )
 # "Before" is when it was told: "What did I tell you about the limit before?"
 _TELLING = _pattern(
-    r"\b(?:I|we|you) (?:\w+ )?(?:tell|told|sa(?:y|id)|mention(?:ed)?|talk(?:ed)?|discuss(?:ed)?|sp[eo]ak\w*|spoke)\b"
+    r"\b(?:I|we|you) (?:\w+ )?(?:tell|told|sa(?:y|id)|mention(?:ed)?|talk(?:ed)?|discuss(?:ed)?|speak|spoke)\b"
 )
 # Names the kind of answer; not a search term.
 _HOW_MUCH = _pattern(r"\bhow (?:many|much)\b|\bin total\b")
