@@ -93,8 +93,6 @@ class OnnxSession:
         options.intra_op_num_threads = 1 if self.model.use == "reader" else cpu_threads()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        if self.model.use == "reader":  # its GELU by a hyperbolic tangent: 8% less time, the same answers
-            options.add_session_config_entry("optimization.enable_gelu_approximation", "1")
         # Threads that wait in a loop would take processor time from others.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         file = str(self._place / "model.onnx")
