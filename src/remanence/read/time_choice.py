@@ -55,8 +55,8 @@ _MIN_CHOICE = 1e-4
 _MAX_SINGLE_ANSWERS = 6
 """If more hits answer, the question probably has several valid answers at a time, as is frequent in chats."""
 _MIN_CHOICE_TO_LEAD = 0.3
-"""With several valid answers, and for a question that only a table of words knows to ask about a change, a hit is put
-first only if its probability in the timeline is at least this. In chats most events are told once."""
+"""With several valid answers, and for a question about a change that is recognised by a table of words only, a hit is
+put first only if its probability in the timeline is at least this. In chats most events are told once."""
 _MIN_CHANGE = 0.5
 """The least probability, by its words, that a question asks for the moment of a change."""
 _NOT_EARLIER = 0.1
