@@ -119,3 +119,9 @@ def test_a_sentence_of_which_half_is_past_is_not_in_it(space: Space, clock: Fake
     space.remember("Bob moved to Rome.")
     assert "Bob lives in Rome. Bob works at IBM." in str(space.profile())
     assert "Porto" not in str(space.profile())
+
+
+def test_a_birth_is_stated_when_its_day_is_over(space: Space) -> None:
+    """Nothing ends it."""
+    space.remember("Alba was born on 11 March 2020.")
+    assert "Alba" in str(space.profile())

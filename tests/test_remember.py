@@ -984,6 +984,12 @@ def test_the_reason_of_a_replacement_names_the_user() -> None:
         ("My sister is pregnant.", "My niece Fia was born.", "pregnant", "Fia"),
         ("I study medicine in Graz.", "I have graduated now.", "studies", "graduated"),
         ("I'm a nursing student.", "I passed my finals.", "student", "finals"),
+        ("I smoke about ten a day.", "I quit smoking last week.", "smokes", "quit smoking"),
+        ("I go to the gym every day.", "I have stopped going to the gym.", "goes to", "stopped going"),
+        ("My brother Al is studying Welsh.", "Al gave up studying Welsh.", "is studying", "gave up"),
+        ("I rent a flat in Leith.", "We bought the flat in the end.", "rents", "bought"),
+        ("Georgina runs our team.", "Aurel took over from Georgina.", "runs", "Aurel"),
+        ("Georgina runs our team.", "Georgina handed over to Aurel.", "runs", "Aurel"),
     ],
 )
 def test_a_state_ends_with_what_ends_it_in_other_words(before: str, after: str, ended: str, stated: str) -> None:
@@ -1000,8 +1006,56 @@ def test_a_state_ends_with_what_ends_it_in_other_words(before: str, after: str, 
         ("My sister is pregnant.", "Our daughter Lia was born.", "pregnant"),
         ("I'm studying Spanish.", "I have graduated now.", "Spanish"),
         ("I study medicine in Graz.", "My cousin Bo has graduated now.", "medicine"),
+        ("I smoke about ten a day.", "My brother Al quit smoking.", "user smokes"),
+        ("I smoke about ten a day.", "I want to quit smoking.", "user smokes"),
+        ("I smoke about ten a day.", "I quit smoking in 2019.", "user smokes"),
+        ("I run a bakery.", "I stopped running.", "bakery"),
+        ("I play tennis.", "I stopped playing chess.", "tennis"),
+        ("I rent a flat in Leith.", "We bought the flat in Paris.", "rents"),
+        ("Georgina lives in Rome.", "Aurel took over from Georgina.", "Rome"),
+        ("My sister lives in Rome.", "My other sister moved to Oslo.", "Rome"),
+        ("My older brother is a vet.", "My younger brother is a plumber.", "vet"),
     ],
 )
-def test_what_ends_the_state_of_somebody_else_ends_nothing(before: str, after: str, kept: str) -> None:
+def test_what_ends_another_state_ends_nothing(before: str, after: str, kept: str) -> None:
     """A birth ends the pregnancy of the parents; a degree ends studies, not a language course."""
     assert kept in profile_after(before, after)
+
+
+@pytest.mark.parametrize(
+    ("later", "read"),
+    [
+        ("I quit smoking in March.", "user: I quit smoking."),
+        ("Last week I quit smoking.", "user: I quit smoking."),
+        ("I quit smoking in 2019.", "user: I quit smoking in 2019."),
+        ("I don't smoke these days.", "user: I don't smoke these days."),
+    ],
+)
+def test_the_reader_sees_no_times_since_the_older_fact(later: str, read: str) -> None:
+    """It would take the statement for one about the past. Which of the two is later is known."""
+    reader = Comparing()
+    with remanence.open(None, reader=reader) as space:
+        space.remember("I like my ten cigarettes a day.", now="2026-01-10")
+        space.remember(later, now="2026-04-10")
+    assert read in {text for _, text in reader.asked}
+
+
+@pytest.mark.parametrize("later", ["Lindqvist took a chair in Oslo.", "I have been handed to Dr. Banerjee."])
+def test_a_fact_about_a_role_is_about_both_people(later: str) -> None:
+    """The one who has the role, by a part of the name, and the one for whom."""
+    assert "Lindqvist is" not in profile_after("My tutor is Prof. Lindqvist.", later, reader=Comparing())
+
+
+def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
+    """Until then both are stated, as the plan names its time."""
+    clock = FakeClock("2026-01-05")
+    with remanence.open(None, clock=clock, reader=Comparing()) as space:
+        space.remember("I live in Rome.", now=clock.now())
+        space.remember("I'm moving to Oslo in June 2026.", now=clock.now())
+        before = str(space.profile())
+        clock.advance(days=160)
+        after = str(space.profile())
+
+    assert "lives in Rome" in before
+    assert "moving to Oslo in June 2026" in before
+    assert after == "The user is moving to Oslo in June 2026."

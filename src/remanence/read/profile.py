@@ -17,8 +17,10 @@ import numpy as np
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
+from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.lexicon.verb_forms import conjugate
+from remanence.language.temporal import find_stated_times
 from remanence.ports import Extractor, SummarizingExtractor
 from remanence.read.supersession import unsuperseded_mask
 from remanence.schema import SELF, Link, Memory, Snapshot, Window
@@ -34,6 +36,7 @@ _MAX_CACHED = 16
 _FIRST_PERSON = re.compile(r"^(?:I|i|me)\b(?!['’])")
 _FIRST_PERSON_WORD = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me|mine|myself)\b")
 _VERB = re.compile(r"^([a-z]+)\b")
+_FIRST_CLAUSE = re.compile(r"(?:[\w'’-]+ ){2,}?[\w'’-]+(?=, | and [a-z])")
 _CERTAIN_VERBS = frozenset(
     "am have do go was live work like love hate prefer own study teach drive play speak use want need eat drink run "
     "think enjoy know believe plan dislike avoid collect".split()
@@ -109,11 +112,26 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     facts = _current_facts(index, position, now)
     changes = [moment for m in facts for moment in (m.expires_at, m.valid.start, m.valid.end) if moment is not None]
     until = min((moment for moment in changes if moment > now), default=None)
-    memories = [memory for memory in facts if now in memory.valid or memory.kind == "episode"][:_MAX_MEMORIES]
+    memories = [memory for memory in facts if _is_stated(memory, now)][:_MAX_MEMORIES]
     statements, by = _summarize(extractor, memories, max_tokens), extractor.name
     if not statements:
         statements, by = [ProfileStatement(_sentence(memory), (memory.id,)) for memory in memories], "template"
     return Profile(tuple(_within_budget(statements, max_tokens)), position, by, now, until)
+
+
+def _is_stated(memory: Memory, now: datetime) -> bool:
+    """Whether a current fact is stated: it holds now or nothing ends it, as a birth; it names a time to come; or its
+    time is only that of a part of it: "Ana learns Japanese, aiming for the exam in July"."""
+    if now in memory.valid or memory.kind == "episode":
+        return True
+    if any(claim.predicate in LASTING_PREDICATES for claim in memory.triples):
+        return True
+    times = find_stated_times(memory.text, memory.told_at)
+    clause = _FIRST_CLAUSE.match(memory.text)
+    if times and clause is not None and times[0].start > clause.end():
+        return True
+    # A state that was derived from a plan names no time. It is stated from then on.
+    return bool(times) and memory.valid.start is not None and memory.valid.start > now
 
 
 def _summarize(extractor: Extractor, memories: Sequence[Memory], max_tokens: int) -> list[ProfileStatement]:
@@ -145,7 +163,7 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
         )
         sources = index.journal.extractions
         # An event is stated if it ended a fact and no new fact replaced that fact; an appointment, until it is over.
-        states = {m.id for m in memories if m.kind != "episode"}
+        states = {m.id for m in memories if m.kind != "episode" and _is_stated(m, now)}
         events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, states, snapshot)}
     facts = [m for m in memories if m.turn is None and len(m.text) <= _MAX_FACT_LENGTH]
     facts = [m for m in facts if m.kind != "episode" or m.id in events]

@@ -20,7 +20,14 @@ import numpy as np
 from remanence.core.embedding import embed
 from remanence.core.index import Index
 from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
-from remanence.language.fact_extraction.replacement_candidates import is_likely, may_replace, share_topic, share_word
+from remanence.language.fact_extraction.fact_attributes import NEWS, without_past_times
+from remanence.language.fact_extraction.replacement_candidates import (
+    may_replace,
+    says_it_goes_on,
+    share_short_word,
+    share_topic,
+    share_word,
+)
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.fact_extraction.statements import split_statements
 from remanence.language.fact_extraction.verdict_rules import remaining_statements
@@ -44,16 +51,13 @@ LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "exten
 """The kind of the link for each effect of a verdict."""
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED = 0.6
-"""The least probability that a new fact replaces or ends an older one, if its text names a change or they share a topic
-word."""
-MIN_REPLACED_UNLIKE = 0.7
+MIN_REPLACED = 0.85
+"""The least probability that a message replaces or ends an older fact with which it shares a topic."""
+MIN_REPLACED_UNLIKE = 0.95
 """The same for other facts."""
-MIN_REPLACED_BY_TURN = 0.8
-"""The same for a turn without facts. Most turns change nothing, so this is higher."""
-MIN_OTHER_CLAUSE = 0.9
-"""The least probability that a new fact also replaces a second clause of an older fact, or a second fact of the same
-message. That is rare."""
+MIN_OTHER_CLAUSE = 0.95
+"""The least probability that a message also replaces a second clause of an older fact, or a second fact of the same
+older message. That is rare."""
 
 _INTRODUCTION = re.compile(r"(?:The user|[A-Z][\w'’-]+) is [A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\.")
 
@@ -272,10 +276,11 @@ def read_verdicts(
 ) -> list[Verdict]:
     """The verdicts of the reader on pairs for which there is none yet.
 
-    An older fact is compared with the new fact and with the only turn that the new one was extracted from
-    (`source_turns`, by the id of the fact); the mean of both probabilities decides. The turn of the older fact is not
-    used: it may state more than that fact. `whole_turns` are the indexes in `new` of turns without facts: they are
-    compared only with facts on the same topic.
+    An older fact is compared with the only turn that the new fact was extracted from (`source_turns`, by the id of the
+    fact), which tells what changes better than the fact does. The turn of the older fact is not used: it may state more
+    than that fact. Of several facts of a turn, the one that replaces the older fact most likely has the verdict.
+    `whole_turns` are the indexes in `new` of statements without facts: they are compared only with facts on the same
+    topic.
     """
     if reader is None or not isinstance(reader, RelationReader):
         return []
@@ -283,22 +288,44 @@ def read_verdicts(
     pairs = [
         (number, memory, other)
         for number, memory in enumerate(new)
-        for other in [one for one in old[number] if _needs_reader(memory, one, number in whole_turns)][:MAX_READ]
+        for other in _facts_to_read(memory, old[number], _turn_text(memory, source_turns), number in whole_turns)
         if (number, other.id) not in judged and other.id != memory.id
     ]
     if not pairs:
         return []
     texts = [(at, text) for at, (_, _, other) in enumerate(pairs) for text in _parts(other.text)]
     best = dict.fromkeys(range(len(pairs)), 0.0)
-    probabilities = _replacement_probabilities(reader, [(text, pairs[at][1]) for at, text in texts], source_turns)
+    probabilities = _replacement_probabilities(reader, [(text, *pairs[at][1:]) for at, text in texts], source_turns)
     for (at, _), probability in zip(texts, probabilities, strict=False):
         best[at] = max(best[at], probability)
     likeliest = _likeliest_of_message(pairs, best)
-    return [
-        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({best[at]:.2f})")
-        for at, (number, memory, other) in enumerate(pairs)
-        if best[at] >= (_min_replaced(memory, other, number in whole_turns) if at in likeliest else MIN_OTHER_CLAUSE)
+    replaced = [
+        at
+        for at, (_, memory, other) in enumerate(pairs)
+        if best[at] >= (_min_replaced(_turn_text(memory, source_turns), other) if at in likeliest else MIN_OTHER_CLAUSE)
     ]
+    return [
+        Verdict(pairs[at][0], pairs[at][2].id, "updates", f"the reader says that it replaces it ({best[at]:.2f})")
+        for at in _likeliest_of_turn(reader, replaced, pairs, source_turns)
+    ]
+
+
+def _likeliest_of_turn(
+    reader: RelationReader,
+    replaced: Sequence[int],
+    pairs: Sequence[tuple[int, Memory, Memory]],
+    source_turns: Mapping[str, str],
+) -> list[int]:
+    """Of the pairs of one older fact and the facts of one turn, the index of the one whose fact replaces it most
+    likely."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for at in replaced:
+        _, memory, other = pairs[at]
+        groups.setdefault((other.id, _turn_text(memory, source_turns)), []).append(at)
+    several = [at for group in groups.values() if len(group) > 1 for at in group]
+    probabilities = _replacement_probabilities(reader, [(pairs[at][2].text, *pairs[at][1:]) for at in several], {})
+    by_fact = dict(zip(several, probabilities, strict=False))
+    return [max(group, key=lambda at: by_fact.get(at, 0.0)) for group in groups.values()]
 
 
 def _likeliest_of_message(pairs: Sequence[tuple[int, Memory, Memory]], probabilities: Mapping[int, float]) -> set[int]:
@@ -326,48 +353,64 @@ def unchanged_clauses(reader: Reader | None, new: Memory, old: Memory, source_tu
     clauses = split_statements(old.text)
     if len(clauses) < 2 or reader is None or not isinstance(reader, RelationReader):
         return []
-    probabilities = _replacement_probabilities(reader, [(clause, new) for clause in clauses], source_turns)
+    probabilities = _replacement_probabilities(reader, [(clause, new, old) for clause in clauses], source_turns)
     min_replaced = min(MIN_OTHER_CLAUSE, max(probabilities, default=0.0))
     return [clause for clause, probability in zip(clauses, probabilities, strict=False) if probability < min_replaced]
 
 
 def _replacement_probabilities(
-    reader: RelationReader, pairs: Sequence[tuple[str, Memory]], source_turns: Mapping[str, str]
+    reader: RelationReader, parts: Sequence[tuple[str, Memory, Memory]], source_turns: Mapping[str, str]
 ) -> list[float]:
-    """For each older text and newer fact, the probability that the fact replaces the text: the mean of the
-    probabilities for the fact and for its turn. An empty list if the reader fails."""
-    with_fact = [(text, memory.text) for text, memory in pairs]
-    with_turn = [(text, _turn_text(memory, source_turns)) for text, memory in pairs]
+    """For each text of an older fact (the last of the three), the probability that the turn of the newer fact replaces
+    it. An empty list if the reader fails.
+
+    Times since the older fact was told are left out: the reader takes a statement with a time for one about the past
+    ("quit smoking in March").
+    """
+    read = [(text, _turn_text(new, source_turns, since=old.told_at - NEWS)) for text, new, old in parts]
     try:
-        comparisons = reader.compare([*with_fact, *with_turn])
-        probabilities = [odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in comparisons]
+        return [odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in reader.compare(read)] if read else []
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("remember continues without the reader: %s", error)
         return []
-    by_fact, by_turn = probabilities[: len(pairs)], probabilities[len(pairs) :]
-    return [(one + two) / 2 for one, two in zip(by_fact, by_turn, strict=False)]
+
+
+def _facts_to_read(new: Memory, old: Sequence[Memory], turn: str, is_whole_turn: bool) -> list[Memory]:
+    """The older facts that a reader compares with a new one."""
+    facts = [one for one in old if _needs_reader(new, one, is_whole_turn) and not says_it_goes_on(turn, one.text)]
+    return facts[:MAX_READ]
 
 
 def _needs_reader(new: Memory, old: Memory, is_whole_turn: bool) -> bool:
     """Whether only a reader can tell if `new` replaces `old`. Claims of one subject with one predicate have been
     compared already: values of a predicate that has several ("likes jazz", "likes rock") are valid together. A
-    claim such as where a person was born does not change, nor does a name."""
+    claim such as where a person was born does not change, nor does a name, nor what has happened."""
     claims = {(claim.subject, claim.predicate) for claim in new.triples}
     if any((claim.subject, claim.predicate) in claims for claim in old.triples):
         return False
     if old.triples and all(claim.predicate in LASTING_PREDICATES for claim in old.triples):
         return False
-    if _INTRODUCTION.fullmatch(old.text):
+    if _INTRODUCTION.fullmatch(old.text) or (old.kind == "episode" and not _is_to_come(old, new.told_at)):
         return False
-    return may_replace(new, old) and (not is_whole_turn or share_topic(new.text, old.text))
+    if is_whole_turn and not _share_topic(new.text, old.text):
+        return False
+    return may_replace(new, old)
 
 
-def _min_replaced(new: Memory, old: Memory, is_whole_turn: bool) -> float:
-    if is_whole_turn:
-        return MIN_REPLACED_BY_TURN
-    return MIN_REPLACED if is_likely(new, old) else MIN_REPLACED_UNLIKE
+def _is_to_come(memory: Memory, now: datetime) -> bool:
+    return any(moment is not None and moment > now for moment in (memory.valid.end, memory.expires_at))
 
 
-def _turn_text(memory: Memory, source_turns: Mapping[str, str]) -> str:
+def _min_replaced(turn: str, old: Memory) -> float:
+    return MIN_REPLACED if _share_topic(turn, old.text) else MIN_REPLACED_UNLIKE
+
+
+def _share_topic(one: str, other: str) -> bool:
+    return share_topic(one, other) or share_short_word(one, other)
+
+
+def _turn_text(memory: Memory, source_turns: Mapping[str, str], since: datetime | None = None) -> str:
+    """The turn of a fact as a reader is given it, without times that lie after `since`."""
     speaker = "user" if memory.observed_by in (None, SELF) else memory.observed_by
-    return f"{speaker}: {source_turns.get(memory.id, memory.text)}"
+    text = source_turns.get(memory.id, memory.text)
+    return f"{speaker}: {text if since is None else without_past_times(text, memory.told_at, since)}"

@@ -27,7 +27,7 @@ from remanence.language.fact_extraction.verdict_rules import claims_ended_before
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor, RelationReader
-from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance, Verdict
+from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance, Verdict, Window
 from remanence.state.edges.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
@@ -182,7 +182,8 @@ def _compare_and_store(
     with engine.open_index(space) as index:
         for fact in remaining:
             new.append(_new_fact(index, len(new), fact, source_facts, now))
-    new = [new_memory for number, new_memory in enumerate(new) if number not in idle]
+    compared, new = new, [new_memory for number, new_memory in enumerate(new) if number not in idle]
+    new_ids = [new_memory.memory.id for new_memory in new]
     aliases: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
@@ -191,9 +192,7 @@ def _compare_and_store(
         by = source_facts.result.by
         aliases[:] = alias_events(index, source_facts.sources, now, by)
         return [
-            *_verdict_links(
-                verdicts, {new_memory.memory.id: id_ for new_memory, id_ in zip(new, ids, strict=True)}, by
-            ),
+            *_verdict_links(verdicts, compared, candidates, dict(zip(new_ids, ids, strict=True)), by),
             *_source_links(new, ids, by),
             *_extractions(source_facts, new, ids),
             *_forgotten_facts(index, source_facts, ids),
@@ -347,13 +346,30 @@ def _forgotten_facts(index: Index, source_facts: SourceFacts, ids: Sequence[str]
     return [Forgotten(fact, why) for fact in dropped if index.current_row(fact, index.catalog.position) is not None]
 
 
-def _verdict_links(verdicts: Sequence[Verdict], ids: Mapping[str, str], by: str) -> list[Linked]:
+def _verdict_links(
+    verdicts: Sequence[Verdict],
+    compared: Sequence[NewFact],
+    candidates: ComparisonCandidates,
+    ids: Mapping[str, str],
+    by: str,
+) -> list[Linked]:
     """The verdicts as links. `ids` maps the provisional ids of new memories to their final ids."""
     links: dict[tuple[str, str, str], Linked] = {}
     for verdict in verdicts:
         new, old = ids[f"new:{verdict.new_index}"], ids.get(verdict.old_id, verdict.old_id)
         if new != old:
             kind = LINK_KINDS[verdict.effect]
-            link = Linked(new_id(), new, kind, old, observed_by=by, why=verdict.why or None)
+            older = candidates.older(verdict)
+            valid = Window() if older is None else _replacement_window(compared[verdict.new_index].memory, older)
+            link = Linked(new_id(), new, kind, old, valid, observed_by=by, why=verdict.why or None)
             links.setdefault((new, kind, old), link)
     return list(links.values())
+
+
+def _replacement_window(new: Memory, old: Memory) -> Window:
+    """When a memory takes the place of another: at once, or when it begins. Until "In June I move to Oslo" comes true,
+    "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved."""
+    start, old_start = new.valid.start, old.valid.start
+    if start is None or start <= new.told_at or new.kind == "episode":  # a funeral is held after the end
+        return Window()
+    return Window(start) if old_start is None or old_start <= new.told_at else Window()

@@ -18,12 +18,21 @@ from remanence.language.lexicon.word_lists import (
     load_pattern,
     load_words,
 )
-from remanence.language.temporal import TimePhrase
+from remanence.language.temporal import TimePhrase, find_stated_times
+from remanence.language.text import upper_first
 from remanence.schema import Fact, Triple, format_moment
 
 _MONTH_NAME = load_pattern("months")
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
+NEWS = timedelta(days=62)
+"""A change that began at most this long before an undated memory was told is newer than that memory: "I live in Ghent",
+and then "I moved to Bruges last month"."""
+_BEFORE_TIME = re.compile(
+    r"(?:(?:,|\b(?:back|in|on|at|by|during|around|about|over|early|late|just|the)) ?)+$", re.IGNORECASE
+)
+_TIME_AS_VALUE = re.compile(r"\b(?:to|until|till|before|after|is|are|was|were|for|from|than)(?: (?:in|on|at|the))* ?$")
+_TIME_AS_SUBJECT = re.compile(r" (?:is|was|will|marks|marked)\b|['’]")
 _ADDED_DATE = compile_pattern("added_date")
 _SCHEDULED = compile_pattern("scheduled_event")
 _TEMPORARY = re.compile(rf"\b(?:{load_pattern('temporary_phrases')})\b", re.IGNORECASE)
@@ -72,6 +81,33 @@ def strip_dates(text: str) -> str:
     'Bob called yesterday from Rome (Italy).'
     """
     return _ADDED_DATE.sub("", text)
+
+
+def without_past_times(text: str, now: datetime, after: datetime) -> str:
+    """The text without the times it names that lie between `after` and `now`.
+
+    A time that is a value or a subject stays, and so does one since when something holds: "The meeting moved to
+    Friday", "Today was Ann's last day", "Ann lives in Rome these days".
+
+    >>> from datetime import timezone
+    >>> now, after = (datetime(2026, month, 20, tzinfo=timezone.utc) for month in (5, 1))
+    >>> without_past_times("Ann quit smoking in March (March 2026).", now, after)
+    'Ann quit smoking.'
+    >>> without_past_times("Ann will quit smoking in July.", now, after)
+    'Ann will quit smoking in July.'
+    """
+    text = strip_dates(text)
+    parts, at = [], 0
+    for phrase in find_stated_times(text, now):
+        start, end = phrase.window.start, phrase.window.end
+        before = _BEFORE_TIME.search(text, at, phrase.start)
+        if start is None or end is None or not after <= start <= now:
+            continue
+        if _TIME_AS_VALUE.search(text, at, phrase.start) or _TIME_AS_SUBJECT.match(text, phrase.end):
+            continue
+        parts.append(text[at : before.start() if before else phrase.start].rstrip())
+        at = phrase.end
+    return upper_first("".join([*parts, text[at:]]).strip(" ,")) if parts else text
 
 
 def find_expiry(text: str, phrases: list[TimePhrase], now: datetime) -> datetime | None:

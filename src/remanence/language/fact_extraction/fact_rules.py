@@ -99,16 +99,19 @@ def turns_as_statements(
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
         if number in with_facts or speaker == ASSISTANT or len(utterance.text.split()) > _MAX_STATEMENT_WORDS:
             continue
-        if not has_statement(utterance.text):
-            continue
-        told = informative_sentences(utterance.text, to_assistant=speaker == SELF)
-        text = to_third_person(" ".join(sentence.text for sentence in told), speaker_label(speaker)).strip()
-        if text and not is_hypothetical(text):
+        sentences = informative_sentences(utterance.text, to_assistant=speaker == SELF, with_short=True)
+        told = " ".join(sentence.text for sentence in sentences if _may_tell(sentence.text))
+        text = to_third_person(told, speaker_label(speaker)).strip()
+        if text:
             text = upper_first(text)
             statements.append(
                 Fact(text=text, mentions=_mentions(text, speaker), confidence=0.6, source_turns=(number,))
             )
     return statements
+
+
+def _may_tell(sentence: str) -> bool:
+    return not is_hypothetical(sentence) and (len(sentence.split()) < _MIN_ASKING_WORDS or has_statement(sentence))
 
 
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
@@ -447,6 +450,7 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 
 _MAX_STATEMENT_WORDS = 40
+_MIN_ASKING_WORDS = 4
 _APPOSITION = re.compile(
     r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?), (?:who(?:['’]s| is) )?"
     r"(?P<what>(?:now|currently) an? [^,;.!?]{3,60})(?=[;.!?]|$)"

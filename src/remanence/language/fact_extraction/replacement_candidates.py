@@ -11,37 +11,50 @@ import re
 from itertools import pairwise
 
 from remanence.language.claim_extraction.claim_rules import LEFT_FOR_THE_DAY
+from remanence.language.fact_extraction.fact_attributes import NEWS, without_past_times
 from remanence.language.fact_extraction.sentence_reading import find_sentence_names
 from remanence.language.lexicon.word_lists import (
     FUNCTION_WORDS,
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
+    is_common_word,
     load_pattern,
     tags_of,
     word_set,
 )
-from remanence.language.text import normalize_name
+from remanence.language.text import STOP_WORDS, normalize_name
 from remanence.schema import SELF, Memory
 
-_NOW = compile_pattern("now_marker", re.IGNORECASE)
 _END = compile_pattern("end_marker", re.IGNORECASE)
 _LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
 _TODAY = compile_pattern("this_time_only", re.IGNORECASE)
-_HAPPENED = compile_pattern("happened")
 _TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
-_ADDITION = re.compile(r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_NO_TOPIC = word_set("user others their they them with have has been does doing about every again still there these")
+_ADDITION = re.compile(
+    r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other|an? (?:second|third|fourth|fifth)(?! time))\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_NO_TOPIC = word_set("user others every still")
+_GOES_ON = re.compile(
+    r"\b(?:still|stay(?:s|ed)?|same|kept|carr(?:y|ies) on|as before|as ever|unchanged)\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"[.,;!?–—]| (?:and|but|so|though|while|because) ", re.IGNORECASE)
+_NUMBER = re.compile(r"\b\d+(?:[:.]\d+)*\b")
 _SUBJECT_CHARS = 60
+_MIN_NAME = 4
 _STEM = 5
 _DEAD = compile_pattern("dead")
 _FIRST_WORDS = re.compile(r"[^.!?]{0,60}\b(?:is|are|has|lives?|loves?|likes?|hates?|works?|[a-z]+s)\b")
 _ENDINGS = tuple(
     (compile_pattern(f"{name}_before"), compile_pattern(f"{name}_after"))
-    for name in ("birth", "job_search", "learning", "studies")
+    for name in ("birth", "job_search", "learning", "studies", "employment", "renting", "leading")
 )
-"""A state, and what ends it; their groups have to be the same."""
+"""A state, and what ends it; what their groups have found has to be the same."""
+_LEADING = _ENDINGS[-1][0]
 _EXPECTING = compile_pattern("birth_before")
+_GAVE_UP = compile_pattern("gave_up")
+_DOES = compile_pattern("does")
+_OBJECT = re.compile(r" (?:an?|the|their|his|her|[A-Z])\b")
 _BORN = re.compile(r"[^.,;]{0,60}\b(?:was|were) born\b")
 _KIN = re.compile(rf"[\w ]+['’]s (?:[a-z]+ )?({load_pattern('relationship')}),? ([A-Z]\w+)")
 _GENERATIONS = (
@@ -64,6 +77,8 @@ _GONE = re.compile(
 _PLACE = re.compile(rf" (?P<at>in|at) (?P<place>{_NAME}(?: {_NAME})*)(?P<end>\.?)$")
 _DOES_SOMETHING = re.compile(r"\b(?!lives|moved|stays|is|was)[a-z]+s (?:as |an? |the )?[a-z]+ ?[a-z]*")
 _ONLY_PLACE = re.compile(r"^(?:The user|[A-Z][\w'’ ]*?) (?:is|lives|moved|works|stays)(?: now| back| to)? (?:in|at) ")
+_WHOSE = re.compile(r"['’]s (?:[a-z-]+ )?(?!is )[a-z-]+,? ")
+_WHOSE_IS = re.compile(r"['’]s (?:[a-z-]+ ){1,2}is ")  # "Alice's tutor is Bob" is about both
 _DONE_TO = compile_pattern("done_to_somebody")
 
 
@@ -85,19 +100,25 @@ def may_replace(new: Memory, old: Memory) -> bool:
     return _subjects_agree(new, old)
 
 
-def is_likely(new: Memory, old: Memory) -> bool:
-    """Whether it names a change, or both are on one topic. Then a reader needs less confidence.
+def says_it_goes_on(text: str, old: str) -> bool:
+    """Whether a clause of a text says that something of `old` goes on, and no number of `old` has changed.
 
-    >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
-    >>> is_likely(Memory("2", "main", "Alice eats olives by the bowl.", observed_by="Alice"), old)
+    >>> says_it_goes_on("I moved out of the office, but I stay at Airbus", "Alice is at Airbus in Varel.")
     True
+    >>> says_it_goes_on("850 of the metformin now, still twice a day", "Alice takes metformin, 500 twice a day.")
+    False
     """
-    return _names_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
+    if not _GOES_ON.search(text):
+        return False
+    numbers, now = set(_NUMBER.findall(old)), set(_NUMBER.findall(text))
+    if numbers and now and not numbers & now:
+        return False
+    return any(_GOES_ON.search(clause) and share_short_word(clause, old) for clause in _CLAUSE.split(text))
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
     """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned, the
-    end of studies.
+    end of studies, a rented home bought, a successor, a habit given up.
 
     >>> old = Memory("1", "main", "Alice's dog Bella is 12.", observed_by="Alice")
     >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
@@ -111,9 +132,37 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
         return _FIRST_WORDS.match(old.text) is not None and _names_subject(old, who)
     for before, after in _ENDINGS:
         state, end = before.search(old.text), after.search(new.text)
-        if state and end and state.groups() == end.groups():
-            return _subjects_agree(new, old)
+        if state and end and set(filter(None, state.groups())) == set(filter(None, end.groups())):
+            return _subjects_agree(new, old) or before is _LEADING
+    if _gives_up(without_past_times(new.text, new.told_at, old.told_at - NEWS), old.text):
+        return _subjects_agree(new, old)
     return _BORN.match(new.text) is not None and _EXPECTING.search(old.text) is not None and _is_child_of(new, old)
+
+
+def _gives_up(new: str, old: str) -> bool:
+    """Whether `new` says that somebody stopped doing what `old` says that somebody does: "quit smoking" and "smokes
+    ten a day". What else it names has to be in `old` as well.
+
+    >>> _gives_up("Alice quit smoking.", "Alice smokes ten a day.")
+    True
+    >>> _gives_up("Alice stopped playing chess.", "Alice plays tennis.")
+    False
+    """
+    end = _GAVE_UP.match(new)
+    state = _DOES.match(old) if end else None
+    if end is None or state is None or end["verb"] not in (state["gerund"], *_gerunds(state["verb"] or "")):
+        return False
+    named = _topic_words(end["rest"], 3)
+    if named:
+        return named <= _topic_words(old, 3)
+    return state["gerund"] is not None or not _OBJECT.match(old, state.end())  # to stop running, and to run a bakery
+
+
+def _gerunds(verb: str) -> set[str]:
+    """The -ing forms that a verb in the third person may have: smokes, runs, studies."""
+    stem = verb.removesuffix("s")
+    stems = {stem, f"{stem}{stem[-1:]}", stem.removesuffix("e"), f"{verb.removesuffix('ies')}y"}
+    return {f"{each}ing" for each in stems if each}
 
 
 def _is_child_of(new: Memory, old: Memory) -> bool:
@@ -175,13 +224,6 @@ def _names_subject(memory: Memory, name: str) -> bool:
     )
 
 
-def _names_change(memory: Memory) -> bool:
-    """Whether a text states an end, or a present state. A single event that ends nothing changes no state."""
-    if _states_end(memory.text):
-        return True
-    return memory.kind != "episode" and _NOW.search(memory.text) is not None
-
-
 def _states_end(text: str) -> bool:
     return (_LEFT.search(text) is not None and not _leaves_for_the_day(text)) or _END.search(text) is not None
 
@@ -197,6 +239,13 @@ def share_topic(one: str, other: str) -> bool:
     return share_word(one, other) or not set(tags_of(one)).isdisjoint(tags_of(other))
 
 
+def share_short_word(one: str, other: str) -> bool:
+    """Whether two texts share a topic word of at least three letters, or a number: "dad", "7:12"."""
+    return not (_topic_words(one, 3) | set(_NUMBER.findall(one))).isdisjoint(
+        _topic_words(other, 3) | set(_NUMBER.findall(other))
+    )
+
+
 def share_word(one: str, other: str) -> bool:
     """Whether two texts share the beginning of a topic word."""
     return not _topic_words(one).isdisjoint(_topic_words(other))
@@ -208,13 +257,28 @@ def _subjects_agree(new: Memory, old: Memory) -> bool:
     if new.observed_by != old.observed_by:
         return False
     first, second = _subjects(new), _subjects(old)
-    if not first.isdisjoint(second):
+    if _share_name(first, second):
         return True
     speaker = normalize_name(new.observed_by or SELF)
-    named_in_old, named_in_new = _all_names(old), _all_names(new)
-    if speaker in first and not second.isdisjoint(named_in_new):
+    if speaker in first and (_share_name(second, _all_names(new)) or any(_is_named(name, new.text) for name in second)):
         return True
-    return speaker in second and not first.isdisjoint(named_in_old)
+    return speaker in second and _share_name(first, _all_names(old))
+
+
+def _is_named(person: str, text: str) -> bool:
+    """Whether a text names a person in any case, or the speaker's relative without "my": "Dad's home"."""
+    name = person.removeprefix("my ")
+    if "'s " in name or (name == person and (len(name) < _MIN_NAME or is_common_word(name))):
+        return False
+    return re.search(rf"(?<!['’]s )(?<!\bhis )(?<!\bher )\b{re.escape(name)}\b", text, re.IGNORECASE) is not None
+
+
+def _share_name(some: set[str], others: set[str]) -> bool:
+    """Whether a name is in both sets, or a part of a longer one: "Lindqvist" of "Prof. Lindqvist"."""
+    if not some.isdisjoint(others):
+        return True
+    longer = [set(name.split()) for name in others]
+    return any(words <= other or other <= words for name in some for other in longer if (words := set(name.split())))
 
 
 def _subjects(memory: Memory) -> set[str]:
@@ -230,9 +294,9 @@ def _subjects(memory: Memory) -> set[str]:
         subjects.add(normalize_name(people[1].text))
     for last, name in pairwise(name for name in names if name.kind in ("person", "thing")):
         between = memory.text[last.end : name.start]
-        if between == " " or re.fullmatch(r"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
+        if between == " " or _WHOSE.fullmatch(between):
             subjects = {normalize_name(name.text)}
-        elif between in (" and ", ", "):
+        elif between in (" and ", ", ") or _WHOSE_IS.fullmatch(between):
             subjects.add(normalize_name(name.text))
         else:
             break
@@ -243,6 +307,6 @@ def _all_names(memory: Memory) -> set[str]:
     return {normalize_name(mention.name) for mention in memory.mentions}
 
 
-def _topic_words(text: str) -> set[str]:
-    words = (word.lower() for word in _WORD.findall(text))
-    return {word[:_STEM] for word in words if word not in _NO_TOPIC and word not in FUNCTION_WORDS}
+def _topic_words(text: str, length: int = 4) -> set[str]:
+    words = (word.lower() for word in _WORD.findall(text) if len(word) >= length)
+    return {word[:_STEM] for word in words if not (word in _NO_TOPIC or word in FUNCTION_WORDS or word in STOP_WORDS)}

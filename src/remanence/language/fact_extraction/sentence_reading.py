@@ -72,7 +72,8 @@ def find_sentence_names(text: str, speaker: str) -> tuple[NameSpan, ...]:
         owner = by_end.get(relative.start())
         if owner is not None:
             possessive = "my" if owner.text == SELF else f"{owner.text}'s"
-            names.append(NameSpan(f"{possessive} {relative[1]}", "person", owner.start, relative.end()))
+            which = f"{relative['which']} " if relative["which"] else ""  # "my other sister" is not "my sister"
+            names.append(NameSpan(f"{possessive} {which}{relative['noun']}", "person", owner.start, relative.end()))
             names.remove(owner)
     return tuple(sorted(names, key=lambda name: name.start))
 

@@ -53,10 +53,11 @@ class Sentence(NamedTuple):
     """The person about whom other sentences take it for granted; it is of use where nothing else is told of them."""
 
 
-def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
+def informative_sentences(text: str, *, to_assistant: bool = False, with_short: bool = False) -> Iterator[Sentence]:
     """The sentences of a turn that state something; questions, requests and small talk are excluded.
 
-    In a turn addressed `to_assistant` a lasting wish counts too: "Always answer in French".
+    In a turn addressed `to_assistant` a lasting wish counts too: "Always answer in French". A sentence of one or two
+    words counts only `with_short`: "Dad's home!"
 
     >>> [one.text for one in informative_sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
     ['I live in St. Ives.']
@@ -75,7 +76,9 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
             continue
         for part in split_parts(spell_contractions(unbulleted), to_assistant):
             sentence = _without_openers(part, to_assistant, remember_requested)
-            if sentence.text and (
+            if with_short and _is_short(sentence.text) and not _says_nothing(part):
+                yield Sentence(part)
+            elif sentence.text and (
                 sentence.remember_requested or sentence.is_correction or not is_small_talk(sentence.text)
             ):
                 yield sentence
@@ -281,12 +284,15 @@ def _wish(sentence: str) -> str | None:
 
 def is_small_talk(sentence: str) -> bool:
     """Whether it states nothing: it asks, requests, greets, thanks, praises or agrees."""
-    return (
-        is_question(sentence)
-        or is_request(sentence)
-        or _SMALL_TALK.match(sentence) is not None
-        or (len(sentence.split()) < 3 and not _STATUS.match(sentence))
-    )
+    return _says_nothing(sentence) or (_is_short(sentence) and not _STATUS.match(sentence))
+
+
+def _says_nothing(sentence: str) -> bool:
+    return is_question(sentence) or is_request(sentence) or _SMALL_TALK.match(sentence) is not None
+
+
+def _is_short(sentence: str) -> bool:
+    return len(sentence.split()) < 3
 
 
 def without_opener(sentence: str) -> str:

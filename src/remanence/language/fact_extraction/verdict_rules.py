@@ -16,6 +16,7 @@ from typing import Literal
 from remanence.language.claim_extraction import predicate_rules
 from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value, claims_match
 from remanence.language.claim_extraction.state_changes import claims_ended_by, claims_opposed_to
+from remanence.language.fact_extraction.fact_attributes import NEWS
 from remanence.language.fact_extraction.replacement_candidates import certainly_ends, remainder
 from remanence.language.fact_extraction.sentence_reading import parse_sentence
 from remanence.language.fact_extraction.sentences import informative_sentences, is_hypothetical
@@ -30,9 +31,6 @@ _Decision = tuple[Literal["updates", "extends", "contradicts"], str]
 _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
-_NEWS = timedelta(days=62)
-"""A change that began at most this long before an undated memory was told is newer than that memory: "I live in Ghent",
-and then "I moved to Bruges last month"."""
 _STILL = re.compile(r"\b(?:since|for the (?:last|past)|now|currently|these days|nowadays)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _COUNTED = re.compile(r"(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (.+)")
@@ -304,7 +302,7 @@ def _begins_long_before(memory: Memory, told_at: datetime) -> bool:
     """Whether a memory is older than another one without a date, which was told at this moment."""
     if memory.valid.start is None:
         return memory.told_at < told_at
-    return memory.valid.start < told_at - _NEWS and not _STILL.search(memory.text)
+    return memory.valid.start < told_at - NEWS and not _STILL.search(memory.text)
 
 
 def _end_of(memory: Memory) -> datetime | None:
