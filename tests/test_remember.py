@@ -1059,3 +1059,71 @@ def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
     assert "lives in Rome" in before
     assert "moving to Oslo in June 2026" in before
     assert after == "The user is moving to Oslo in June 2026."
+
+
+class Ending(Comparing):
+    """A reader for which a later text ends whatever has one of some words."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__()
+        self.words = words
+
+    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[str, float]]:
+        odds = super().compare(pairs)
+        ended = [any(word in earlier for word in self.words) for earlier, _ in pairs]
+        return [each if is_ended else {"none": 1.0} for each, is_ended in zip(odds, ended, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "kept"),
+    [
+        ("I go by Sasha", "I'm Aleksandra at work now, friends still say Sasha", "Sasha"),
+        ("I'm at Airbus in Varel", "It's official, so I stay at Airbus", "Varel"),
+        ("I have two cats, Salt and Pepper", "and now a third cat, Cumin!", "Pepper"),
+        ("I met Ana in Rome", "I never see Ana in Rome any more", ""),
+    ],
+)
+def test_what_goes_on_is_added_or_has_happened_is_not_replaced(earlier: str, later: str, kept: str) -> None:
+    """Whatever a reader says."""
+    clock = FakeClock("2026-01-05")
+    with remanence.open(None, clock=clock, reader=Comparing()) as space:
+        for message in (earlier, later):
+            space.remember([{"role": "user", "content": message, "time": clock.now()}], now=clock.now())
+            clock.advance(days=30)
+        assert kept in str(space.profile())
+        assert not list(space.memories("superseded"))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "gone", "stated"),
+    [
+        ("my dad's in hospital with his heart", "Dad's home! Stent and a new diet", "hospital", "home"),
+        ("I take the 7:12 to Basingstoke every morning", "No more 7:12", "takes", "No more 7:12"),
+        ("My mate Callum lives round the corner", "waved callum off, Inverness of all places", "corner", "Inverness"),
+        ("My daughter Lumi wants to be a vet", "Lumi wants to be an astronaut now", "vet", "astronaut"),
+    ],
+)
+def test_short_messages_and_loose_names_are_compared(earlier: str, later: str, gone: str, stated: str) -> None:
+    """A reader is asked about sentences of two words, names without "my" or a capital, and two wishes."""
+    profile = profile_after(earlier, later, reader=Comparing())
+    assert gone not in profile
+    assert stated in profile
+
+
+def test_of_a_list_the_part_that_changed_is_left_out() -> None:
+    """The reader says which parts these are."""
+    plot = profile_after("Plot notes: number 17, clay soil, no shade.", "plot 4 is mine now", reader=Ending("17"))
+    assert "Plot notes: clay soil, no shade." in plot
+    calendar = profile_after("My calendar is in CET, and always Zoom.", "We got rid of Zoom", reader=Ending("Zoom"))
+    assert "The user's calendar is in CET." in calendar
+    assert "always Zoom" not in calendar
+
+
+def test_the_fact_that_ends_the_older_one_is_linked_to_it() -> None:
+    """Of two facts of a message, not the one about a plan, which would end it later."""
+    profile = profile_after(
+        "I'm a barista at Blackbird.",
+        "I handed back my apron at Blackbird. On Monday I start at the fire station.",
+        reader=Comparing(),
+    )
+    assert "barista" not in profile

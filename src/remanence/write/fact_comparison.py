@@ -29,11 +29,12 @@ from remanence.language.fact_extraction.replacement_candidates import (
     share_word,
 )
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.language.fact_extraction.statements import split_statements
+from remanence.language.fact_extraction.statements import listed_parts, split_statements
 from remanence.language.fact_extraction.verdict_rules import remaining_statements
+from remanence.language.temporal import find_stated_times
 from remanence.language.text import text_hash
 from remanence.ports import ComparingExtractor, RelationReader
-from remanence.schema import SELF, Fact, LinkKind, Memory, Query, Snapshot, Triple, Verdict
+from remanence.schema import SELF, Fact, LinkKind, Memory, Query, Snapshot, Triple, Verdict, Window
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -58,6 +59,8 @@ MIN_REPLACED_UNLIKE = 0.95
 MIN_OTHER_CLAUSE = 0.95
 """The least probability that a message also replaces a second clause of an older fact, or a second fact of the same
 older message. That is rare."""
+MAX_UNCHANGED = 0.5
+"""A part of a list that is replaced with a lower probability stays."""
 
 _INTRODUCTION = re.compile(r"(?:The user|[A-Z][\w'’-]+) is [A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\.")
 
@@ -167,7 +170,7 @@ def _remaining_fact(text: str, older: Memory, fact: Fact) -> Fact:
         kind=older.kind,
         mentions=tuple(mention for mention in older.mentions if has(mention.name)),
         triples=tuple(claim for claim in older.triples if has(claim.subject) and has(claim.object)),
-        valid=older.valid,
+        valid=older.valid if older.told_at in older.valid or find_stated_times(text, older.told_at) else Window(),
         importance=older.importance,
         tags=older.tags,
         source_turns=fact.source_turns,
@@ -317,7 +320,7 @@ def _likeliest_of_turn(
     source_turns: Mapping[str, str],
 ) -> list[int]:
     """Of the pairs of one older fact and the facts of one turn, the index of the one whose fact replaces it most
-    likely."""
+    likely; one that is to come only if no other does."""
     groups: dict[tuple[str, str], list[int]] = {}
     for at in replaced:
         _, memory, other = pairs[at]
@@ -325,7 +328,13 @@ def _likeliest_of_turn(
     several = [at for group in groups.values() if len(group) > 1 for at in group]
     probabilities = _replacement_probabilities(reader, [(pairs[at][2].text, *pairs[at][1:]) for at in several], {})
     by_fact = dict(zip(several, probabilities, strict=False))
-    return [max(group, key=lambda at: by_fact.get(at, 0.0)) for group in groups.values()]
+
+    def likelihood(at: int) -> tuple[bool, float]:
+        memory, probability = pairs[at][1], by_fact.get(at, 0.0)
+        starts_later = memory.valid.start is not None and memory.valid.start > memory.told_at
+        return not starts_later and probability >= MIN_REPLACED, probability
+
+    return [max(group, key=likelihood) for group in groups.values()]
 
 
 def _likeliest_of_message(pairs: Sequence[tuple[int, Memory, Memory]], probabilities: Mapping[int, float]) -> set[int]:
@@ -350,12 +359,26 @@ def unchanged_clauses(reader: Reader | None, new: Memory, old: Memory, source_tu
 
     The clause that is replaced with the highest probability is not among them.
     """
-    clauses = split_statements(old.text)
-    if len(clauses) < 2 or reader is None or not isinstance(reader, RelationReader):
+    if reader is None or not isinstance(reader, RelationReader):
         return []
+    clauses = split_statements(old.text)
+    if len(clauses) < 2:
+        return _unchanged_parts(reader, new, old, source_turns)
     probabilities = _replacement_probabilities(reader, [(clause, new, old) for clause in clauses], source_turns)
     min_replaced = min(MIN_OTHER_CLAUSE, max(probabilities, default=0.0))
     return [clause for clause, probability in zip(clauses, probabilities, strict=False) if probability < min_replaced]
+
+
+def _unchanged_parts(reader: RelationReader, new: Memory, old: Memory, source_turns: Mapping[str, str]) -> list[str]:
+    """A text that lists several things without those that `new` replaces, if the others clearly stay."""
+    listed = listed_parts(old.text)
+    if listed is None:
+        return []
+    parts = [(statement, new, old) for statement in listed.statements]
+    probabilities = _replacement_probabilities(reader, parts, source_turns)
+    changed = [number for number, probability in enumerate(probabilities) if probability >= MAX_UNCHANGED]
+    text = listed.without(changed) if changed else None
+    return [text] if text else []
 
 
 def _replacement_probabilities(

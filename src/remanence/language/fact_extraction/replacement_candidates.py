@@ -90,7 +90,7 @@ def may_replace(new: Memory, old: Memory) -> bool:
     >>> may_replace(new, old), may_replace(Memory("3", "main", "Bob eats olives now.", observed_by="Alice"), old)
     (True, False)
     """
-    if _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
+    if _ADDITION.search(new.text) or not _temporary_words(new.text) <= _temporary_words(old.text):
         return False
     if (_TODAY.search(new.text) and not _states_end(new.text)) or _leaves_for_the_day(new.text):
         return False
@@ -98,6 +98,11 @@ def may_replace(new: Memory, old: Memory) -> bool:
     if kin and other_kin and kin[2] == other_kin[2] and kin[1] != other_kin[1]:
         return False  # a sister Lena and a cousin Lena
     return _subjects_agree(new, old)
+
+
+def _temporary_words(text: str) -> set[str]:
+    """The words by which a text is about something temporary or wished for. Of two wishes one may replace the other."""
+    return {match.group().lower() for match in _TEMPORARY.finditer(text)}
 
 
 def says_it_goes_on(text: str, old: str) -> bool:
@@ -124,7 +129,7 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
     >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
     True
     """
-    if old.kind == "episode" or new.observed_by != old.observed_by:
+    if new.observed_by != old.observed_by or (old.kind == "episode" and not _EXPECTING.search(old.text)):
         return False
     dead = _DEAD.search(new.text)
     if dead:

@@ -8,7 +8,7 @@ moved to Porto" is two, "Ann stopped and looked" is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import NamedTuple
 
 from remanence.language.fact_extraction.sentences import MAX_SENTENCE_CHARS
@@ -40,6 +40,41 @@ def split_statements(text: str) -> list[str]:
     ['Ann and Bob have cats and dogs.']
     """
     return [statement.text for statement in find_statements(text)]
+
+
+class ListedParts(NamedTuple):
+    """A text with a list: its topic or subject, and its parts; the first of them begins with the topic or subject."""
+
+    head: str
+    is_topic: bool
+    parts: list[str]
+
+    @property
+    def statements(self) -> list[str]:
+        """Each part as a statement of its own."""
+        return [f"{self.parts[0]}.", *(f"{self.head}: {part}." for part in self.parts[1:])]
+
+    def without(self, changed: Container[int]) -> str | None:
+        """The text without the parts at these indexes; None if only they can be stated."""
+        kept = [part for number, part in enumerate(self.parts) if number not in changed]
+        if not kept or (0 in changed and not self.is_topic):
+            return None
+        return f"{self.head}: {', '.join(kept)}." if 0 in changed else f"{', '.join(kept)}."
+
+
+def listed_parts(text: str) -> ListedParts | None:
+    """The parts of a text that lists several things.
+
+    >>> parts = listed_parts("Plot notes: number 17, clay soil, no shade.")
+    >>> parts.statements, parts.without([0])
+    (['Plot notes: number 17.', 'Plot notes: clay soil.', 'Plot notes: no shade.'], 'Plot notes: clay soil, no shade.')
+    >>> listed_parts("Ann's calendar is in CET, and always Zoom.").without([1])
+    "Ann's calendar is in CET."
+    """
+    parts = _LIST_JOINT.split(text.rstrip(".!"))
+    topic = _LIST_TOPIC.match(parts[0])
+    head = topic or _LIST_SUBJECT.match(parts[0])
+    return ListedParts(head[1], topic is not None, parts) if head and len(parts) > 1 else None
 
 
 def find_statements(
@@ -288,3 +323,6 @@ _PLURAL_VERBS = word_set(
 _MAIN_CONJUNCTION = compile_pattern("main_clause_joint")
 _OWN_SUBJECT = re.compile(r"(?:[Tt]he|[Tt]heir) [a-z]|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
 _YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
+_LIST_JOINT = re.compile(r", (?:and )?|; ")
+_LIST_TOPIC = re.compile(r"([A-Z][^:,.]{2,40}): ")
+_LIST_SUBJECT = re.compile(r"([A-Z][\w'’-]*(?: [\w'’-]+){0,3}?) (?:is|are|has|have|uses?) ")

@@ -261,7 +261,8 @@ def _without_claims(memory: Memory, ended: Sequence[Triple]) -> str | None:
     observer = memory.observed_by or SELF
     stated, before = _read(text, observer)[0], _read(memory.text[:_MAX_CHARS], observer)[0]
     kept = [claim for claim in before if claim not in ended]
-    is_kept = all(any(claims_match(claim, other) for other in stated) for claim in kept)
+    roles = [claim for claim in kept if claim.predicate == "works_as" and f"works as a {claim.object}" in text]
+    is_kept = all(any(claims_match(claim, other) for other in (*stated, *roles)) for claim in kept)
     return text if kept and is_kept and not any(_matching(ended, stated)) else None
 
 
