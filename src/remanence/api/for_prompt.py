@@ -7,6 +7,7 @@ repetitions, and memories that would not help.
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.fact_extraction.turn_statements import also_asks
-from remanence.language.framing import TokenCounter, frame, hit_as_json_line
+from remanence.language.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
 from remanence.language.message_words import asking_probability, need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text, tokens
@@ -24,6 +25,8 @@ from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
     from remanence.read.answer import Recall
+
+log = logging.getLogger(__name__)
 
 Keep: TypeAlias = Literal["all", "user", "facts"] | Callable[[str, str], bool] | None
 """Which turns to store: all, those of the user, those in which `analyze_message` finds something worth storing, those
@@ -70,7 +73,7 @@ class SupportsRecall(Protocol):
 class PromptMemories:
     """A block for a prompt, the hits that it quotes, the ledger position of the recall, and the signals that failed.
 
-    `skip_reason` says why nothing was recalled, if so.
+    `skip_reason` says why nothing was recalled or quoted, if it was not for lack of memories that help.
     """
 
     text: str = ""
@@ -101,7 +104,7 @@ def recall_for_prompt(
         turns: The turns before it in the prompt, oldest first, as dicts with `role` and `content`. They say what the
             message refers to, and are not recalled themselves.
         limit: How many memories to quote at most.
-        max_tokens: The token budget of the block; None for no limit.
+        max_tokens: The token budget of the block; None for no limit. If memories help and none fits, that is logged.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote what has at least this score, whether or not it seems to help.
         kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
@@ -117,6 +120,8 @@ def recall_for_prompt(
         ...     [hit.memory.text for hit in found.hits], recall_for_prompt(space, "Thanks!").skip_reason
         (['My sister Ana is allergic to shellfish.'], 'it is blank or only a greeting')
     """
+    if max_tokens == 0:
+        return PromptMemories(skip_reason="max_tokens is 0")
     asked = message.strip()[:MAX_MESSAGE_LENGTH]
     before = [turn for turn in turns if turn.get("content", "").strip()]
     need, reason = _memory_need(asked, before)
@@ -144,7 +149,10 @@ def recall_for_prompt(
         hits = _person_first(hits, about_person, asked)
     hits = _telling_first(distinct_hits(hits, asked))[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
-    return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
+    reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
+    if reason:
+        log.warning("nothing is quoted in the prompt: %s", reason)
+    return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing, reason)
 
 
 def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
