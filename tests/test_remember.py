@@ -1127,3 +1127,13 @@ def test_the_fact_that_ends_the_older_one_is_linked_to_it() -> None:
         reader=Comparing(),
     )
     assert "barista" not in profile
+
+
+def test_messages_without_facts_are_counted_apart_from_those_that_end_something() -> None:
+    """The second message ends an older fact and is kept, the first does not and is not: the indexes of both differ."""
+    with remanence.open(None, reader=Ending("owes")) as space:
+        space.remember("I owe Saskia 300 euros", now="2026-01-05")
+        later = ["lovely and sunny again", "paid Saskia back. all of it."]
+        kept = space.remember([{"role": "user", "content": text} for text in later], now="2026-02-05")
+        assert [fact.text for fact in kept if "back" in fact.text] == ["Paid Saskia back. all of it."]
+        assert "owes" not in str(space.profile())

@@ -183,21 +183,21 @@ def _compare_and_store(
         for fact in remaining:
             new.append(_new_fact(index, len(new), fact, source_facts, now))
     compared, new = new, [new_memory for number, new_memory in enumerate(new) if number not in idle]
-    new_ids = [new_memory.memory.id for new_memory in new]
     aliases: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
         if any(index.catalog.hidden.is_erased(index.require_number(source)) for source in source_ids):
             raise _SourceErased
         by = source_facts.result.by
+        final_ids = {new_memory.memory.id: id_ for new_memory, id_ in zip(new, ids, strict=True)}
         aliases[:] = alias_events(index, source_facts.sources, now, by)
         return [
-            *_verdict_links(verdicts, compared, candidates, dict(zip(new_ids, ids, strict=True)), by),
+            *_verdict_links(verdicts, compared, candidates, final_ids, by),
             *_source_links(new, ids, by),
             *_extractions(source_facts, new, ids),
             *_forgotten_facts(index, source_facts, ids),
             *_invalidations(index, new, now, by),
-            *_backdated_invalidations(index, verdicts, new, candidates, ids, now, by),
+            *_backdated_invalidations(index, verdicts, compared, candidates, final_ids, now, by),
             *aliases,
             *(extra_events(index, ids) if extra_events else ()),
         ]
@@ -290,27 +290,27 @@ def _invalidations(index: Index, new: Sequence[NewFact], now: datetime, observed
 def _backdated_invalidations(
     index: Index,
     verdicts: Iterable[Verdict],
-    new: Sequence[NewFact],
+    compared: Sequence[NewFact],
     candidates: ComparisonCandidates,
-    ids: Sequence[str],
+    ids: Mapping[str, str],
     now: datetime,
     by: str,
 ) -> list[Invalidated]:
     """The ends of undated claims that had been replaced when they were stated: "I live in Ghent", and then "I moved to
-    Bruges last month". Without them the claim that begins later would replace the one that replaces it."""
+    Bruges last month". Without them the claim that begins later would replace the one that replaces it.
+    `ids` maps the provisional ids of new memories to their final ids."""
     snapshot = index.snapshot(index.catalog.position, now)
     events: dict[str, Invalidated] = {}
-    new_ids = {new_memory.memory.id: id_ for new_memory, id_ in zip(new, ids, strict=True)}
     for verdict in verdicts:
-        memory = new[verdict.new_index].memory
+        memory = compared[verdict.new_index].memory
         older = candidates.older(verdict)
         until = memory.valid.start
         if verdict.effect != "updates" or older is None or until is None:
             continue
         for claim in claims_ended_before_told(memory, older):
             invalidations = backdated_invalidation_events(index, snapshot, claim, until, memory.text, by)
-            if older.id in new_ids:  # it is written in this transaction, so the index does not have it yet
-                edge = claim_id(new_ids[older.id], claim)
+            if older.id in ids:  # it is written in this transaction, so the index does not have it yet
+                edge = claim_id(ids[older.id], claim)
                 invalidations.append(Invalidated(edge, until, memory.text, by))
             trusted = [event for event in invalidations if memory.trust >= index.relations.trust_of_edge(event.edge)]
             events |= {event.edge: event for event in trusted}
