@@ -129,7 +129,9 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
     >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
     True
     """
-    if new.observed_by != old.observed_by or (old.kind == "episode" and not _EXPECTING.search(old.text)):
+    if (new.observed_by or SELF) != (old.observed_by or SELF) or (
+        old.kind == "episode" and not _EXPECTING.search(old.text)
+    ):
         return False
     dead = _DEAD.search(new.text)
     if dead:
@@ -259,7 +261,7 @@ def share_word(one: str, other: str) -> bool:
 def _subjects_agree(new: Memory, old: Memory) -> bool:
     """Whether they are about the same person, or one of them names the other's subject; a text without a person in
     front is about whoever says it."""
-    if new.observed_by != old.observed_by:
+    if (new.observed_by or SELF) != (old.observed_by or SELF):
         return False
     first, second = _subjects(new), _subjects(old)
     if _share_name(first, second):
