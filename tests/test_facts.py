@@ -950,3 +950,30 @@ def test_a_third_cat_makes_three() -> None:
     found = facts("A third cat has moved in!")
     assert "Alice has three cats." in [fact.text for fact in found]
     assert "Alice —has→ cats" in [str(claim) for fact in found for claim in fact.ended_claims]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My tomatoes love it. I'm not.",
+        "They don't eat meat. I do, obvs.",
+        "Wikipedia says that Marie Curie was born in Warsaw.",
+        "The song goes 'I was born in a crossfire hurricane'.",
+    ],
+)
+def test_ellipses_and_published_words_are_no_facts(text: str) -> None:
+    """What the words refer to is in another sentence, or known to everybody."""
+    facts = RuleExtractor().facts([Utterance(text, "user")], now=NOW).facts
+    assert not [fact for fact in facts if fact.text.startswith(("The user is", "The user does", "Wiki", "The song"))]
+
+
+def test_what_is_said_in_a_role_is_no_fact() -> None:
+    """Until the play is over."""
+    said = [
+        "Pretend to be an interviewer. I'll be Sandra, head of logistics.",
+        "I have been in shipping for 15 years and I speak four languages.",
+        "Ok, end of the role play.",
+        "I live in Porto.",
+    ]
+    facts = RuleExtractor().facts([Utterance(text, "user") for text in said], now=NOW).facts
+    assert [fact.text for fact in facts] == ["The user lives in Porto."]

@@ -45,6 +45,8 @@ def classify_fact(
     True
     """
     text = sentence.text
+    if _ELLIPSIS.fullmatch(text) or _PUBLISHED.match(text):
+        return None
     is_future = _FUTURE.search(text) is not None
     is_appointment = is_future and _EVENT.search(text) is not None and _TIME.search(text) is not None
     if sentence.change is not None:
@@ -225,6 +227,8 @@ def _is_past(sentence: ParsedSentence) -> bool:
     return (first in _PAST_VERBS or first.endswith("ed")) and first not in ("was", "were")
 
 
+_ELLIPSIS = compile_pattern("ellipsis")
+_PUBLISHED = compile_pattern("published")
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
 _PLURAL_VERB = re.compile(rf"^((?: (?:{load_pattern('adverbs_before_verb')}))*) ([a-z]+)\b(?!['’])")
 _VERB = compile_pattern("first_verb")

@@ -70,7 +70,11 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     """
     facts_by_text: dict[str, Fact] = {}
     recent: dict[str, list[Fact]] = {}
+    is_play = False  # the speakers have taken roles
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
+        is_play = (is_play and not _PLAY_ENDS.search(utterance.text)) or _PLAY_BEGINS.search(utterance.text) is not None
+        if is_play:
+            continue
         at = utterance.at or now
         turn = _Turn(number, speaker, at, utterance.at is not None, find_stated_times(utterance.text, at))
         asked = utterances[number - 1].text if number and speakers[number - 1] != speaker else ""
@@ -450,6 +454,8 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 
 _MAX_STATEMENT_WORDS = 40
+_PLAY_BEGINS = compile_pattern("play_begins", re.IGNORECASE)
+_PLAY_ENDS = compile_pattern("play_ends", re.IGNORECASE)
 _MIN_ASKING_WORDS = 4
 _APPOSITION = re.compile(
     r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?), (?:who(?:['’]s| is) )?"
