@@ -125,3 +125,22 @@ def test_a_birth_is_stated_when_its_day_is_over(space: Space) -> None:
     """Nothing ends it."""
     space.remember("Alba was born on 11 March 2020.")
     assert "Alba" in str(space.profile())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_stated"),
+    [
+        ("Our book club meets on the first Tuesday.", True),
+        ("I have coffee only before noon.", True),
+        ("I'm learning Japanese on my own, aiming for N3 in July.", True),
+        ("Joe is in Canada until Sunday.", False),
+        ("I play at the Roxy this weekend.", False),
+    ],
+)
+def test_a_habit_is_stated_when_its_first_day_is_over(text: str, is_stated: bool) -> None:
+    """And what only a part of it dates. What happens once is not."""
+    clock = FakeClock("2026-05-04")
+    with remanence.open(None, clock=clock, reader=None) as space:
+        space.remember(text, now=clock.now())
+        clock.advance(days=120)
+        assert bool(str(space.profile())) == is_stated

@@ -20,6 +20,7 @@ from remanence.core.index import Index
 from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.lexicon.verb_forms import conjugate
+from remanence.language.lexicon.word_lists import compile_pattern
 from remanence.language.temporal import find_stated_times
 from remanence.ports import Extractor, SummarizingExtractor
 from remanence.read.supersession import unsuperseded_mask
@@ -36,6 +37,8 @@ _MAX_CACHED = 16
 _FIRST_PERSON = re.compile(r"^(?:I|i|me)\b(?!['’])")
 _FIRST_PERSON_WORD = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me|mine|myself)\b")
 _VERB = re.compile(r"^([a-z]+)\b")
+_HABIT = compile_pattern("habit")
+_ONCE = compile_pattern("only_once", re.IGNORECASE)
 _FIRST_CLAUSE = re.compile(r"(?:[\w'’-]+ ){2,}?[\w'’-]+(?=, | and [a-z])")
 _CERTAIN_VERBS = frozenset(
     "am have do go was live work like love hate prefer own study teach drive play speak use want need eat drink run "
@@ -120,18 +123,22 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
 
 
 def _is_stated(memory: Memory, now: datetime) -> bool:
-    """Whether a current fact is stated: it holds now or nothing ends it, as a birth; it names a time to come; or its
-    time is only that of a part of it: "Ana learns Japanese, aiming for the exam in July"."""
+    """Whether a current fact is stated: it holds now; nothing ends it, as a birth, or its time comes again, as that of
+    a habit; it names a time to come; or its time is only that of a part of it: "Ana learns Japanese, aiming for the
+    exam in July"."""
     if now in memory.valid or memory.kind == "episode":
         return True
     if any(claim.predicate in LASTING_PREDICATES for claim in memory.triples):
         return True
     times = find_stated_times(memory.text, memory.told_at)
+    if not times:  # a window that the caller gave, or a state that was derived from a plan
+        return False
     clause = _FIRST_CLAUSE.match(memory.text)
-    if times and clause is not None and times[0].start > clause.end():
+    if clause is not None and times[0].start > clause.end():
         return True
-    # A state that was derived from a plan names no time. It is stated from then on.
-    return bool(times) and memory.valid.start is not None and memory.valid.start > now
+    if _HABIT.match(memory.text) and not _ONCE.search(memory.text):
+        return True
+    return memory.valid.start is not None and memory.valid.start > now
 
 
 def _summarize(extractor: Extractor, memories: Sequence[Memory], max_tokens: int) -> list[ProfileStatement]:
