@@ -1081,6 +1081,8 @@ class Ending(Comparing):
         ("I'm at Airbus in Varel", "It's official, so I stay at Airbus", "Varel"),
         ("I have two cats, Salt and Pepper", "and now a third cat, Cumin!", "Pepper"),
         ("I met Ana in Rome", "I never see Ana in Rome any more", ""),
+        ("I subscribe to the Guardian", "I almost cancelled the Guardian. It stays.", "subscribes"),
+        ("I work at the town library", "I started doing Saturdays at the garden centre on top", "library"),
     ],
 )
 def test_what_goes_on_is_added_or_has_happened_is_not_replaced(earlier: str, later: str, kept: str) -> None:

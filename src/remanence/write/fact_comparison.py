@@ -52,7 +52,7 @@ LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "exten
 """The kind of the link for each effect of a verdict."""
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED = 0.9
+MIN_REPLACED = 0.95
 """The least probability that a message replaces or ends an older fact with which it shares a topic."""
 MIN_REPLACED_UNLIKE = 0.97
 """The same for other facts."""

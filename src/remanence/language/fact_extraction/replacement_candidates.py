@@ -30,13 +30,17 @@ _LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
 _TODAY = compile_pattern("this_time_only", re.IGNORECASE)
 _TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
 _ADDITION = re.compile(
-    r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other|an? (?:second|third|fourth|fifth)(?! time))\b",
+    r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other|alongside|on the side|on top(?! of)|"
+    r"an? (?:second|third|fourth|fifth)(?! time))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NO_TOPIC = word_set("user others every still")
 _GOES_ON = re.compile(
     r"\b(?:still|stay(?:s|ed)?|same|kept|carr(?:y|ies) on|as before|as ever|unchanged)\b", re.IGNORECASE
+)
+_STAYS = re.compile(
+    r"(?:it|that|this|they) (?:still )?(?:stays?|remains?|goes on)(?: (?:as it is|put|the same))?", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[.,;!?–—]| (?:and|but|so|though|while|because) ", re.IGNORECASE)
 _NUMBER = re.compile(r"\b\d+(?:[:.]\d+)*\b")
@@ -118,7 +122,10 @@ def says_it_goes_on(text: str, old: str) -> bool:
     numbers, now = set(_NUMBER.findall(old)), set(_NUMBER.findall(text))
     if numbers and now and not numbers & now:
         return False
-    return any(_GOES_ON.search(clause) and share_short_word(clause, old) for clause in _CLAUSE.split(text))
+    return any(
+        _STAYS.fullmatch(clause.strip()) or (_GOES_ON.search(clause) and share_short_word(clause, old))
+        for clause in _CLAUSE.split(text)
+    )
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
