@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +52,14 @@ class RowFilter:
 
 def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
     """The values of the fields that a class has, by name, also of those that are None."""
-    return {field.name: getattr(options, field.name) for field in fields(of)}
+    names, read = _fields_of(of)
+    return dict(zip(names, read(options), strict=True))
+
+
+@cache  # a recall asks four times
+def _fields_of(of: type[RowFilter]) -> tuple[list[str], Callable[[RowFilter], tuple[Any, ...]]]:
+    names = [field.name for field in fields(of)]
+    return names, attrgetter(*names)
 
 
 def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:

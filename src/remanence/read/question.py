@@ -15,6 +15,7 @@ from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.schema import SELF, Window
+from remanence.schema.fast_init import fast_init
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
 TimeFocus: TypeAlias = Literal["now", "at", "first", "previous", "before", "after", "during", "any"]
@@ -124,6 +125,7 @@ _AFTER_MY = re.compile(r"\bmy (\w+(?: \w+)?)", re.IGNORECASE)
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class TimeRelation:
     """How a question asks about another time, in addition to the times that it names."""
@@ -142,6 +144,7 @@ class TimeRelation:
         return frozenset(tokens(_PAST_WORDS.sub(" ", self.clause))).difference(*map(tokens, names))
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A question, parsed."""
