@@ -158,7 +158,9 @@ _DIMINUTIVE = re.compile(r"(?P<stem>[a-z]{2,}?[^aeiouy])(?:(?<=(.))\2)?(?:y|ie|i
 _TOLD = tuple(compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "name_in_real_life"))
 _FORMER = compile_pattern("former_name")
 _TO_OTHERS = compile_pattern("alias_to_others")
-_ALIAS_TO = re.compile(r"([A-Z][\w'’-]{1,30}) to (?:her|his|my|our|their|the|most|some|all|every\w*|mine|friends|family)\b")
+_ALIAS_TO = re.compile(
+    r"([A-Z][\w'’-]{1,30}) to (?:her|his|my|our|their|the|most|some|all|every\w*|mine|friends|family)\b"
+)
 _IN_QUOTES = re.compile(r"(?P<first>[A-Z]\w{1,30}) [\"“'‘(](?P<alias>[A-Z]\w{1,30})[\"”'’)] (?P<last>[A-Z]\w{1,30})")
 _CALL_THEM = compile_pattern("alias_call_them")
 _NO_ALIASES = frozenset(("i", "me", "he", "she", "it", "the", "him", "her", "monday", "tuesday", "friday"))
