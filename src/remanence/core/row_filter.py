@@ -57,7 +57,7 @@ def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
 
 
 @cache  # a recall asks four times
-def _fields_of(of: type[RowFilter]) -> tuple[list[str], Callable[[RowFilter], tuple[Any, ...]]]:
+def _fields_of(of: Any) -> tuple[list[str], Callable[[RowFilter], tuple[Any, ...]]]:
     names = [field.name for field in fields(of)]
     return names, attrgetter(*names)
 
