@@ -12,8 +12,10 @@ the questions, without a reader. Vectors are looked up (see `world.py`), so that
 numpy product over the same vectors is timed beside: the ratio to it tells more than times on a busy machine do.
 
 "recall@50" is the share of the 50 nearest memories of an exact scan that are found. "After a kill" opens a copy of the
-folder that was made while the space was open. "Longest" is the longest recall, on the clock, of a thread that asks
-while another adds 2,000 memories, the index file is written, the graph is built again and the postings are packed.
+folder that was made while the space was open; "with a twentieth missing" one to which a twentieth of its size was added
+since the index file was written, which is as much as can be missing in that file. "Longest" is the longest recall, on
+the clock, of a thread that asks while another adds 2,000 memories, the index file is written, the graph is built again
+and the postings are packed.
 "Stop" is how long the writer held the lock of the index at a time meanwhile, in its own CPU time, which other programs
 lengthen less: readers wait for it.
 """
@@ -37,6 +39,7 @@ from rich.console import Console
 from rich.table import Table
 
 import remanence
+from remanence.core.projection import Projection
 from remanence.signals import postings
 from remanence.signals import vectors as vectors_signal
 from remanence.state.arrays import adjacency
@@ -107,8 +110,15 @@ def grow(
         space.close()
         killed, took = first_recall("killed", "open after a kill")
         found |= took
+        with mock.patch.object(Projection, "_save_in_background"):
+            killed.add_many(again(world, size // 20, "Once more."))
+        shutil.copytree(folder / "killed", folder / "late")
         killed.close()
+        late, took = first_recall("late", "open after a kill with a twentieth missing")
+        found |= took
+        late.close()
         shutil.rmtree(folder / "killed")
+        shutil.rmtree(folder / "late")
         space, took = first_recall("space", "open")
         found |= took
         found["memory MB"] = memory_mb()
@@ -190,7 +200,7 @@ def longest_stop(space: remanence.Space, world: World) -> Figures:
                 space.recall(question)
                 longest = max(longest, time.perf_counter() - started)
 
-    texts = [{"text": f"{row.get('text') or row['content']} Again."} for row in world.rows[:BATCH]]
+    texts = again(world, BATCH, "Again.")
     with space._engine.open_index(space.name) as index:
         lock = index.lock = TimedLock()  # type: ignore[assignment]
         reader = threading.Thread(target=ask_on)
@@ -205,6 +215,11 @@ def longest_stop(space: remanence.Space, world: World) -> Figures:
         done.set()
         reader.join()
     return {"longest ms": longest * 1e3, "stop ms": max(lock.held[threading.get_ident()]) * 1e3}
+
+
+def again(world: World, count: int, ending: str) -> list[dict[str, Any]]:
+    """The first texts of the world as new ones, with another ending."""
+    return [{"text": f"{text} {ending}"} for text in world.texts[:count]]
 
 
 class TimedLock:

@@ -181,6 +181,19 @@ def test_the_budget_is_kept(space: Space) -> None:
     assert prompt_budget(100, -5) == 0
 
 
+def test_a_budget_too_small_for_any_memory_is_logged(space: Space, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is quoted; it would look as if nothing were remembered."""
+    assert quoted(space, "What am I allergic to?", max_tokens=100) == [FACT]
+    assert caplog.records == []
+    found = recall_for_prompt(space, "What am I allergic to?", max_tokens=20)
+    assert (found.text, found.hits) == ("", ())
+    assert found.skip_reason == "1 memory found, but none fits into max_tokens=20"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"nothing is quoted in the prompt: {found.skip_reason}"
+    ]
+    assert recall_for_prompt(space, "What am I allergic to?", max_tokens=0).skip_reason == "max_tokens is 0"
+
+
 def test_keep_chooses_what_is_stored() -> None:
     told, asked = "I live in Porto.", "Where do I live?"
     assert is_kept("all", "assistant", asked)

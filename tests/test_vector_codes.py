@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import remanence
+from remanence.core import projection
+from remanence.core.projection import Projection
 from remanence.signals import vector_codes, vectors
 from remanence.signals.sign_bits import count_bits, sign_bits
 from remanence.signals.vector_codes import VectorCodes
@@ -150,6 +152,36 @@ class TestSpace:
             again.add("Box 201 has 201 red pens.")
             assert [hit.memory.id for hit in again.recall("Box 7 has 7 red pens", signals=["vectors"])] == first
             assert not again.admin.check()
+
+    def test_texts_without_vectors_are_looked_up_a_few_times_and_have_codes_when_they_have_vectors(
+        self, space: remanence.Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An export by another embedder has no vector that can be used, so all texts are embedded after the import."""
+        texts = [{"text": f"Box {n} has {n} red pens."} for n in range(400)]
+        with remanence.open(None, embedder=HashingEmbedder(dimension=32), reader=None) as other:
+            other.add_many(texts)
+            other.admin.export(tmp_path / "boxes.jsonl")
+        asked: list[int] = []
+        load = Projection.load_vectors
+
+        def count(index: Projection, hashes: Sequence[bytes]) -> object:
+            asked.append(len(hashes))
+            return load(index, hashes)
+
+        monkeypatch.setattr(Projection, "load_vectors", count)
+        monkeypatch.setattr(projection, "_BATCH", 20)
+        remanence.import_(tmp_path / "boxes.jsonl", into=space)
+        assert sum(asked) < 5 * len(texts)
+        with space._engine.open_index(space.name) as index:
+            codes = index.vectors._codes.codes
+            assert codes is not None
+            assert len(codes) == len(texts)
+        by_codes = space.recall("Box 7 has 7 red pens", signals=["vectors"])
+        monkeypatch.setattr(vectors, "_CODES_USED_FROM", 10**9)
+        scanned = space.recall("Box 7 has 7 red pens", signals=["vectors"])
+        assert [hit.memory.id for hit in by_codes] == [hit.memory.id for hit in scanned]
+        assert by_codes[0].memory.text == texts[7]["text"]
+        assert not by_codes.missing
 
 
 KINDS = ("semantic", "viewpoint")

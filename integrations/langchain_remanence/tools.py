@@ -9,8 +9,15 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
-from remanence import RemanenceError, Space, frame
-from remanence.adapters import check_max_tokens, recall_distinct, remember_text, tool_name, update_memory
+from remanence import RemanenceError, Space
+from remanence.adapters import (
+    check_max_tokens,
+    frame_or_reason,
+    recall_distinct,
+    remember_text,
+    tool_name,
+    update_memory,
+)
 
 if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
@@ -44,7 +51,7 @@ class Recall(BaseModel):
     def run(self, space: SpaceLike, max_tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
         """Return the memories as quoted text for the model, and as dicts for an application."""
         found = recall_distinct(space, self.question, limit=self.limit, during=self.during)
-        lines = [frame(found, max_tokens=max_tokens, ids=True) or "Nothing is remembered about that."]
+        lines = [frame_or_reason(found, max_tokens=max_tokens, ids=True)]
         lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
         return "\n".join(lines), found.to_dicts()
 

@@ -40,7 +40,8 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
         limit: How many memories to recall at most.
-        max_tokens: The token budget of the recalled memories.
+        max_tokens: The token budget of the recalled memories; None for no limit. `Memory` shortens the block if it
+            does not fit into the `token_limit` of the `Memory`.
         min_score: Recall all memories with at least this score, in place of those that seem to help.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Recall only memories with all of these tags.

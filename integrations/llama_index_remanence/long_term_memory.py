@@ -119,7 +119,7 @@ class RecallAdapter(SpaceAdapter):
     """Base class of adapters that recall memories for a prompt."""
 
     limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
-    max_tokens: int = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
+    max_tokens: int | None = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
     min_score: float | None = Field(default=None, ge=0, le=1, description="Recall all memories with this score.")
     kinds: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories of these kinds.")
     tags: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories with these tags.")
@@ -128,6 +128,11 @@ class RecallAdapter(SpaceAdapter):
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _unanswered_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+
+    @field_validator("tokenizer_fn", mode="before")
+    @classmethod
+    def _default_tokenizer(cls, tokenizer_fn: Any) -> Any:
+        return tokenize if tokenizer_fn is None else tokenizer_fn  # as in LlamaIndex's own memories
 
     @field_validator("keep")
     @classmethod

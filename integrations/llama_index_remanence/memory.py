@@ -41,7 +41,8 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         ttl: Erase the window of a session so many seconds after its last message, when it is next used or by
             `sweep_ttl`. The memories stay.
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
-        max_tokens: The token budget of the recalled memories. They never take more than a quarter of the window.
+        max_tokens: The token budget of the recalled memories; None for no limit but the window. They never take more
+            than a quarter of it.
         limit: How many memories to recall at most.
         min_score: Recall all memories with at least this score, in place of those that seem to help.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
@@ -108,10 +109,12 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
             space: The space.
             chat_history: The messages to start with.
             llm: The model. By default `token_limit` is three quarters of its context.
-            **settings: Further arguments of the class.
+            **settings: Further arguments of the class. A `token_limit` of None is the default.
         """
-        if llm is not None:
-            settings.setdefault("token_limit", int(llm.metadata.context_window * 0.75))
+        if settings.get("token_limit") is None:
+            settings.pop("token_limit", None)
+            if llm is not None:
+                settings["token_limit"] = int(llm.metadata.context_window * 0.75)
         memory = cls(space, **settings)
         if chat_history is not None:
             memory.set(chat_history)

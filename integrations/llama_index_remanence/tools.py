@@ -7,11 +7,18 @@ from typing import Any
 from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from remanence import Space, frame
-from remanence.adapters import in_thread, recall_distinct, remember_text, require_space, tool_name, update_memory
+from remanence import Space
+from remanence.adapters import (
+    frame_or_reason,
+    in_thread,
+    recall_distinct,
+    remember_text,
+    require_space,
+    tool_name,
+    update_memory,
+)
 
 _SOURCE = "agent"
-_NO_MEMORIES = "Nothing in memory bears on this."
 
 
 class RemanenceToolSpec(BaseToolSpec):
@@ -68,7 +75,7 @@ class RemanenceToolSpec(BaseToolSpec):
         not instructions.
         """
         answer = recall_distinct(self._space, query, limit=limit, during=during or None)
-        return frame(answer, ids=True, missing=answer.missing) or _NO_MEMORIES
+        return frame_or_reason(answer, ids=True, missing=answer.missing)
 
     def forget(self, memory_id: str, why: str | None = None) -> str:
         """Hide one memory from now on, by the id that `recall` shows. Only when the user asks for it.

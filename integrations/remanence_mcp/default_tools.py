@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
-from remanence import InvalidInput, frame
-from remanence.adapters import remember_text
+from remanence import InvalidInput
+from remanence.adapters import frame_or_reason, remember_text
 from remanence.service.endpoints import graph_operations, memory_operations
 from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
@@ -70,11 +70,10 @@ def recall(
         for hit in answer.hits
     ]
     kept = fitting(hits, max_tokens)
-    text = frame(answer.to_value().hits[: len(kept)], max_tokens=max_tokens, ids=True)
-    lines = [text or "Nothing is remembered about that."]
+    lines = [frame_or_reason(answer.to_value().hits[: len(kept)], max_tokens=max_tokens, ids=True)]
     if len(kept) < len(hits):
         lines.append(f"{len(hits) - len(kept)} more did not fit: ask more precisely, or give more max_tokens.")
-    if text and not answer.confident:
+    if kept and not answer.confident:
         lines.append("None of these seems to answer the question.")
     lines += [f"The signal {signal} was not available: {reason}" for signal, reason in answer.missing.items()]
     structured = {"hits": kept, "left_out": len(hits) - len(kept), "confident": answer.confident}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
-from remanence import NotFound, RemanenceError, frame
+from remanence import NotFound, RemanenceError
+from remanence.adapters import frame_or_reason
 from remanence.service.endpoints import graph_operations, memory_operations
 from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
@@ -76,7 +77,7 @@ def add_prompts(server: MCPServer[Any]) -> None:
     @server.prompt(title="Answer with memory", description="A question, with what is remembered about it")
     def answer_with_memory(question: str) -> str:
         found = current_space().recall(question, limit=8)
-        quoted = frame(found, max_tokens=1_500) or "Nothing is remembered about that."
+        quoted = frame_or_reason(found, max_tokens=1_500)
         return f"{quoted}\n\nAnswer this question. If the memories do not answer it, say so.\n\n{question}"
 
     @server.prompt(title="Remember this conversation", description="Store what a later conversation needs")

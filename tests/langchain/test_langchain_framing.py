@@ -8,7 +8,15 @@ from langchain_models import Actor, recalled, system
 
 from langchain_remanence import MemoryMiddleware
 from remanence import Space, Window, frame
-from remanence.language.framing import CLOSE_TAG, MAX_TEXT_CHARACTERS, OPEN_TAG, PREAMBLE, strip_frames
+from remanence.language.framing import (
+    CLOSE_TAG,
+    MAX_TEXT_CHARACTERS,
+    OPEN_TAG,
+    PREAMBLE,
+    SHORT_PREAMBLE,
+    shorten_frame,
+    strip_frames,
+)
 from remanence.testing import FakeClock
 
 HOSTILE = [
@@ -103,13 +111,25 @@ def test_a_block_keeps_to_its_budget(space: Space) -> None:
     space.add_many([{"text": f"Alice owns book number {number}."} for number in range(30)])
     hits = space.recall("Alice", limit=30)
 
-    for tokens in (0, 50, 100, 200):
+    for tokens in (0, 20, 50, 100, 200):
         block = frame(hits, max_tokens=tokens, count_tokens=lambda text: len(text.split()))
         assert len(block.split()) <= tokens
     kept = [memory["text"] for memory in recalled(block)]
     assert 1 < len(kept) < 30
     assert kept == [hit.memory.text for hit in hits][: len(kept)]
-    assert frame(hits, max_tokens=50, count_tokens=lambda text: len(text.split())) == ""
+    assert frame(hits, max_tokens=15, count_tokens=lambda text: len(text.split())) == ""
+
+
+def test_in_a_small_budget_the_preamble_is_short(space: Space) -> None:
+    """The full one would leave no room for a memory."""
+    space.add("Alice owns a boat.")
+    [hit] = space.recall("Alice")
+
+    block = frame([hit], max_tokens=100)
+    assert block.splitlines()[1] == SHORT_PREAMBLE
+    assert recalled(block)[0]["text"] == "Alice owns a boat."
+    assert shorten_frame(frame([hit]), 100) == block
+    assert shorten_frame(block, 20) == frame([hit], max_tokens=20) == ""
 
 
 def test_a_long_memory_is_cut(space: Space) -> None:

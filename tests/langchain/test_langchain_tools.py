@@ -123,6 +123,8 @@ def test_a_recall_keeps_to_its_limits(space: Space) -> None:
     many = called(recall, question="books of Ana", limit=50).text
     assert 2 < len(recalled(many)) < 30
     assert len(many) <= 4 * 200
+    none = called(memory_tools(space, max_tokens=10)[1], question="books of Ana", limit=2).text
+    assert none == "2 memories found, but none fits into max_tokens=10."
 
 
 def test_a_time_can_be_asked_for(space: Space, tools: dict[str, BaseTool]) -> None:

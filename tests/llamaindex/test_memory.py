@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
+from llama_index.core.llms import MockLLM
 
 import remanence
 from llama_index_remanence import RemanenceMemory
@@ -455,6 +456,27 @@ def test_a_small_window_is_not_filled_with_memories(space: remanence.Space) -> N
     assert 20 < len(block.split()) <= 150
     assert len(got) > 8
     assert sum(len((message.content or "").split()) for message in got) <= 600
+
+
+def test_no_token_limit_of_its_own_means_that_of_the_window(space: remanence.Space) -> None:
+    """None is no limit, as for LangChain; still a quarter of the window at most."""
+    space.add_many(f"I am allergic to nut number {number}, as I have told you." for number in range(60))
+    sizes = []
+    for window in (800, 30_000):
+        memory = RemanenceMemory(space, token_limit=window, max_tokens=None, limit=60, min_score=0)
+        [message] = memory.get(input="What am I allergic to?")
+        sizes.append(len(memory.tokenizer_fn(message.content or "")))
+    assert 100 < sizes[0] <= 200
+    assert 1_000 < sizes[1] <= 7_500
+
+
+def test_none_is_the_default_as_in_the_memories_of_llamaindex(space: remanence.Space) -> None:
+    memory = RemanenceMemory.from_defaults(space, token_limit=None, tokenizer_fn=None)
+    assert memory.token_limit == RemanenceMemory(space).token_limit
+    assert memory.tokenizer_fn("two words") == RemanenceMemory(space).tokenizer_fn("two words")
+    llm = MockLLM()
+    limit = RemanenceMemory.from_defaults(space, llm=llm, token_limit=None).token_limit
+    assert limit == int(llm.metadata.context_window * 0.75)
 
 
 @pytest.mark.parametrize("place", ["message", "tool"])

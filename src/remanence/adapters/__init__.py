@@ -41,7 +41,14 @@ from remanence.api.for_prompt import (
 )
 from remanence.core.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
-from remanence.language.framing import TokenCounter, estimate_tokens, is_frame, shorten_frame, strip_frames
+from remanence.language.framing import (
+    TokenCounter,
+    estimate_tokens,
+    frame_or_reason,
+    is_frame,
+    shorten_frame,
+    strip_frames,
+)
 from remanence.language.text import normalize_text, pluralize
 from remanence.read.memories_used import memories_used
 from remanence.schema import SELF, ErasureCertificate
@@ -78,6 +85,7 @@ __all__ = [
     "embed_texts",
     "estimate_tokens",
     "find_documents",
+    "frame_or_reason",
     "in_thread",
     "is_frame",
     "is_kept",

@@ -7,23 +7,26 @@ repetitions, and memories that would not help.
 
 from __future__ import annotations
 
+import logging
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.fact_extraction.turn_statements import also_asks
-from remanence.language.framing import TokenCounter, frame, hit_as_json_line
+from remanence.language.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
 from remanence.language.message_words import asking_probability, need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
-from remanence.language.text import normalize_text, tokens
-from remanence.read.question import CONTEXT_TURNS, is_follow_up, referred_person, with_turns
+from remanence.language.text import normalize_text
+from remanence.read.question import CONTEXT_TURNS, is_follow_up, with_turns
+from remanence.read.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
     from remanence.read.answer import Recall
+
+log = logging.getLogger(__name__)
 
 Keep: TypeAlias = Literal["all", "user", "facts"] | Callable[[str, str], bool] | None
 """Which turns to store: all, those of the user, those in which `analyze_message` finds something worth storing, those
@@ -42,8 +45,6 @@ _NEED_WITHOUT_READER = 0.2
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
 odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
-_ABOUT_USER = re.compile(r"(?:I|The user)\b(?!['’]s [a-z])")
 _MIN_HELP = 0.15
 """A hit is left out if the probability that it helps is lower."""
 _MAX_NEED = 0.95
@@ -70,7 +71,7 @@ class SupportsRecall(Protocol):
 class PromptMemories:
     """A block for a prompt, the hits that it quotes, the ledger position of the recall, and the signals that failed.
 
-    `skip_reason` says why nothing was recalled, if so.
+    `skip_reason` says why nothing was recalled or quoted, if it was not for lack of memories that help.
     """
 
     text: str = ""
@@ -101,7 +102,7 @@ def recall_for_prompt(
         turns: The turns before it in the prompt, oldest first, as dicts with `role` and `content`. They say what the
             message refers to, and are not recalled themselves.
         limit: How many memories to quote at most.
-        max_tokens: The token budget of the block; None for no limit.
+        max_tokens: The token budget of the block; None for no limit. If memories help and none fits, that is logged.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
         min_score: Quote what has at least this score, whether or not it seems to help.
         kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
@@ -117,16 +118,19 @@ def recall_for_prompt(
         ...     [hit.memory.text for hit in found.hits], recall_for_prompt(space, "Thanks!").skip_reason
         (['My sister Ana is allergic to shellfish.'], 'it is blank or only a greeting')
     """
+    if max_tokens == 0:
+        return PromptMemories(skip_reason="max_tokens is 0")
     asked = message.strip()[:MAX_MESSAGE_LENGTH]
     before = [turn for turn in turns if turn.get("content", "").strip()]
     need, reason = _memory_need(asked, before)
     if need < _NO_NEED:
         return PromptMemories(skip_reason=reason)
+    recent = before[-CONTEXT_TURNS:]
     in_prompt = [asked, *(turn["content"] for turn in before)]
     recall = view.recall(
         asked,
         limit=limit + _SPARE_HITS,
-        context=before[-CONTEXT_TURNS:],
+        context=recent,
         informative_only=True,
         exclude_texts=in_prompt,
         min_score=min_score,
@@ -135,16 +139,17 @@ def recall_for_prompt(
     )
     copies = {normalize_text(text) for text in in_prompt}
     hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
-    person = referred_person(asked, [turn["content"] for turn in before if turn.get("role", "user") == "user"])
-    about_person = [hit for hit in hits if not person.isdisjoint(tokens(hit.memory.text))]
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
-        hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit in about_person[:1]]
-    if about_person:
-        hits = _person_first(hits, about_person, asked)
+        person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
+        about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
+        hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
     hits = _telling_first(distinct_hits(hits, asked))[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
-    return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing)
+    reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
+    if reason:
+        log.warning("nothing is quoted in the prompt: %s", reason)
+    return PromptMemories(block, tuple(quoted_hits(block, hits)), recall.position, recall.missing, reason)
 
 
 def recall_distinct(view: SupportsRecall, query: str, *, limit: int, **options: Any) -> Recall:
@@ -251,15 +256,6 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
         return need >= _NEED_WITHOUT_READER and not best
     odds = _NEED_WEIGHT * _log_odds(min(need, _MAX_NEED)) + _ANSWER_WEIGHT * _log_odds(answers) + _BIAS
     return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
-
-
-def _person_first(hits: Sequence[Hit], about_person: Sequence[Hit], asked: str) -> list[Hit]:
-    """The hits with those about the person that a message refers to first, and without what the user said of
-    themselves: "What should she avoid?" does not ask for that."""
-    others = [hit for hit in hits if hit not in about_person]
-    if not _FIRST_PERSON.search(asked):
-        others = [hit for hit in others if not _ABOUT_USER.match(hit.memory.text)]
-    return [*(hit for hit in hits if hit in about_person), *others]
 
 
 def _telling_first(hits: Sequence[Hit]) -> list[Hit]:

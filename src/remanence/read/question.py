@@ -14,6 +14,7 @@ from remanence.language.message_words import earlier_value_probability
 from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
+from remanence.read.referents import NOBODY, Referent, find_referent, without_reason
 from remanence.schema import SELF, Window
 from remanence.schema.fast_init import fast_init
 
@@ -120,8 +121,6 @@ _REFERS_BACK = re.compile(
     r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
     re.IGNORECASE,
 )
-_HE_OR_SHE = re.compile(r"\b(?:he|she|him|her|hers|his)\b", re.IGNORECASE)
-_AFTER_MY = re.compile(r"\bmy (\w+(?: \w+)?)", re.IGNORECASE)
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
@@ -170,6 +169,8 @@ class ParsedQuestion:
     """The text for the reader."""
     is_follow_up: bool = False
     """Whether it refers to the turns before it."""
+    referent: Referent = NOBODY
+    """Whom "he", "she" or "they" in it means."""
 
 
 def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> ParsedQuestion:
@@ -178,7 +179,8 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
     parsed = _parse(text, now)
     if not turns or not is_follow_up(text, [name for name in parsed.names if name != SELF]):
         return parsed
-    wider = _parse(with_last_turn(text, turns), now)
+    referent = find_referent(text, users_turns(turns))
+    wider = _parse(with_last_turn(text, turns, referent), now)
     return replace(
         parsed,
         names=wider.names,
@@ -187,6 +189,7 @@ def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> Parse
         text=wider.text,
         reader_text=with_turns(text, turns),
         is_follow_up=True,
+        referent=referent,
     )
 
 
@@ -297,30 +300,20 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
     """
     if len(tokens(question)) < _MIN_WORDS:
         return True
-    return not names and _REFERS_BACK.search(question) is not None
+    return not names and _REFERS_BACK.search(without_reason(question)) is not None
 
 
-def referred_person(question: str, turns: Sequence[str]) -> frozenset[str]:
-    """The words for the person that "he" or "she" in a question refers to: the names, and what follows "my", in the
-    last of the user's turns that has any. None if the question names somebody itself.
-
-    >>> sorted(referred_person("What should she avoid?", ["Let's plan a dinner for my sister Ana.", "For eight."]))
-    ['ana', 'sister']
-    """
-    if not _HE_OR_SHE.search(question) or any(name != SELF for name in find_question_names(question)):
-        return frozenset()
-    for turn in reversed(turns[-CONTEXT_TURNS:]):
-        names = [name for name in find_question_names(turn) if name != SELF]
-        words = [match[1] for match in _AFTER_MY.finditer(turn)]
-        if names or words:
-            return frozenset(tokens(" ".join([*names, *words])))
-    return frozenset()
+def with_last_turn(question: str, turns: Sequence[str], referent: Referent) -> str:
+    """The text to search for: the question, the last turn of the same speaker before it, and whom the question means,
+    if that is in an earlier turn."""
+    last = "".join(users_turns(turns)[-1:])
+    earlier = "" if referent.words.issubset(tokens(last)) else f"{referent.text}. "
+    return f"{earlier}{last} {question}".strip()
 
 
-def with_last_turn(question: str, turns: Sequence[str]) -> str:
-    """The text to search for: the question, and the last turn of the same speaker before it."""
-    user_turns = [turn for turn in turns if not turn.startswith("assistant: ")]
-    return f"{_SPEAKER.sub('', user_turns[-1])} {question}" if user_turns else question
+def users_turns(turns: Sequence[str]) -> list[str]:
+    """The last turns without those of the assistant."""
+    return [_SPEAKER.sub("", turn) for turn in turns[-CONTEXT_TURNS:] if not turn.startswith("assistant: ")]
 
 
 def with_turns(question: str, turns: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ from remanence.read.fusion import FusedRanking
 from remanence.read.hits import ScoredHit
 from remanence.read.query import RecallContext
 from remanence.read.question import ParsedQuestion, TimeFocus
+from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.read.time_choice import TimeChoice, choose_by_time, read_timeline
 from remanence.schema import SELF, Evidence, Hit, Memory
 
@@ -41,6 +42,10 @@ _READER_SHARE = 0.5
 """The reader's share of a score."""
 _SIGNAL_SHARE = 1 - _READER_SHARE
 """The share of the signals, which take speakers, times and relations into account."""
+_OTHER_PERSON, _USER = 0.2, 0.02
+"""The factors for the probability of memories about another person than the one a question means; the second one for
+memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
+serve her?"."""
 _MAX_QUOTE = 80
 
 
@@ -93,7 +98,7 @@ def rerank(candidates: RerankInput, parsed: ParsedQuestion, now: datetime, reade
     if not hits:
         return RerankResult(hits)
     try:
-        scored_hits = _score(candidates, parsed.reader_text, reader)
+        scored_hits = _score(candidates, parsed, reader)
         timeline = read_timeline(scored_hits, parsed, now, reader, partial(_statement, parsed.reader_text))
         choice = choose_by_time(scored_hits, parsed, now, reader, timeline)
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
@@ -114,9 +119,9 @@ def fit_word_budget(passages: Sequence[str]) -> Sequence[str]:
 # Scores
 
 
-def _score(candidates: RerankInput, question: str, reader: Reader) -> list[ScoredHit]:
+def _score(candidates: RerankInput, parsed: ParsedQuestion, reader: Reader) -> list[ScoredHit]:
     """The first hits with their scores, alone or together with another hit."""
-    turns = candidates.previous_turns
+    question, turns = parsed.reader_text, candidates.previous_turns
     passages = fit_word_budget(
         [
             _passage(question, hit.memory, text, turn)
@@ -125,18 +130,32 @@ def _score(candidates: RerankInput, question: str, reader: Reader) -> list[Score
     )
     hits = candidates.hits[: len(passages)]
     probabilities = _check_probabilities(reader.read(question, passages), len(passages))
+    factors = [_person_factor(hit.memory, parsed.referent) for hit in hits]
     scored_hits = []
-    for scored_hit, text, passage, p, turn in zip(
-        hits, candidates.texts, passages, probabilities.tolist(), turns, strict=False
+    for scored_hit, text, passage, probability, factor, turn in zip(
+        hits, candidates.texts, passages, probabilities.tolist(), factors, turns, strict=False
     ):
-        hit = scored_hit if text == scored_hit.memory.text else _limit_signals(scored_hit, p)
+        p = factor * probability
+        is_whole = factor == 1 and text == scored_hit.memory.text
+        hit = scored_hit if is_whole else _limit_signals(scored_hit, p)
         score = _READER_SHARE * p + _SIGNAL_SHARE * hit.score
         scored_hits.append(ScoredHit(hit, text, passage, p, score, _time_of(hit.memory), turn))
     for chain in score_chains(question, scored_hits, candidates.pairs, reader):
-        scored_hits[chain.last] = _with_chain_score(
-            scored_hits[chain.first], scored_hits[chain.last], chain.probability
-        )
+        first, last = scored_hits[chain.first], scored_hits[chain.last]
+        leads = any(parsed.referent.is_named_in(scored.memory) for scored in (first, last))
+        factor = 1.0 if leads else factors[chain.first] * factors[chain.last]
+        scored_hits[chain.last] = _with_chain_score(first, last, factor * chain.probability)
     return scored_hits
+
+
+def _person_factor(memory: Memory, referent: Referent) -> float:
+    """The factor for the probability of a memory by whom it is about, if the question is about somebody else than the
+    user."""
+    if not referent:
+        return 1.0
+    if is_about_user(memory, referent):
+        return _OTHER_PERSON if referent.with_user else _USER
+    return _OTHER_PERSON if is_about_other(memory, referent) else 1.0
 
 
 def _time_of(memory: Memory) -> datetime:
@@ -148,8 +167,9 @@ def _time_of(memory: Memory) -> datetime:
 
 
 def _limit_signals(hit: Hit, probability: float) -> Hit:
-    """A hit of which the reader was given only a part: the signals count no more than the reader. They ranked the whole
-    text, in which a question of the user matches the same question best."""
+    """A hit of which the reader was given only a part, or which is about somebody else than the question: the signals
+    count no more than the reader. They ranked the whole text, in which a question of the user matches the same question
+    best."""
     part = min(1.0, probability / hit.score) if hit.score else 1.0
     evidence = tuple(replace(evidence_item, share=part * evidence_item.share) for evidence_item in hit.evidence)
     return replace(hit, score=part * hit.score, evidence=evidence)

@@ -73,7 +73,7 @@ class StoreSync:
     def add(self, points: list[int], hashes: list[bytes]) -> None:
         """Write new points of the index."""
         self._fill(points, hashes)
-        self._codes.make_if_many(self._table, self._load_vectors)
+        self._codes.make_if_many(self._load_vectors)
 
     def delete(self, points: list[int]) -> None:
         """Delete points that the index has no more."""

@@ -295,9 +295,11 @@ def _distance_bound(distances: NDArray[np.uint8], count: int) -> int:
 class PointCodes:
     """The codes of the points of one space. A space with few points has none."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: PointTable) -> None:
+        self._table = table
         self.codes: VectorCodes | None = None
         self._code_for_each_row = False  # whether the number of each code is that of its row
+        self._was_searched = False  # whether the ledger was searched for vectors, and had none
 
     @property
     def memory_bytes(self) -> int:
@@ -310,6 +312,12 @@ class PointCodes:
             self.codes.add(points)
 
     def put(self, points: Sequence[int], vectors: Vector) -> None:
+        """Store the codes of points that were added. The codes of all begin with the first vectors, if the ledger had
+        none when it was searched: while the embedder is down, or after an import."""
+        if self.codes is None and self._was_searched:
+            codes = VectorCodes(vectors.shape[1])
+            codes.add(self._table.points)
+            self._set(codes)
         if self.codes is not None:
             self.codes.put(points, vectors)
 
@@ -317,22 +325,20 @@ class PointCodes:
         if self.codes is not None:
             self.codes.erase(points)
 
-    def make_if_many(self, table: PointTable, load_vectors: LoadVectors) -> None:
-        """Make the codes of all points from the vectors of the ledger, if there are many and none have codes."""
-        if self.codes is not None or len(table) < _CODES_FROM:
+    def make_if_many(self, load_vectors: LoadVectors) -> None:
+        """Make the codes of all points from the vectors of the ledger, if there are many and none have codes. The
+        ledger is searched once: vectors that come later are passed to `put`."""
+        table = self._table
+        if self.codes is not None or self._was_searched or len(table) < _CODES_FROM:
             return
+        self._was_searched = True
         for begin in range(0, len(table), _BATCH):
             keys = as_bytes(table.hashes[begin : begin + _BATCH])
             vectors = load_vectors(keys)
             batch = zip(table.points[begin : begin + _BATCH].tolist(), keys, strict=True)
             found = [(point, vectors[key]) for point, key in batch if key in vectors]
-            if not found:
-                continue
-            if self.codes is None:
-                codes = VectorCodes(len(found[0][1]))
-                codes.add(table.points)
-                self._set(codes)
-            self.put([point for point, _ in found], np.array([vector for _, vector in found]))
+            if found:
+                self.put([point for point, _ in found], np.array([vector for _, vector in found]))
 
     def allowed_slots(self, codes: VectorCodes, allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which codes belong to rows that may be returned; None if all do."""

@@ -60,7 +60,8 @@ class Vectors:
         self, store: VectorStore, load_vectors: LoadVectors, catalog: Callable[[], Catalog] | None = None
     ) -> None:
         self._store = store
-        self._table, self._codes = PointTable(), PointCodes()
+        self._table = PointTable()
+        self._codes = PointCodes(self._table)
         self.sync = StoreSync(store, self._table, self._codes, load_vectors)
         # Not `isinstance`, which takes as long as a tenth of opening a small space.
         reports = issubclass(type(store), ReportingVectorStore)

@@ -1,0 +1,105 @@
+"""Whom "he", "she" and "they" in a question mean, with the turns before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import remanence
+from remanence import Space
+from remanence.adapters import recall_for_prompt
+from remanence.models.readers import READER_VARIABLE
+from remanence.read.question import is_follow_up
+from remanence.read.referents import find_referent, is_about_other, is_about_user
+from remanence.schema import SELF, Memory, Turn
+
+
+@pytest.mark.parametrize(
+    ("turn", "question", "meant"),
+    [
+        ("Let's plan a dinner for my sister Ana.", "What could I serve her?", "sister Ana"),
+        ("We're invited to the Hoffmanns.", "Which wine should I bring them?", "Hoffmanns"),
+        ("It's Tom's birthday.", "Can I book the thing he likes?", "Tom"),
+        ("My sister Ana and my brother Leo come to dinner.", "What could I serve him?", "brother Leo"),
+        ("My sister Ana and my brother Leo come to dinner.", "What do they eat?", "sister Ana brother Leo"),
+        ("Grandpa rang.", "When do I drive him to the clinic?", "Grandpa"),
+        ("Flying to Rome with Henrik.", "Which seat does he want?", "Henrik"),
+        ("Uncle Ray and Mrs Adeyemi come over.", "What does she drink?", "Mrs Adeyemi"),
+        ("My sister Ana cooks tonight.", "What must I avoid when she cooks?", ""),
+        ("I told my sister Ana about my diet.", "What did I tell her about it?", ""),
+        ("I told my sister Ana about my diet.", "What must I avoid?", ""),
+        ("My sister Ana is here.", "What does Tom bring her?", ""),
+        ("Let's talk about my diet.", "What should she avoid?", ""),
+    ],
+)
+def test_a_pronoun_means_whom_the_turn_before_names(turn: str, question: str, meant: str) -> None:
+    """Not who is told something, nor who stands beside the question."""
+    assert find_referent(question, [turn, "For eight."]).text == meant
+
+
+def test_a_reason_to_ask_refers_to_nothing() -> None:
+    assert not is_follow_up("What shoe size do I have, in case he asks?", [])
+    assert is_follow_up("Why did he leave, because she came?", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_others"),
+    [
+        ("I'm allergic to peanuts.", True),
+        ("My phone number is 555 0101.", True),
+        ("The user is allergic to peanuts.", True),
+        ("My cousin Dee hates mushrooms.", True),
+        ("My sister Ana hates shellfish.", False),
+        ("I'd never give Ana shellfish.", False),
+        ("The Lighthouse opens at six.", False),
+        ("Anna's birthday is in May.", True),
+    ],
+)
+def test_what_is_told_of_the_user_is_about_others(text: str, is_others: bool) -> None:
+    """And so is what begins with another name."""
+    ana = find_referent("What could I serve her?", ["A dinner for my sister Ana."])
+    memory = Memory("m", "s", text)
+    assert (is_about_user(memory, ana) or is_about_other(memory, ana)) is is_others
+
+
+def test_a_short_form_of_the_name_is_the_same_person() -> None:
+    bob = find_referent("What should he avoid?", ["Bob is coming."])
+    assert not is_about_other(Memory("m", "s", "Robert can't have nuts."), bob)
+    assert is_about_other(Memory("m", "s", "Rita can't have nuts."), bob)
+
+
+def test_who_speaks_for_themselves_is_meant() -> None:
+    """ "I" of Ana is Ana."""
+    ana = find_referent("What should she avoid?", ["Ana is coming."])
+    said = [Memory("m", "s", "I can't have nuts.", turn=Turn("c", 0, speaker, None)) for speaker in ("Ana", SELF)]
+    assert [is_about_user(memory, ana) for memory in said] == [False, True]
+
+
+@pytest.fixture
+def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
+    """A space with the reader that comes with the package, and what the user told of several people."""
+    monkeypatch.delenv(READER_VARIABLE, raising=False)
+    told = (
+        *("I'm allergic to peanuts.", "Tom can't stand shellfish.", "I always take an aisle seat."),
+        *("Tom gets sick without a window seat.", "My phone number is 555 0101.", "Tom can be reached at 555 0177."),
+    )
+    with remanence.open(None, worker=False) as opened:
+        opened.add_turns({"role": "user", "content": text, "conversation": text} for text in told)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Is there anything I shouldn't cook for him?", "Tom can't stand shellfish."),
+        ("Which seat do I have to reserve for him?", "Tom gets sick without a window seat."),
+        ("Which number do I dial to get him?", "Tom can be reached at 555 0177."),
+        ("What's my own number, in case he asks?", "My phone number is 555 0101."),
+    ],
+)
+def test_the_person_is_meant_although_i_is_in_the_question(space: Space, question: str, right: str) -> None:
+    """In recall and in prompts."""
+    turns = [{"role": "user", "content": "Tom is visiting."}, {"role": "assistant", "content": "How nice!"}]
+    assert space.recall(question, context=turns)[0].memory.text == right
+    assert recall_for_prompt(space, question, turns=turns).hits[0].memory.text == right
