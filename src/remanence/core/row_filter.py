@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,14 +50,13 @@ class RowFilter:
 
 def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
     """The values of the fields that a class has, by name, also of those that are None."""
-    names, read = _fields_of(of)
-    return dict(zip(names, read(options), strict=True))
+    known = _FIELDS.get(of)
+    if known is None:  # a recall asks four times
+        known = _FIELDS[of] = tuple(field.name for field in fields(of))
+    return {name: getattr(options, name) for name in known}
 
 
-@cache  # a recall asks four times
-def _fields_of(of: Any) -> tuple[list[str], Callable[[RowFilter], tuple[Any, ...]]]:
-    names = [field.name for field in fields(of)]
-    return names, attrgetter(*names)
+_FIELDS: dict[type[RowFilter], tuple[str, ...]] = {}
 
 
 def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:
