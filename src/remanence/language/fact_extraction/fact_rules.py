@@ -448,7 +448,7 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 _MAX_STATEMENT_WORDS = 40
 _APPOSITION = re.compile(
-    r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?), (?:who(?:['’]s| is) )?"
+    r"(?P<name>[A-Z][\w'’-]{1,30}(?: [A-Z][\w'’-]{1,30})?), (?:who(?:['’]s| is) )?"
     r"(?P<what>(?:now|currently) an? [^,;.!?]{3,60})(?=[;.!?]|$)"
 )
 _BEFORE_PRONOUN = re.compile(r";\s+(?=(?:he|she|his|her)\b)")
