@@ -21,7 +21,7 @@ from remanence.language.repetition import FILLER, content_words, drop_derived, d
 from remanence.language.text import normalize_text
 from remanence.models.reader_input import as_passage
 from remanence.read.question import CONTEXT_TURNS, is_follow_up, with_turns
-from remanence.read.referents import find_referent
+from remanence.read.referents import Referent, find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
@@ -151,14 +151,14 @@ def recall_for_prompt(
     )
     copies = {normalize_text(text) for text in in_prompt}
     hits = [hit for hit in recall if normalize_text(hit.memory.text) not in copies and _may_quote(hit.memory, keep)]
+    person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
-        person = find_referent(asked, [turn["content"] for turn in recent if turn.get("role", "user") == "user"])
         about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
         hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
-    hits = _answers_first(_telling_first(distinct_hits(hits, asked)), getattr(view, "_answer_probabilities", None))[
-        :limit
-    ]
+    hits = _answers_first(
+        _telling_first(distinct_hits(hits, asked), person), getattr(view, "_answer_probabilities", None)
+    )[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
     if reason:
@@ -272,15 +272,21 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
     return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
 
 
-def _telling_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with the turns that ask after what only tells and answers nearly as well.
+def _telling_first(hits: Sequence[Hit], person: Referent) -> list[Hit]:
+    """The hits with the turns that ask after what only tells, of the person that is meant, and answers nearly as well.
 
     Such a turn says mostly why somebody asks ("Biscuit is shaking, why might that be?") or what they lack ("There's a
     pill I can't have, the name is gone").
     """
     asking = [hit for hit in hits if _asks(hit.memory)]
     least = _MIN_SHARE_OF_ASKING * max((hit.answer_probability or 0.0 for hit in asking), default=0.0)
-    telling = [hit for hit in hits if hit not in asking and (hit.answer_probability or 0.0) >= least]
+    telling = [
+        hit
+        for hit in hits
+        if hit not in asking
+        and (hit.answer_probability or 0.0) >= least
+        and (not person or person.is_named_in(hit.memory))
+    ]
     return [*telling, *(hit for hit in hits if hit not in telling)] if asking else list(hits)
 
 
