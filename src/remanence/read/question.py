@@ -121,6 +121,8 @@ _REFERS_BACK = re.compile(
     r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
     re.IGNORECASE,
 )
+# Names its topic in few words: "How big is my suitcase?"
+_OWN_THING = _pattern(rf"(?:{_FINITE_VERB.pattern}|['’]s)\s(?:my|our) \w{{3,}}")
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
@@ -298,7 +300,7 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
     >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
     (True, False)
     """
-    if len(tokens(question)) < _MIN_WORDS:
+    if len(tokens(question)) < _MIN_WORDS and not _OWN_THING.search(question):
         return True
     return not names and _REFERS_BACK.search(without_reason(question)) is not None
 
