@@ -50,13 +50,7 @@ class RowFilter:
 
 def option_values(options: RowFilter, of: type[RowFilter]) -> dict[str, Any]:
     """The values of the fields that a class has, by name, also of those that are None."""
-    known = _FIELDS.get(of)
-    if known is None:  # a recall asks four times
-        known = _FIELDS[of] = tuple(field.name for field in fields(of))
-    return {name: getattr(options, name) for name in known}
-
-
-_FIELDS: dict[type[RowFilter], tuple[str, ...]] = {}
+    return {field.name: getattr(options, field.name) for field in fields(of)}
 
 
 def filter_rows(filters: RowFilter, index: Index, rows: Sequence[int], position: int) -> list[int]:

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 
-from remanence.language.lexicon.languages import ENGLISH, language_of
+from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.query import RecallContext
@@ -113,14 +112,9 @@ def _whole_word(stem: str, texts: Sequence[str]) -> str:
     """The first word with this stem, in English or in the language of its text."""
     for text in texts:
         for word in _words_beginning(text, stem[:_STEM_BEGINNING]):
-            if _tokens(word) == (stem,) or stem in _tokens(word, language_of(text)):
+            if tokens(word) == [stem] or stem in tokens(word, language_of(text)):
                 return word
     return stem
-
-
-@lru_cache(1 << 12)  # the words of the questions and hits of many recalls are the same
-def _tokens(word: str, language: str = ENGLISH) -> tuple[str, ...]:
-    return tuple(tokens(word, language))
 
 
 def _words_beginning(text: str, beginning: str) -> Iterator[str]:

@@ -12,7 +12,6 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-@lru_cache(1 << 14)  # the time of a turn is asked for at every step of adding it
 def micros(moment: datetime) -> int:
     """Microseconds since 1970, exact (a float would lose the last digits).
 
