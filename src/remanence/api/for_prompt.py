@@ -11,7 +11,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from remanence.errors import InvalidInput
 from remanence.language.fact_extraction.turn_statements import also_asks, stated_text
@@ -77,6 +77,13 @@ class SupportsRecall(Protocol):
 
     @property
     def recall(self) -> Callable[..., Recall]: ...
+
+
+@runtime_checkable
+class _Reads(Protocol):
+    """A view with a reader. What only recalls may have none."""
+
+    def _answer_probabilities(self, question: str, passages: Sequence[str]) -> Sequence[float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +163,10 @@ def recall_for_prompt(
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
         about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
         hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
-    hits = _answers_first(
-        _telling_first(distinct_hits(hits, asked), person), getattr(view, "_answer_probabilities", None)
-    )[:limit]
+    hits = _telling_first(distinct_hits(hits, asked), person)
+    if isinstance(view, _Reads):
+        hits = _answers_first(hits, view._answer_probabilities)
+    hits = hits[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
     if reason:
@@ -290,7 +298,7 @@ def _telling_first(hits: Sequence[Hit], person: Referent) -> list[Hit]:
     return [*telling, *(hit for hit in hits if hit not in telling)] if asking else list(hits)
 
 
-def _answers_first(hits: Sequence[Hit], read: Callable[[str, Sequence[str]], Sequence[float]] | None) -> list[Hit]:
+def _answers_first(hits: Sequence[Hit], read: Callable[[str, Sequence[str]], Sequence[float]]) -> list[Hit]:
     """The hits with what answers the first of them before it: then the first is a turn that asks for the same, too.
 
     "Need the boiler man's name again" is answered by "The boiler man is called Gustav", and answers nothing. `read` is
@@ -298,7 +306,7 @@ def _answers_first(hits: Sequence[Hit], read: Callable[[str, Sequence[str]], Seq
     """
     ordered = list(hits)
     for _ in range(_MAX_ASKING_TURNS):
-        answer = None if read is None else _answer_to_first(ordered, read)
+        answer = _answer_to_first(ordered, read)
         if answer is None:
             break
         ordered = [answer, *(hit for hit in ordered if hit is not answer)]
