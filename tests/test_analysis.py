@@ -55,6 +55,8 @@ def test_an_analysis_names_whom_it_is_about_and_why() -> None:
         "Where does Alice work?",
         "Can you recommend a restaurant for dinner?",
         "As we discussed, send the report.",
+        "I've forgotten my locker combination.",
+        "The name of Paul's girlfriend escapes me.",
     ],
 )
 def test_a_message_that_needs_memory_asks_for_it(text: str) -> None:
@@ -71,11 +73,20 @@ def test_a_message_that_needs_memory_asks_for_it(text: str) -> None:
         "How are you?",
         "I moved to Porto.",
         "What's 2+2?",
+        "Hey there, how's it going?",
+        "I see, that makes sense.",
+        "Perfect, exactly what I wanted.",
+        "Good night, sleep well.",
+        "Who made you?",
+        "ok let's move on",
+        "Is Easter Monday a bank holiday in Ireland?",
+        "Fix this SQL: SELEC * FORM users",
+        'Rewrite it politely: "I told you on Monday that Ana is late."',
         "",
     ],
 )
 def test_a_message_that_does_not_is_left_alone(text: str) -> None:
-    """Knowledge of the world, requests, greetings and statements."""
+    """Knowledge of the world, requests, greetings and statements; and what is only quoted."""
     assert not analyze_for_recall(text).recall
 
 

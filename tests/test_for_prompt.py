@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
-from remanence import Hit, InvalidInput, Space
-from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
+from remanence import Evidence, Hit, InvalidInput, Memory, Space
+from remanence.adapters import SELF, check_keep, is_kept, prompt_budget, recall_for_prompt
+from remanence.api.for_prompt import _answers_first
 from remanence.language.fact_extraction.turn_statements import has_statement, stated_text
 from remanence.language.message_words import need_of_memory
 from remanence.language.repetition import drop_repeated
 from remanence.models.readers import READER_VARIABLE
+from remanence.schema import Turn
 
 FACT = "I'm allergic to peanuts."
 ASKINGS = (
@@ -161,6 +163,36 @@ def test_what_the_assistant_only_repeats_is_left_out(space: Space) -> None:
     found = quoted(space, "What am I allergic to?")
     assert found[0] == FACT
     assert "You told me: peanuts, allergic." not in found
+
+
+TEACHER = "Good news, the new maths teacher is Mr Halloran, and Kim likes him already."
+ABOUT_TEACHER = "I must have told you about the maths teacher, Kim talks of nobody else."
+
+
+def _in_order(space: Space, *texts: str) -> list[str]:
+    """These texts as turns of the user, in the order of `_answers_first`."""
+    turn = Turn("c", 0, SELF, None)
+    answers = (Evidence("reader", 1, 0.5, 0.9, "it answers"),)
+    hits = [Hit(Memory(text, "s", text, turn=turn), 0.9, answers) for text in texts]
+    return [hit.memory.text for hit in _answers_first(hits, space._answer_probabilities)]
+
+
+def test_what_answers_the_first_turn_comes_before_it(space: Space) -> None:
+    """Then that turn asks, although its words do not show it. Two turns that both tell stay as they are."""
+    assert _in_order(space, ABOUT_TEACHER, TEACHER) == [TEACHER, ABOUT_TEACHER]
+    assert _in_order(space, TEACHER, ABOUT_TEACHER) == [TEACHER, ABOUT_TEACHER]
+    told = ("I moved to Porto last spring.", "I lived in Lisbon before that.")
+    assert _in_order(space, *told) == [*told]
+    assert _answers_first([], None) == []
+
+
+def test_a_reader_that_fails_leaves_the_order(space: Space, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(question: str, passages: object) -> list[float]:
+        raise OSError("model is gone")
+
+    hits = [Hit(Memory(text, "s", text, turn=Turn("c", 0, SELF, None)), 0.9) for text in (ABOUT_TEACHER, TEACHER)]
+    assert _answers_first(hits, broken) == hits
+    assert "model is gone" in caplog.text
 
 
 def test_facts_only_and_tags(space: Space) -> None:

@@ -14,7 +14,7 @@ from remanence.language.fact_extraction import turn_statements
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.testing import FakeClock
 from remanence.write import parallel_extraction
-from remanence.write.parallel_extraction import ExtractionInput, ParallelExtractor
+from remanence.write.parallel_extraction import ParallelExtractor
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 PEOPLE = ("Alice", "Bob", "Carol", "Dora", "Emil")
@@ -47,7 +47,7 @@ def test_what_a_child_process_reads_is_what_is_read_here(monkeypatch: pytest.Mon
 
 def test_the_texts_are_read_by_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """This process reads none of them."""
-    texts = [ExtractionInput(row["text"], NOW, None) for row in rows(600)]
+    texts = [(row["text"], NOW, None) for row in rows(600)]
     expected = [RuleExtractor().extract(text, now=now) for text, now, _ in texts]
 
     with ParallelExtractor(Unused(), texts) as ahead:
@@ -68,10 +68,10 @@ def test_whether_turns_state_something_is_found_by_the_child(monkeypatch: pytest
     expected = informative(10_000)
     with monkeypatch.context() as patched:
         patched.setattr(turn_statements, "_statements", lambda text: pytest.fail(f"read here: {text}"))
-        texts = [ExtractionInput(turn["content"], NOW, None) for turn in given]
+        texts = [(turn["content"], NOW, None) for turn in given]
         with ParallelExtractor(Unused(), texts, are_turns=True) as ahead:
-            for text in texts:
-                ahead.extract(text.text, now=NOW, speaker=None)
+            for text, _, _ in texts:
+                ahead.extract(text, now=NOW, speaker=None)
             assert [turn_statements.has_statement(turn["content"]) for turn in given[:3]] == [True, False, False]
     assert turn_statements._known == {}
     assert informative(100) == expected
@@ -79,7 +79,7 @@ def test_whether_turns_state_something_is_found_by_the_child(monkeypatch: pytest
 
 def test_the_rest_is_read_here_if_the_child_is_killed() -> None:
     """Nothing is missing."""
-    texts = [ExtractionInput(row["text"], NOW, None) for row in rows(2_000)]
+    texts = [(row["text"], NOW, None) for row in rows(2_000)]
     with ParallelExtractor(RuleExtractor(), texts) as ahead:
         found = [ahead.extract(*texts[0][:1], now=NOW)]
         assert ahead._child is not None
@@ -92,7 +92,7 @@ def test_the_rest_is_read_here_if_the_child_is_killed() -> None:
 
 def test_other_texts_than_those_given_are_read_here() -> None:
     """It never answers with what was found in another text."""
-    with ParallelExtractor(RuleExtractor(), [ExtractionInput("Alice lives in Porto.", NOW, None)]) as ahead:
+    with ParallelExtractor(RuleExtractor(), [("Alice lives in Porto.", NOW, None)]) as ahead:
         assert [m.name for m in ahead.extract("Bob lives in Rome.", now=NOW).mentions] == ["Bob", "Rome"]
         assert [m.name for m in ahead.extract("Carol lives in Oslo.", now=NOW).mentions] == ["Carol", "Oslo"]
 

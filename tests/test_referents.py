@@ -43,6 +43,13 @@ def test_a_reason_to_ask_refers_to_nothing() -> None:
     assert is_follow_up("Why did he leave, because she came?", [])
 
 
+def test_a_short_question_about_a_thing_of_the_user_is_complete() -> None:
+    assert not is_follow_up("How big is my suitcase?", [])
+    assert not is_follow_up("What's my locker code?", [])
+    assert is_follow_up("And my locker?", [])
+    assert is_follow_up("How big is it?", [])
+
+
 @pytest.mark.parametrize(
     ("text", "is_others"),
     [
@@ -103,3 +110,11 @@ def test_the_person_is_meant_although_i_is_in_the_question(space: Space, questio
     turns = [{"role": "user", "content": "Tom is visiting."}, {"role": "assistant", "content": "How nice!"}]
     assert space.recall(question, context=turns)[0].memory.text == right
     assert recall_for_prompt(space, question, turns=turns).hits[0].memory.text == right
+
+
+def test_a_statement_that_sounds_like_an_asking_is_still_of_the_person(space: Space) -> None:
+    """What the user told of themselves does not come before it."""
+    told = "Lea gets sick unless she has a window seat."
+    space.add_turns([{"role": "user", "content": told, "conversation": told}])
+    turns = [{"role": "user", "content": "My girlfriend Lea and I fly out on Friday."}]
+    assert recall_for_prompt(space, "Which seat do I have to reserve for her?", turns=turns).hits[0].memory.text == told

@@ -1,6 +1,7 @@
 """Learn the weights of `remanence.language.message_words` from messages that people labelled: which need a memory
 (training/messages, and those of training/chats that are known to need one), and which tell nothing to remember
-(training/turns, training/askings, and for what tells something half of the texts in training/worlds); and from the
+(training/turns, training/askings, and for what tells something half of the texts in training/worlds, training/lives and
+the memories of training/chats); and from the
 questions of training/worlds and training/talks: which ask for an earlier value, and which for the moment of a change.
 
     python training/message_words.py             write the weights
@@ -25,7 +26,7 @@ from remanence.language.message_words import CONSTANT, message_features, weights
 
 HERE = Path(__file__).parent
 LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
-RIDGE = {"need_of_memory": 1.0, "asking": 6.0, "earlier_value": 0.3, "moment_of_change": 0.3}
+RIDGE = {"need_of_memory": 1.0, "asking": 2.0, "earlier_value": 0.3, "moment_of_change": 0.3}
 
 
 class Message(NamedTuple):
@@ -79,6 +80,10 @@ def turns_with_labels() -> dict[str, list[Message]]:
     worlds = [world for file in sorted((HERE / "worlds").glob("*.jsonl")) for world in read(file)]
     texts = [memory["text"] for world in worlds for memory in world["memories"]]
     files["worlds"] = [Message(text, False) for text in texts[::2]]
+    for file in (HERE / "lives").glob("*.jsonl"):
+        files[f"lives of {file.stem}"] = [Message(told["said"], False) for life in read(file) for told in life["told"]]
+    for file in (HERE / "chats").glob("*.jsonl"):
+        files[file.stem] = [Message(text, False) for chat in read(file) for text in chat["memories"]]
     return files
 
 
@@ -115,16 +120,16 @@ def learn(rows: Sequence[Message], ridge: float) -> dict[str, float]:
     features = [message_features(row.text) for row in rows]
     counts = Counter(feature for each in features for feature in each)
     names = [*sorted(feature for feature, count in counts.items() if count >= LEAST_COUNT), CONSTANT]
-    given = matrix(features, names)
-    holds = np.array([row.holds for row in rows], np.float32)
+    given = Matrix(features, names)
+    holds = np.array([row.holds for row in rows], np.float64)
     share = np.where(holds == 1, 0.5 / holds.mean(), 0.5 / (1 - holds.mean()))  # both kinds count the same
-    decay = np.full(len(names), ridge, np.float32)
+    decay = np.full(len(names), ridge)
     decay[-1] = 0.0
     rate = 1 / (0.25 * share.max() * largest_eigenvalue(given) + ridge)
-    weights = ahead = np.zeros(len(names), np.float32)
+    weights = ahead = np.zeros(len(names))
     for step in range(STEPS):
-        odds = 1 / (1 + np.exp(-given @ ahead))
-        moved = ahead - rate * (given.T @ (share * (odds - holds)) + decay * ahead)
+        odds = 1 / (1 + np.exp(-given.times(ahead)))
+        moved = ahead - rate * (given.transposed_times(share * (odds - holds)) + decay * ahead)
         weights, ahead = moved, moved + step / (step + 3) * (moved - weights)
     return {name: weight for name, weight in zip(names, weights.tolist(), strict=True) if keeps(name, weight)}
 
@@ -133,26 +138,36 @@ def keeps(name: str, weight: float) -> bool:
     return name == CONSTANT or abs(weight) >= LEAST_WEIGHT
 
 
-def largest_eigenvalue(given: NDArray[np.float32]) -> float:
+def largest_eigenvalue(given: Matrix) -> float:
     """Of the matrix times its transpose, which limits how far a step may go."""
-    vector = np.ones(given.shape[1], np.float32)
+    vector = np.ones(given.width)
     for _ in range(20):
         vector /= np.linalg.norm(vector)
-        vector = given.T @ (given @ vector)
+        vector = given.transposed_times(given.times(vector))
     return 1.05 * float(np.linalg.norm(vector))
 
 
-def matrix(features: Sequence[set[str]], names: Sequence[str]) -> NDArray[np.float32]:
-    column = {name: place for place, name in enumerate(names)}
-    given = np.zeros((len(features), len(names)), np.float32)
-    given[:, column[CONSTANT]] = 1
-    for row, each in enumerate(features):
-        given[row, [column[feature] for feature in each if feature in column]] = 1
-    return given
+class Matrix:
+    """A row for each message and a column for each feature: 1 where the message has the feature, otherwise 0. Only the
+    ones are stored."""
+
+    def __init__(self, features: Sequence[set[str]], names: Sequence[str]) -> None:
+        column = {name: place for place, name in enumerate(names)}
+        rows = [[column[feature] for feature in (*each, CONSTANT) if feature in column] for each in features]
+        self.width = len(names)
+        self._lengths = np.array([len(row) for row in rows])
+        self._columns = np.concatenate([np.array(row) for row in rows])
+        self._starts = np.cumsum(self._lengths) - self._lengths
+
+    def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.add.reduceat(weights[self._columns], self._starts)
+
+    def transposed_times(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(self._columns, weights=np.repeat(values, self._lengths), minlength=self.width)
 
 
 def report(name: str, weights: Mapping[str, float], rows: Sequence[Message]) -> None:
-    scores = matrix([message_features(row.text) for row in rows], [*weights]) @ np.array([*weights.values()])
+    scores = Matrix([message_features(row.text) for row in rows], [*weights]).times(np.array([*weights.values()]))
     holds = np.array([row.holds for row in rows])
     yes, no = scores[holds], scores[~holds]
     parts = [f"said for {(yes > 0).mean():.0%}"] if len(yes) else []

@@ -90,7 +90,7 @@ def test_a_question_with_a_document_in_it_is_asked_with_its_beginning(
 ) -> None:
     """Embedding a whole book for each turn would take as long as reading it."""
     memory = RemanenceMemory(space)
-    memory.put(user("What do you make of this? " + "Once upon a time. " * 2_000))
+    memory.put(user("What did I say about this? " + "Once upon a time. " * 2_000))
     memory.get()
 
     assert [len(question) for question in embedder.asked] == [10_000]

@@ -9,8 +9,10 @@ import random
 import time
 from typing import Any
 
+from remanence.schema.json_encoding import reused_encoder
+
 # Digests depend on these options. Circular references are not checked for: validated input has none.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False)
+_encode_json = reused_encoder(json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False))
 
 
 def key_identity(key: str) -> str:
@@ -35,7 +37,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def content_digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as well,
     the second changes nothing. Neither includes what an extractor found, so that another extractor changes neither."""
-    return _hash(_ENCODER.encode(values))
+    return _hash(_encode_json(values))
 
 
 def _hash(text: str) -> str:

@@ -206,27 +206,11 @@ class Index(Projection):
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
-    # Field by field, because it is done for every memory that is added or read.
+    # In the order of its fields, because it is done for every memory that is added or read: by name it takes twice as
+    # long.
     return Memory(
-        id=event.memory,
-        space=entry.space,
-        text=event.text,
-        key=event.key,
-        kind=event.kind,
-        valid=event.valid,
-        recorded_at=recorded_at,
-        revised_at=entry.at,
-        told_at=event.told_at or (entry.at if event.turn is None else event.turn.at or entry.at),
-        importance=event.importance,
-        confidence=event.confidence,
-        strength=event.strength,
-        tags=event.tags,
-        source=event.source,
-        observed_by=event.observed_by,
-        expires_at=event.expires_at,
-        mentions=event.mentions,
-        triples=event.triples,
-        turn=event.turn,
-        meta=event.meta,
-        trust=event.trust,
+        *(event.memory, entry.space, event.text, event.key, event.kind, event.valid, recorded_at, entry.at),
+        event.told_at or (entry.at if event.turn is None else event.turn.at or entry.at),
+        *(event.importance, event.confidence, event.strength, event.tags, event.source, event.observed_by),
+        *(event.expires_at, event.mentions, event.triples, event.turn, event.meta, event.trust),
     )

@@ -19,7 +19,12 @@ CONSTANT = "<constant>"
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _SHORT_MESSAGE = 4
 _MAX_EVIDENCE_WORDS = 3
-_QUOTATION = re.compile(r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|:\s.{25,}\Z", re.DOTALL)
+# In quotation marks, after "this:", or long after a colon: but not "I'm at the doctor's: what am I allergic to?"
+_QUOTATION = re.compile(
+    r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|\bthis(?: \w+)?:\s.+\Z|"
+    r":\s(?!(?:wh\w+|how|any|do|does|did|is|are|am|can|could|should|was|were)\b[^.!?]*\?\s*\Z).{25,}\Z",
+    re.DOTALL | re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|\.{2,}|[?!,;:.]")
 _NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
 
@@ -104,6 +109,15 @@ def message_features(message: str) -> set[str]:
     if _NAME.search(own):
         features.add("<name>")
     return features
+
+
+def without_quotations(message: str) -> str:
+    """A message without what it only quotes.
+
+    >>> without_quotations("Say it politely: 'I told Ana on Monday that it is late.'")
+    'Say it politely:  '
+    """
+    return _QUOTATION.sub(" ", message)
 
 
 def weights_file(label: str) -> Path:

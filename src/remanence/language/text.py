@@ -54,7 +54,8 @@ _STEMMERS = dict(
 _ELIDING = frozenset(("fr", "it", "ca"))
 _SPACES = re.compile(r"\s+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
+_NAME_MARKS = " .,;:!?\"'“”‘’()[]"
+_NAME_START = re.compile(rf"(?:the|a|an) |[{re.escape(_NAME_MARKS)}]+")
 POSSESSIVE = re.compile(r"['’]s?$")
 
 _STOP_WORD_FILE = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
@@ -279,7 +280,9 @@ def normalize_name(name: str) -> str:
     """
     spaced = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
     without_possessive = POSSESSIVE.sub("", spaced)
-    return _NAME_EDGES.sub("", without_possessive) or without_possessive
+    start = _NAME_START.match(without_possessive)
+    # Not a pattern for the marks at the end: it would read every run of marks in the middle once for each mark in it.
+    return without_possessive[start.end() if start else 0 :].rstrip(_NAME_MARKS) or without_possessive
 
 
 def truncate(text: str, limit: int) -> str:

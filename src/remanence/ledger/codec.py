@@ -24,6 +24,7 @@ from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Ran, Remembered, Served, Undone
 from remanence.language.text import truncate
 from remanence.schema import Alias, Entry, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
+from remanence.schema.json_encoding import reused_encoder
 
 WRONG_TYPES = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
 """What a value of a wrong type may raise where it is used."""
@@ -46,7 +47,9 @@ def _to_json(value: Any) -> Any:
 
 
 # Digests depend on these options. Without the check, a circular value raises RecursionError.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
+_encode_json = reused_encoder(
+    json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
+)
 
 
 def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:
@@ -86,7 +89,7 @@ def encode(event: Event) -> str:
     >>> encode(Forgotten("m1", why="she asked"))
     '{"memory":"m1","why":"she asked"}'
     """
-    return _ENCODER.encode(_stored_memory(event) if isinstance(event, Remembered) else _stored_fields(event))
+    return _encode_json(_stored_memory(event) if isinstance(event, Remembered) else _stored_fields(event))
 
 
 def _stored_fields(event: Event) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.read.referents import NOBODY, Referent, find_referent, without_reason
 from remanence.schema import SELF, Window
+from remanence.schema.fast_init import fast_init
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
 TimeFocus: TypeAlias = Literal["now", "at", "first", "previous", "before", "after", "during", "any"]
@@ -120,9 +121,12 @@ _REFERS_BACK = re.compile(
     r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
     re.IGNORECASE,
 )
+# Names its topic in few words: "How big is my suitcase?"
+_OWN_THING = _pattern(rf"(?:{_FINITE_VERB.pattern}|['’]s)\s(?:my|our) \w{{3,}}")
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class TimeRelation:
     """How a question asks about another time, in addition to the times that it names."""
@@ -141,6 +145,7 @@ class TimeRelation:
         return frozenset(tokens(_PAST_WORDS.sub(" ", self.clause))).difference(*map(tokens, names))
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A question, parsed."""
@@ -295,7 +300,7 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
     >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
     (True, False)
     """
-    if len(tokens(question)) < _MIN_WORDS:
+    if len(tokens(question)) < _MIN_WORDS and not _OWN_THING.search(question):
         return True
     return not names and _REFERS_BACK.search(without_reason(question)) is not None
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from remanence.schema.display import html_table
+from remanence.schema.fast_init import fast_init
 from remanence.schema.windows import ANY_TIME, EPOCH, Window, format_moment
 
 MemoryKind = Literal["episode", "semantic", "viewpoint"]
@@ -23,6 +24,7 @@ DOCUMENT_FIELD = "_document"
 """The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The turn of a conversation in which a memory was stated.
@@ -57,6 +59,7 @@ cached_mention = lru_cache(1 << 14)(Mention)
 """`Mention`, with one shared instance for each name and kind: the same names occur again and again."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Triple:
     """A claim that a memory makes, such as "Alice", "lives_in", "Porto".
@@ -110,6 +113,7 @@ class Entity:
         return (self.name, *(alias.name for alias in self.aliases))
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A claim about two entities, as one view knows it.
@@ -145,6 +149,7 @@ class Relation:
         return f"{self.subject} —{self.predicate}→ {self.object}{when}"
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link from one memory to another.
@@ -177,6 +182,7 @@ class Link:
         return f"{self.source} —{self.kind}→ {self.target}"
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """What an extractor found in a text.
@@ -209,6 +215,7 @@ class Utterance:
     at: datetime | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement taken from a conversation that can be understood without it.
@@ -285,6 +292,7 @@ class Verdict:
     why: str = ""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One remembered item, in one version.

@@ -48,7 +48,7 @@ def store_drafts(
                 check_window(draft.valid_from, draft.valid_until, at)
                 if draft.expires_at is not None:
                     parse_moment(draft.expires_at, at, argument="expires_at")
-                texts_to_read.append(ExtractionInput(draft.text, at, draft.observed_by))
+                texts_to_read.append((draft.text, at, draft.observed_by))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(texts_to_read) + 1}: {error}") from None
         return texts_to_read
@@ -72,7 +72,7 @@ def store_turns(
             at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
             if turn.expires_at is not None:
                 parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
-            texts_to_read.append(ExtractionInput(turn.content, at or now, speaker_name(turn.speaker or turn.role)))
+            texts_to_read.append((turn.content, at or now, speaker_name(turn.speaker or turn.role)))
         return texts_to_read
 
     return _store(engine, space, len(turns), texts, prepare_rows, progress, are_turns=True)

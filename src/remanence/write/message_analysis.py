@@ -7,17 +7,17 @@ called and no index read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core import inputs
 from remanence.language.fact_extraction.sentences import is_question, is_request
 from remanence.language.lexicon.word_lists import compile_pattern, tags_of
-from remanence.language.message_words import evidence_words, need_of_memory
+from remanence.language.message_words import asking_probability, evidence_words, need_of_memory, without_quotations
+from remanence.language.named_entities.name_rules import find_names
 from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
-from remanence.schema import SELF, UTC, Utterance
+from remanence.schema import UTC, Utterance
 
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _RULES = RuleExtractor()
@@ -26,7 +26,11 @@ _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _SAVE = compile_pattern("message_save", re.IGNORECASE)
+_PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
+"""The kinds of names that a question of general knowledge often has."""
 _ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
+_MIN_ASKING = 0.5
+"""From this probability on, by its words, that it tells nothing to remember, a message asks: "I forgot my code"."""
 _MIN_NEED = 0.4
 """The least probability at which a recall is advised. A missing recall costs more than a useless one."""
 
@@ -115,22 +119,23 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     head = inputs.check_query(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     query = _without_introduction(head)
-    recall, confidence, reason = _recall_verdict(head, query, names)
+    recall, confidence, reason = _recall_verdict(head, query)
     return RecallAnalysis(recall, query, names, confidence, reason, tags_of(query))
 
 
-def _recall_verdict(head: str, query: str, names: Sequence[str]) -> tuple[bool, float, str]:
-    """Whether a message needs a recall, with confidence and reason."""
-    if _EARLIER_CONVERSATION.search(head):
+def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:
+    """Whether a message needs a recall, with confidence and reason. What it only quotes does not count."""
+    own = without_quotations(head)
+    if _EARLIER_CONVERSATION.search(own):
         return True, 0.95, "it refers to an earlier conversation"
-    if not query or _GREETING.fullmatch(query):
+    if not query or _GREETING.fullmatch(query) or _GREETING.fullmatch(head):
         return False, 0.95, "it is blank or only a greeting"
     need = need_of_memory(head)
-    others = [name for name in names if name != SELF]
+    others = dict.fromkeys(name.text for name in find_names(own, is_question=True) if name.kind not in _PUBLIC_KINDS)
     asks = "?" in query or is_question(query) or is_request(head)
     if need < _MIN_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
         return True, _MIN_NEED, f"it asks about {', '.join(others)}"
-    if not asks and analyze_message(head).save:
+    if not asks and asking_probability(head) < _MIN_ASKING and analyze_message(head).save:
         return False, 0.6, "it tells something and asks nothing"
     if need < _MIN_NEED:
         return False, 1 - need, "nothing in it asks for something personal"

@@ -20,7 +20,7 @@ from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from queue import Queue
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.language.fact_extraction.turn_statements import (
@@ -45,12 +45,9 @@ _SIZE = struct.Struct("<I")
 _CODE = "from remanence.write.parallel_extraction import run_child; run_child()"
 
 
-class ExtractionInput(NamedTuple):
-    """The arguments of `Extractor.extract`."""
-
-    text: str
-    now: datetime
-    speaker: str | None
+ExtractionInput: TypeAlias = tuple[str, datetime, str | None]
+"""The arguments of `Extractor.extract`: text, now and speaker. Not a class of its own: Python's garbage collector stops
+looking at plain tuples of such values."""
 
 
 def can_extract_in_parallel(extractor: Extractor, count: int) -> bool:
@@ -121,14 +118,13 @@ class ParallelExtractor:
             batch, states = pickle.loads(answer)  # written by our own child
             self._extractions = dict(enumerate(batch, self._received))
             texts = self._texts[self._received : self._received + len(batch)]
-            add_known_statements({text.text: known for text, known in zip(texts, states, strict=False)})
+            add_known_statements({text: known for (text, _, _), known in zip(texts, states, strict=False)})
             self._received += len(batch)
 
     def _send(self, pipe: IO[bytes], order: bool | None) -> None:
         with suppress(OSError), pipe:  # if the child has ended, this process extracts from the rest
             for begin in range(0, len(self._texts), _BATCH):
-                texts = list(map(tuple, self._texts[begin : begin + _BATCH]))
-                pickle.dump((order, self._are_turns, texts), pipe)
+                pickle.dump((order, self._are_turns, self._texts[begin : begin + _BATCH]), pipe)
                 pipe.flush()
 
 

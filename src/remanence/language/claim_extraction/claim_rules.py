@@ -90,9 +90,11 @@ def _with_user_as_we(text: str, names: Sequence[NameSpan]) -> tuple[str, Sequenc
     if "he user" not in text:
         return text, names
     replaced = [(match.start(), len(match.group()) - len(_first_person(match))) for match in _USER.finditer(text)]
-    moved = []
-    for name in names:
-        shift = sum(length for start, length in replaced if start < name.start)
+    moved, shift, index = [], 0, 0
+    for name in names:  # in order, so that each replacement is counted once
+        while index < len(replaced) and replaced[index][0] < name.start:
+            shift += replaced[index][1]
+            index += 1
         moved.append(name._replace(start=name.start - shift, end=name.end - shift))
     return _USER.sub(_first_person, text), moved
 

@@ -55,8 +55,9 @@ def possessive_claims(text: str, at: int, owner: str, names: NamesByStart) -> It
 
 def _home_at(text: str, at: int, owner: str, names: NamesByStart) -> Iterator[Triple]:
     """The claim of an address: the person lives at its last name."""
-    end = _END_OF_ADDRESS.search(text, at)
-    last = [name for start, name in names.items() if at <= start < (end.start() if end else len(text))]
+    stop = at + _MAX_ADDRESS
+    end = _END_OF_ADDRESS.search(text, at, stop)
+    last = [names[start] for start in range(at, end.start() if end else stop) if start in names]
     if last and "," in text[at : last[-1].start]:
         yield Triple(owner, "lives_in", last[-1].text)
 
@@ -192,10 +193,11 @@ _COUPLE_PREDICATES = {"married": "married_to", "engaged": "engaged_to", "dating"
 _COUPLE = compile_pattern("couple")
 _OWNED_RELATIVES = compile_pattern("relatives_of_owner")
 _NAMED_RELATIVE = compile_pattern("named_relative")
-_FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ )*?(?=[A-Z])")
+_FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ ){0,8}?(?=[A-Z])")
 _LIST_CONJUNCTION = re.compile(r",? and |, ")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
 _OWN_RELATIVE = compile_pattern("own_relative")
+_MAX_ADDRESS = 200
 _END_OF_ADDRESS = re.compile(r"[.;!?\n]| (?:now|from|since|as of)\b")
 _OWN_NAME = re.compile(r" name(?: is|['’]s) ")
 _OWN_VALUE = compile_pattern("own_value")

@@ -37,6 +37,9 @@ PREDICATE_NOUNS = load_words("predicate_nouns")
 _PLACE_NOUNS = "city|country|county|island|municipality|province|region|state|town|village"
 _PREDICATE_NOUN = compile_pattern("predicate_noun_phrase")
 _WORK_CITY = re.compile(r" work(?:s|ed) in the city of ")
+_MAX_PREDICATE_NOUN = 100
+"""Within how many characters after the verb the "of" of such a noun is looked for. In the whole rest of a text, time
+would grow with the square of its length."""
 _ADVERBS = load_words("adverbs")
 _FIRST_WORD = compile_pattern("first_word_after_subject")
 _ADVERB_INSIDE = r"(?: (?:currently|now|also|still|originally|really)(?= ))?"  # is currently living in
@@ -74,7 +77,7 @@ def verb_at(text: str, start: int) -> VerbMatch | None:
     by_second_word = _TABLE.get(first[1].replace("’", "'"))
     if by_second_word is None:
         return None
-    if first[1] in _PREDICATE_NOUN_VERBS and " of " in text:
+    if first[1] in _PREDICATE_NOUN_VERBS and text.find(" of ", first.end(), first.end() + _MAX_PREDICATE_NOUN) >= 0:
         noun = _PREDICATE_NOUN.match(text, start)
         if noun:
             return VerbMatch(noun[1], "plain_words", noun.end())

@@ -458,7 +458,7 @@ _PLAY_BEGINS = compile_pattern("play_begins", re.IGNORECASE)
 _PLAY_ENDS = compile_pattern("play_ends", re.IGNORECASE)
 _MIN_ASKING_WORDS = 4
 _APPOSITION = re.compile(
-    r"(?P<name>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?), (?:who(?:['’]s| is) )?"
+    r"(?P<name>[A-Z][\w'’-]{1,30}(?: [A-Z][\w'’-]{1,30})?), (?:who(?:['’]s| is) )?"
     r"(?P<what>(?:now|currently) an? [^,;.!?]{3,60})(?=[;.!?]|$)"
 )
 _BEFORE_PRONOUN = re.compile(r";\s+(?=(?:he|she|his|her)\b)")

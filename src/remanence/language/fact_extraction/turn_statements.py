@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise, product
 
 from remanence.language.fact_extraction.sentences import (
     is_question,
@@ -13,8 +14,8 @@ from remanence.language.fact_extraction.sentences import (
     split_parts,
     without_opener,
 )
-from remanence.language.lexicon.word_lists import compile_pattern
-from remanence.language.text import split_sentences
+from remanence.language.lexicon.word_lists import compile_pattern, word_set
+from remanence.language.text import split_sentences, split_words
 
 _MAX_SMALL_TALK_CHARS = 400  # a longer turn states something
 _MAX_KNOWN = 8_192
@@ -92,12 +93,23 @@ def _without_unmarked_question(sentence: str) -> tuple[str, bool]:
     >>> _without_unmarked_question("I had something at 10:40 what was it")
     ('I had something at 10:40', True)
     """
-    if not _MAY_ASK.search(sentence):  # the next patterns take several times as long
+    if not _may_ask(sentence):  # the next patterns take several times as long
         return sentence, False
     if _NOUN_PLEASE.fullmatch(sentence) and not _CLAUSE_WORD.search(sentence):
         return "", True  # the date of my flight, please
     question = _UNMARKED_QUESTION.search(sentence)
     return (sentence, False) if question is None else (sentence[: question.start()], True)
+
+
+def _may_ask(sentence: str) -> bool:
+    """Whether a sentence has words of a question. Sets of words tell so in a third of the time of the pattern."""
+    if sentence.isascii() and "_" not in sentence:
+        words = split_words(sentence.replace("'", " "))
+        if not _ASKING_WORDS.isdisjoint(words):
+            return True
+        if _ASKING_PAIRS.isdisjoint(pairwise(words)):
+            return False
+    return _MAY_ASK.search(sentence) is not None
 
 
 def _has_no_clause(part: str) -> bool:
@@ -130,6 +142,12 @@ _MAY_ASK = re.compile(
     r"\b(?:wh(?:at|ich|om?|ose|ere|en|y)|how|any|or|please|pls|plz|remind me|tell me|is (?:that|this|it)"
     r"|(?:can|could|should|shall|do|did|am|may|will|would) i)\b",
     re.IGNORECASE,
+)
+# Every match of `_MAY_ASK` has one of these words, or begins with one of these pairs.
+_ASKING_WORDS = word_set("what which who whom whose where when why how any or please pls plz")
+_ASKING_PAIRS = frozenset(
+    [("remind", "me"), ("tell", "me"), *product(("is",), ("that", "this", "it"))]
+    + [(verb, "i") for verb in "can could should shall do did am may will would".split()]
 )
 _NOUN_PLEASE = re.compile(r"(?!no\b|not\b)(?:[\w'’-]+ ){0,8}[\w'’-]+,? (?:please|pls|plz)\W*", re.IGNORECASE)
 # "Name the thing", "Book me a flight": verbs whose past has another form, as "Read a book" may mean "I read a book".

@@ -11,6 +11,7 @@ from remanence.language.text import normalize_name, split_sentences, strip_accen
 
 MAX_CHARS = 4_000
 """A longer text is a document about many people."""
+_MAX_SHORT_FORM = 20
 
 
 class AliasPair(NamedTuple):
@@ -79,7 +80,7 @@ def is_short_form(one: str, other: str) -> bool:
     """
     if other in _SHORT_FORMS.get(one, ()):
         return True
-    if one in FIRST_NAMES and one not in _SHORT_FORMS:
+    if len(one) > _MAX_SHORT_FORM or (one in FIRST_NAMES and one not in _SHORT_FORMS):
         return False  # a name of its own: Paul, not a short Paulina
     stem = _DIMINUTIVE.sub(r"\g<stem>", one)
     return any(
@@ -148,17 +149,19 @@ def _add(pairs: dict[tuple[str, str], AliasPair], name: str, alias: str, why: st
 _NAMING = compile_pattern("about_names")
 _RENAMED = re.compile(r"\b(?:(?P<new>is now|became|goes by|now)|used to be|formerly|née|previously)(?: called)? $")
 _TITLE = re.compile(r"^(?:Dr|Mr|Mrs|Ms|Prof|Lt|Sir)\.? ")
-_CAPITALIZED = re.compile(r"(?<![.!?] )(?<=[ (\"“'‘])[A-ZÀ-Þ][\w-]*[a-zß-ÿ](?![\w'’])")
+_CAPITALIZED = re.compile(r"(?<![.!?] )(?<=[ (\"“'‘])[A-ZÀ-Þ][\w-]{0,30}[a-zß-ÿ](?![\w'’])")
 _ACRONYM = re.compile(
-    r"(?P<name>(?:[A-Z][\w&-]+ (?:of |for |and |the |de |in )?){1,6}[A-Z][\w&-]+)"
+    r"(?P<name>(?:[A-Z][\w&-]{1,30} (?:of |for |and |the |de |in )?){1,6}[A-Z][\w&-]{1,30})"
     r" \((?:the )?(?P<alias>[A-Z][A-Z&]{1,6})\)"
 )
 _DIMINUTIVE = re.compile(r"(?P<stem>[a-z]{2,}?[^aeiouy])(?:(?<=(.))\2)?(?:y|ie|i|ey|o)$")
 _TOLD = tuple(compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "name_in_real_life"))
 _FORMER = compile_pattern("former_name")
 _TO_OTHERS = compile_pattern("alias_to_others")
-_ALIAS_TO = re.compile(r"([A-Z][\w'’-]+) to (?:her|his|my|our|their|the|most|some|all|every\w*|mine|friends|family)\b")
-_IN_QUOTES = re.compile(r"(?P<first>[A-Z]\w+) [\"“'‘(](?P<alias>[A-Z]\w+)[\"”'’)] (?P<last>[A-Z]\w+)")
+_ALIAS_TO = re.compile(
+    r"([A-Z][\w'’-]{1,30}) to (?:her|his|my|our|their|the|most|some|all|every\w*|mine|friends|family)\b"
+)
+_IN_QUOTES = re.compile(r"(?P<first>[A-Z]\w{1,30}) [\"“'‘(](?P<alias>[A-Z]\w{1,30})[\"”'’)] (?P<last>[A-Z]\w{1,30})")
 _CALL_THEM = compile_pattern("alias_call_them")
 _NO_ALIASES = frozenset(("i", "me", "he", "she", "it", "the", "him", "her", "monday", "tuesday", "friday"))
 _SHORT_FORMS: dict[str, frozenset[str]] = {}
