@@ -52,9 +52,9 @@ LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "exten
 """The kind of the link for each effect of a verdict."""
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED = 0.95
+MIN_REPLACED = 0.9
 """The least probability that a message replaces or ends an older fact with which it shares a topic."""
-MIN_REPLACED_UNLIKE = 0.97
+MIN_REPLACED_UNLIKE = 0.95
 """The same for other facts."""
 MIN_OTHER_CLAUSE = 0.97
 """The least probability that a message also replaces a second clause of an older fact, or a second fact of the same
