@@ -251,16 +251,22 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
 
 def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
     """How much a message needs memory, and why it needs none."""
-    from remanence.write.message_analysis import analyze_for_recall  # here, as it loads the engine
+    from remanence.write.message_analysis import ONLY_GREETING, analyze_for_recall  # here, as it loads the engine
 
     analysis = analyze_for_recall(message)
     need = need_of_memory(message)
     if analysis.recall:
         return max(need, analysis.confidence), ""
-    if turns and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
+    may_refer = analysis.reason != ONLY_GREETING or _is_answer(turns)
+    if turns and may_refer and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
         spoken = [f"{turn.get('role', 'user')}: {turn['content']}" for turn in turns]
         return max(need, need_of_memory(with_turns(message, spoken))), analysis.reason
     return min(need, 1 - analysis.confidence), analysis.reason
+
+
+def _is_answer(turns: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a message after these turns answers a question of the assistant, as "Yes" does."""
+    return bool(turns) and turns[-1].get("role") == ASSISTANT and turns[-1]["content"].rstrip().endswith("?")
 
 
 def _is_helpful(hit: Hit, need: float, best: float) -> bool:
