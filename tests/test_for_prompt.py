@@ -82,6 +82,11 @@ def test_thanks_in_a_chat_bring_nothing(space: Space) -> None:
     for message in ("Thanks, got it.", "Great!", "I see, thanks."):
         assert recall_for_prompt(space, message, turns=[asked, told]).skip_reason == "it is blank or only a greeting"
     assert recall_for_prompt(space, "Yes.", turns=[asked, offer]).skip_reason == ""
+    world = [
+        {"role": "user", "content": "What is the capital of Mongolia?"},
+        {"role": "assistant", "content": "It is Ulaanbaatar."},
+    ]
+    assert recall_for_prompt(space, "And of Peru?", turns=world).hits == ()
 
 
 def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None:
