@@ -21,6 +21,9 @@ def reused_encoder(options: json.JSONEncoder) -> Callable[[Any], str]:
     quote = json_encoder.encode_basestring_ascii if options.ensure_ascii else json_encoder.encode_basestring
     separators = options.key_separator, options.item_separator
     flags = options.sort_keys, options.skipkeys, options.allow_nan
-    chunks = make(None, options.default, quote, None, *separators, *flags)
+    try:
+        chunks = make(None, options.default, quote, None, *separators, *flags)
+    except TypeError:  # not documented, so another release of Python may want other arguments
+        return options.encode
     join = "".join
     return lambda value: join(chunks(value, 0))
