@@ -74,6 +74,21 @@ def test_a_message_that_needs_no_memory_gets_none(space: Space, message: str) ->
     assert recall_for_prompt(space, message).text == ""
 
 
+def test_thanks_in_a_chat_bring_nothing(space: Space) -> None:
+    """Unless "Yes" answers a question of the assistant."""
+    asked = {"role": "user", "content": "What can I not eat?"}
+    told = {"role": "assistant", "content": "You avoid nuts."}
+    offer = {"role": "assistant", "content": "Shall I look up your allergies?"}
+    for message in ("Thanks, got it.", "Great!", "I see, thanks."):
+        assert recall_for_prompt(space, message, turns=[asked, told]).skip_reason == "it is blank or only a greeting"
+    assert recall_for_prompt(space, "Yes.", turns=[asked, offer]).skip_reason == ""
+    world = [
+        {"role": "user", "content": "What is the capital of Mongolia?"},
+        {"role": "assistant", "content": "It is Ulaanbaatar."},
+    ]
+    assert recall_for_prompt(space, "And of Peru?", turns=world).hits == ()
+
+
 def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None:
     """It is Ana who must avoid something, not the user."""
     space.add_turns([{"role": "user", "content": "My sister Ana can't have shellfish.", "conversation": "told 9"}])

@@ -20,7 +20,7 @@ from remanence.language.message_words import asking_probability, need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text
 from remanence.models.reader_input import as_passage
-from remanence.read.question import CONTEXT_TURNS, is_follow_up, with_turns
+from remanence.read.question import CONTEXT_TURNS, is_follow_up
 from remanence.read.referents import Referent, find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
@@ -259,16 +259,22 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
 
 def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
     """How much a message needs memory, and why it needs none."""
-    from remanence.write.message_analysis import analyze_for_recall  # here, as it loads the engine
+    from remanence.write.message_analysis import ONLY_GREETING, analyze_for_recall  # here, as it loads the engine
 
     analysis = analyze_for_recall(message)
     need = need_of_memory(message)
     if analysis.recall:
         return max(need, analysis.confidence), ""
-    if turns and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
-        spoken = [f"{turn.get('role', 'user')}: {turn['content']}" for turn in turns]
-        return max(need, need_of_memory(with_turns(message, spoken))), analysis.reason
+    may_refer = analysis.reason != ONLY_GREETING or _is_answer(turns)
+    if turns and may_refer and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
+        told = [turn["content"] for turn in turns[-CONTEXT_TURNS:] if turn.get("role", "user") != ASSISTANT]
+        return max(need, need_of_memory(" ".join([*told, message]))), analysis.reason
     return min(need, 1 - analysis.confidence), analysis.reason
+
+
+def _is_answer(turns: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a message after these turns answers a question of the assistant, as "Yes" does."""
+    return bool(turns) and turns[-1].get("role") == ASSISTANT and turns[-1]["content"].rstrip().endswith("?")
 
 
 def _is_helpful(hit: Hit, need: float, best: float) -> bool:

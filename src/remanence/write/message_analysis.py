@@ -31,6 +31,7 @@ _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
 _ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
 _MIN_ASKING = 0.5
 """From this probability on, by its words, that it tells nothing to remember, a message asks: "I forgot my code"."""
+ONLY_GREETING = "it is blank or only a greeting"
 _MIN_NEED = 0.4
 """The least probability at which a recall is advised. A missing recall costs more than a useless one."""
 
@@ -129,7 +130,7 @@ def _recall_verdict(head: str, query: str) -> tuple[bool, float, str]:
     if _EARLIER_CONVERSATION.search(own):
         return True, 0.95, "it refers to an earlier conversation"
     if not query or _GREETING.fullmatch(query) or _GREETING.fullmatch(head):
-        return False, 0.95, "it is blank or only a greeting"
+        return False, 0.95, ONLY_GREETING
     need = need_of_memory(head)
     others = dict.fromkeys(name.text for name in find_names(own, is_question=True) if name.kind not in _PUBLIC_KINDS)
     asks = "?" in query or is_question(query) or is_request(head)
