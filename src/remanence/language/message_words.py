@@ -115,7 +115,7 @@ def without_quotations(message: str) -> str:
     """A message without what it only quotes.
 
     >>> without_quotations("Say it politely: 'I told Ana on Monday that it is late.'")
-    'Say it politely:  '
+    'Say it politely '
     """
     return _QUOTATION.sub(" ", message)
 
