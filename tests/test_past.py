@@ -230,6 +230,19 @@ def test_whom_and_what_it_is_about_decides(told: list[str], question: str, text:
         assert space.recall(question, now=NOW)[0].memory.text == text
 
 
+@pytest.mark.parametrize("way", ["add", "remember"])
+@pytest.mark.parametrize("town", ["Porto", "Lisbon", "Faro"])
+def test_when_something_happened_is_told_by_what_names_it(town: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped reader finds all three likely, as they differ in one name; together it chose another one."""
+    monkeypatch.delenv("REMANENCE_READER")
+    with remanence.open(None, clock=FakeClock("2026-01-05T10:00")) as space:
+        for month, each in (("January", "Porto"), ("May", "Lisbon"), ("September", "Faro")):
+            getattr(space, way)(f"I moved to {each} in {month} 2025")
+        found = space.recall(f"When did I move to {town}?")
+
+    assert town in found[0].memory.text
+
+
 @pytest.mark.parametrize(
     ("question", "texts"),
     [

@@ -26,7 +26,7 @@ from remanence.models.reader_input import TIMELINE_LINES
 from remanence.ports import Reader, RelationReader, TimelineReader
 from remanence.read.hits import ScoredHit
 from remanence.read.question import ParsedQuestion, TimeFocus
-from remanence.schema import Memory
+from remanence.schema import SELF, Memory
 
 _MIN_PROBABILITY = 0.2
 """The least probability of a hit that counts as an answer."""
@@ -120,12 +120,15 @@ def choose_by_time(
     is_before = focus in ("before", "previous")
     if timeline and (is_before or (focus not in ("first", "at") and _asks_about_change(parsed))):
         chosen = _best_in_timeline(candidates, answers, parsed, timeline)
-        if is_before or timeline.get(chosen.id, 0.0) >= _MIN_CHOICE_TO_LEAD:
+        is_clear = timeline.get(chosen.id, 0.0) >= _MIN_CHOICE_TO_LEAD and _has_names_asked(chosen, candidates, parsed)
+        if is_before or is_clear:
             return TimeChoice(chosen, _CHOSEN)
     match focus:
         case "any":
             factors = _choice_factors(candidates, timeline, focus)
-            best_answer = max(answers, key=lambda answer: answer.score * factors[answer.id]) if timeline else None
+            best_answer = max(answers, key=lambda answer: answer.score * factors[answer.id])
+            if not timeline or not _has_names_asked(best_answer, candidates, parsed):
+                return TimeChoice()
             return TimeChoice(_if_single(best_answer, answers, timeline), _CHOSEN)
         case "now" | "at":
             moment = _moment_asked_about(parsed, now)
@@ -160,6 +163,20 @@ def _matching_identifiers(parsed: ParsedQuestion, scored_hits: Sequence[ScoredHi
         scored for scored in scored_hits if all(identifier in scored.memory.text.lower() for identifier in identifiers)
     ]
     return matching or scored_hits
+
+
+def _has_names_asked(chosen: ScoredHit, candidates: Sequence[ScoredHit], parsed: ParsedQuestion) -> bool:
+    """Whether a hit has as many names of the question as the hit with the best score. Readers confuse similar
+    statements: "When did I move to Lisbon?" is not answered by "I moved to Porto in January"."""
+    best = max(candidates, key=lambda scored: scored.score)
+    return _count_names(chosen.memory, parsed) >= _count_names(best.memory, parsed)
+
+
+def _count_names(memory: Memory, parsed: ParsedQuestion) -> int:
+    """How many names of the question a memory mentions, or has as its speaker."""
+    speaker = "" if memory.turn is None else memory.turn.speaker or ""
+    words = set(tokens(f"{memory.text} {speaker}"))
+    return sum(not words.isdisjoint(tokens(name)) for name in parsed.names if name != SELF)
 
 
 def _best_in_timeline(
