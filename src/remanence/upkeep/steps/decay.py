@@ -9,7 +9,7 @@ Every decay model leaves half after one half-life, and none reaches zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -114,16 +114,7 @@ def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
 
 def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
     """These hits, each with how its memory was used and its decay score at `now`."""
-    return tuple(
-        [
-            Hit(
-                *(hit.memory, hit.score, hit.evidence, hit.current, hit.superseded_by, hit.disagreements),
-                usage_of(index, hit.memory, now, settings),
-                hit.found_in,
-            )
-            for hit in hits
-        ]
-    )
+    return tuple(replace(hit, usage=usage_of(index, hit.memory, now, settings)) for hit in hits)
 
 
 def usage_of(index: Index, memory: Memory, now: datetime, settings: UpkeepSettings) -> HitUsage:
