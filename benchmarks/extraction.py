@@ -37,7 +37,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from remanence.language.claim_extraction.predicate_rules import claim_key, claim_value
+from remanence.language.claims.predicates import claim_key, claim_value
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.text import normalize_name
 from remanence.models.extractors import RuleExtractor, find_question_names

@@ -25,7 +25,7 @@ import numpy as np
 
 import remanence
 from remanence.adapters import recall_for_prompt
-from remanence.language.message_words import need_of_memory
+from remanence.models.message_words import need_of_memory
 from remanence.write.message_analysis import analyze_for_recall
 
 CASES = Path(__file__).resolve().parent / "cases"

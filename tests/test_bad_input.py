@@ -23,7 +23,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
 from remanence.core.engine import Engine
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.ledger import tables
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction

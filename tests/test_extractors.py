@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence.errors import InvalidInput
-from remanence.language.fact_extraction.rule_extractor import MAX_MENTIONS
+from remanence.language.rule_extractor import MAX_MENTIONS
 from remanence.language.named_entities.name_rules import find_names
 from remanence.models.extractors import SELF, RuleExtractor, find_question_names, resolve_extractor, speaker_name
 from remanence.schema import Extraction, Mention, Window

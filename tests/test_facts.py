@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.language.claim_extraction.predicate_rules import claim_key, claim_value
+from remanence.language.claims.predicates import claim_key, claim_value
 from remanence.language.lexicon.word_lists import TAG_PATTERNS
 from remanence.models.extractors import SELF, RuleExtractor
 from remanence.schema import Fact, Memory, Triple, Utterance, Window

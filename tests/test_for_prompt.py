@@ -10,8 +10,8 @@ import remanence
 from remanence import Evidence, Hit, InvalidInput, Memory, Space
 from remanence.adapters import SELF, check_keep, is_kept, prompt_budget, recall_for_prompt
 from remanence.api.for_prompt import _answers_first
-from remanence.language.fact_extraction.turn_statements import has_statement, stated_text
-from remanence.language.message_words import need_of_memory
+from remanence.language.turn_statements import has_statement, stated_text
+from remanence.models.message_words import need_of_memory
 from remanence.language.repetition import drop_repeated
 from remanence.models.readers import READER_VARIABLE
 from remanence.schema import Turn

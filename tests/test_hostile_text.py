@@ -21,8 +21,8 @@ from examples import examples
 from remanence import RemanenceError
 from remanence.admin.imports.markdown import MarkdownFolder
 from remanence.admin.jsonlines import JsonLinesWriter
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.language.fact_extraction.turn_statements import also_asks, has_statement, stated_text
+from remanence.language.rule_extractor import RuleExtractor
+from remanence.language.turn_statements import also_asks, has_statement, stated_text
 from remanence.language.framing import is_frame, plain_line, strip_frames
 from remanence.language.front_matter import strip_links
 from remanence.language.hidden_characters import escape_terminal

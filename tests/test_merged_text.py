@@ -11,7 +11,7 @@ import pytest
 import remanence
 from model_replies import UNUSABLE_REPLIES
 from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.models.llm_extractor import PROMPT_VERSION, LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fakes import HungModel, ScriptedModel

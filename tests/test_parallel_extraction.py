@@ -11,7 +11,7 @@ import pytest
 import remanence
 from remanence import InvalidInput, Space
 from remanence.language.fact_extraction import turn_statements
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.testing import FakeClock
 from remanence.write import parallel_extraction
 from remanence.write.parallel_extraction import ParallelExtractor

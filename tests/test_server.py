@@ -31,7 +31,7 @@ from examples import examples
 from live_server import served
 from remanence import InvalidInput, Space
 from remanence.cli import main
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder

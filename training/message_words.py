@@ -1,8 +1,7 @@
-"""Learn the weights of `remanence.language.message_words` from messages that people labelled: which need a memory
-(training/messages, and those of training/chats that are known to need one), and which tell nothing to remember
-(training/turns, training/askings, and for what tells something half of the texts in training/worlds, training/lives and
-the memories of training/chats); and from the
-questions of training/worlds and training/talks: which ask for an earlier value, and which for the moment of a change.
+"""Learn the weights of `remanence.models.message_words` from messages that people labelled: which need a memory
+(training/messages, and those of training/chats that are known to need one), and which tell something to remember
+(../shared/chats with the turns before them, training/turns, training/askings, and half of the texts in training/worlds,
+training/lives and the memories of training/chats, which all tell something); and from the questions of training/worlds and training/talks: which ask for an earlier value, and which for the moment of a change.
 
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
@@ -22,11 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.message_words import CONSTANT, message_features, weights_file
+from remanence.models.message_words import CONSTANT, message_features, turn_features, weights_file
 
 HERE = Path(__file__).parent
+PEOPLE = HERE.parents[1] / "shared" / "chats"
+LEARNED = "ab"
+"""The files of ../shared/chats that are learned from; the others are for reporting."""
 LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
-RIDGE = {"need_of_memory": 1.0, "asking": 2.0, "earlier_value": 0.3, "moment_of_change": 0.3}
+RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "earlier_value": 0.3, "moment_of_change": 0.3}
 
 
 class Message(NamedTuple):
@@ -34,6 +36,13 @@ class Message(NamedTuple):
 
     text: str
     holds: bool
+    before: str | None = None
+    """The turn before it, "" if there is none; None if turns before it say nothing about the label."""
+    weight: float = 1.0
+
+    @property
+    def features(self) -> set[str]:
+        return message_features(self.text) if self.before is None else turn_features(self.text, self.before)
 
 
 def main() -> None:
@@ -42,7 +51,7 @@ def main() -> None:
     check = parser.parse_args().check
     labels = {
         "need_of_memory": messages_with_needs(),
-        "asking": turns_with_labels(),
+        "tells": turns_with_labels(),
         "earlier_value": questions_of_kind("before"),
         "moment_of_change": questions_of_kind("changed"),
     }
@@ -50,6 +59,9 @@ def main() -> None:
         for name in sorted(files) if check else ():
             others = [row for other, rows in files.items() if other != name for row in rows]
             report(f"{label}, {name}", learn(others, RIDGE[label]), files[name])
+        if check and label == "tells":
+            weights = learn([row for rows in files.values() for row in rows], RIDGE[label])
+            report("tells, c (only reported)", weights, list(turns_of_people("c")))
         if not check:
             weights = learn([row for name in sorted(files) for row in files[name]], RIDGE[label])
             lines = [f"{feature}\t{weight:.2f}" for feature, weight in sorted(weights.items())]
@@ -69,22 +81,38 @@ def messages_with_needs() -> dict[str, list[Message]]:
 
 
 def turns_with_labels() -> dict[str, list[Message]]:
-    """The turns by file, and whether each tells nothing to remember."""
-    files = {}
+    """The turns by file, and whether each tells something to remember. What people wrote to an assistant, with the turn
+    before it, counts most."""
+    files = {name: list(turns_of_people(name)) for name in LEARNED}
+
+    def told(text: str, tells: bool = True) -> Message:
+        return Message(text, tells, "", 0.4)
+
     for file in (HERE / "turns").glob("*.jsonl"):
-        files[file.stem] = [Message(row["text"], row["label"] in ("asks", "neither")) for row in read(file)]
+        files[f"turns of {file.stem}"] = [told(row["text"], row["label"] not in ("asks", "neither")) for row in read(file)]
     for file in (HERE / "askings").glob("*.jsonl"):
         rows = [*read(file)]
-        asks = [Message(text, True) for row in rows for text in row["asks"]]
-        files[f"askings of {file.stem}"] = [*asks, *(Message(row["tells"], False) for row in rows)]
+        asks = [told(text, False) for row in rows for text in row["asks"]]
+        files[f"askings of {file.stem}"] = [*asks, *(told(row["tells"]) for row in rows)]
     worlds = [world for file in sorted((HERE / "worlds").glob("*.jsonl")) for world in read(file)]
     texts = [memory["text"] for world in worlds for memory in world["memories"]]
-    files["worlds"] = [Message(text, False) for text in texts[::2]]
+    files["worlds"] = [told(text) for text in texts[::2]]
     for file in (HERE / "lives").glob("*.jsonl"):
-        files[f"lives of {file.stem}"] = [Message(told["said"], False) for life in read(file) for told in life["told"]]
+        files[f"lives of {file.stem}"] = [told(each["said"]) for life in read(file) for each in life["told"]]
     for file in (HERE / "chats").glob("*.jsonl"):
-        files[file.stem] = [Message(text, False) for chat in read(file) for text in chat["memories"]]
+        files[file.stem] = [told(text) for chat in read(file) for text in chat["memories"]]
     return files
+
+
+def turns_of_people(name: str) -> Iterator[Message]:
+    """The turns of the users in a file of ../shared/chats."""
+    for person in read(PEOPLE / f"{name}.jsonl"):
+        for session in person["sessions"]:
+            before = ""
+            for turn in session["turns"]:
+                if turn["role"] == "user":
+                    yield Message(turn["text"], bool(turn["facts"]), before, 3.0)
+                before = turn["text"]
 
 
 def questions_of_kind(kind: str) -> dict[str, list[Message]]:
@@ -117,12 +145,14 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
 
 def learn(rows: Sequence[Message], ridge: float) -> dict[str, float]:
     """The weight of each feature, by accelerated gradient descent."""
-    features = [message_features(row.text) for row in rows]
+    features = [row.features for row in rows]
     counts = Counter(feature for each in features for feature in each)
     names = [*sorted(feature for feature, count in counts.items() if count >= LEAST_COUNT), CONSTANT]
     given = Matrix(features, names)
     holds = np.array([row.holds for row in rows], np.float64)
-    share = np.where(holds == 1, 0.5 / holds.mean(), 0.5 / (1 - holds.mean()))  # both kinds count the same
+    weight = np.array([row.weight for row in rows])
+    mean = float((holds * weight).sum() / weight.sum())
+    share = weight * np.where(holds == 1, 0.5 / mean, 0.5 / (1 - mean))  # both kinds count the same
     decay = np.full(len(names), ridge)
     decay[-1] = 0.0
     rate = 1 / (0.25 * share.max() * largest_eigenvalue(given) + ridge)
@@ -167,7 +197,7 @@ class Matrix:
 
 
 def report(name: str, weights: Mapping[str, float], rows: Sequence[Message]) -> None:
-    scores = Matrix([message_features(row.text) for row in rows], [*weights]).times(np.array([*weights.values()]))
+    scores = Matrix([row.features for row in rows], [*weights]).times(np.array([*weights.values()]))
     holds = np.array([row.holds for row in rows])
     yes, no = scores[holds], scores[~holds]
     parts = [f"said for {(yes > 0).mean():.0%}"] if len(yes) else []

@@ -11,17 +11,15 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.fact_extraction.turn_statements import also_asks, stated_text
 from remanence.language.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
-from remanence.language.message_words import asking_probability, need_of_memory
+from remanence.models.message_words import need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text
-from remanence.models.reader_input import as_passage
 from remanence.read.question import CONTEXT_TURNS, is_follow_up
-from remanence.read.referents import Referent, find_referent
+from remanence.read.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
@@ -52,24 +50,6 @@ _MAX_NEED = 0.95
 """The maximum of the probability that a message needs memory."""
 _MIN_SHARE_OF_BEST = 0.03
 """A hit is left out if it answers with less than this share of the probability of the best hit."""
-_MIN_SHARE_OF_ASKING = 0.4
-"""A hit that only tells comes before the turns that ask if it answers with at least this share of their probability."""
-_MIN_ASKING, _MIN_ASKING_WITH_QUESTION = 0.4, 0.05
-"""From this probability on that it tells nothing, a turn asks; the second one if there is a question in it. Fitted on
-two parts of `benchmarks/prompts.py` to develop on."""
-_MAX_ASKING_TURNS = 2
-"""How many turns that ask are moved after what answers them."""
-_MAY_ASK = 0.05
-"""From this probability on that it tells nothing, the reader is asked whether the first turn asks."""
-_READ_HITS = 4
-"""How many other hits may answer it."""
-_MIN_SHARE_OF_FIRST = 0.2
-"""A hit may answer it if it answers the message with at least this share of its probability."""
-_MIN_ANSWER, _MIN_ASYMMETRY = 0.8, 1.0
-"""The first turn asks what another hit tells, if that answers it with this probability, and it does not answer the
-other hit nearly as well: the log odds differ by that much."""
-_IMPORTANT = 0.9
-"""From this importance on a turn says what somebody is, has or lives by."""
 
 
 class SupportsRecall(Protocol):
@@ -77,13 +57,6 @@ class SupportsRecall(Protocol):
 
     @property
     def recall(self) -> Callable[..., Recall]: ...
-
-
-@runtime_checkable
-class _Reads(Protocol):
-    """A view with a reader. What only recalls may have none."""
-
-    def _answer_probabilities(self, question: str, passages: Sequence[str]) -> Sequence[float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +136,7 @@ def recall_for_prompt(
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
         about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
         hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
-    hits = _telling_first(distinct_hits(hits, asked), person)
-    if isinstance(view, _Reads):
-        hits = _answers_first(hits, view._answer_probabilities)
-    hits = hits[:limit]
+    hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
     if reason:
@@ -284,83 +254,6 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
         return need >= _NEED_WITHOUT_READER and not best
     odds = _NEED_WEIGHT * _log_odds(min(need, _MAX_NEED)) + _ANSWER_WEIGHT * _log_odds(answers) + _BIAS
     return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
-
-
-def _telling_first(hits: Sequence[Hit], person: Referent) -> list[Hit]:
-    """The hits with the turns that ask after what only tells, of the person that is meant, and answers nearly as well.
-
-    Such a turn says mostly why somebody asks ("Biscuit is shaking, why might that be?") or what they lack ("There's a
-    pill I can't have, the name is gone").
-    """
-    asking = [hit for hit in hits if _asks(hit.memory)]
-    least = _MIN_SHARE_OF_ASKING * max((hit.answer_probability or 0.0 for hit in asking), default=0.0)
-    telling = [
-        hit
-        for hit in hits
-        if hit not in asking
-        and (hit.answer_probability or 0.0) >= least
-        and (not person or person.is_named_in(hit.memory))
-    ]
-    return [*telling, *(hit for hit in hits if hit not in telling)] if asking else list(hits)
-
-
-def _answers_first(hits: Sequence[Hit], read: Callable[[str, Sequence[str]], Sequence[float]]) -> list[Hit]:
-    """The hits with what answers the first of them before it: then the first is a turn that asks for the same, too.
-
-    "Need the boiler man's name again" is answered by "The boiler man is called Gustav", and answers nothing. `read` is
-    the reader of the space.
-    """
-    ordered = list(hits)
-    for _ in range(_MAX_ASKING_TURNS):
-        answer = _answer_to_first(ordered, read)
-        if answer is None:
-            break
-        ordered = [answer, *(hit for hit in ordered if hit is not answer)]
-    return ordered
-
-
-def _answer_to_first(hits: Sequence[Hit], read: Callable[[str, Sequence[str]], Sequence[float]]) -> Hit | None:
-    """The hit that tells what the first of these hits asks for."""
-    if not hits or not _asks(hits[0].memory, _MAY_ASK, _MAY_ASK):
-        return None
-    first = hits[0]
-    least = _MIN_SHARE_OF_FIRST * (first.answer_probability or 0.0)
-    asking = asking_probability(first.memory.text)
-    others = [
-        hit
-        for hit in hits[1 : _READ_HITS + 1]
-        if (hit.answer_probability or 0.0) >= least
-        and (hit.memory.turn is None or asking_probability(hit.memory.text) < asking)
-    ]
-    try:
-        answers = read(first.memory.text, [_passage(first, other) for other in others]) if others else ()
-        for other, answer in sorted(zip(others, answers, strict=False), key=lambda pair: -pair[1]):
-            if answer < _MIN_ANSWER:
-                break
-            [reverse] = read(other.memory.text, [_passage(other, first)])
-            if _log_odds(answer) - _log_odds(reverse) >= _MIN_ASYMMETRY:
-                return other
-    except Exception as error:  # noqa: BLE001  -- the reader may be the caller's, and raise anything
-        log.warning("the order of memories in a prompt was not checked by the reader: %s", error)
-    return None
-
-
-def _passage(asking: Hit, telling: Hit) -> str:
-    """What a hit states, as the reader reads it for another hit as a question."""
-    text, turn = telling.memory.text, telling.memory.turn
-    speaker = None if turn is None else "user" if turn.speaker == SELF else turn.speaker
-    return as_passage(asking.memory.text, text if turn is None else stated_text(text), speaker=speaker)
-
-
-def _asks(memory: Memory, least: float = _MIN_ASKING, with_question: float = _MIN_ASKING_WITH_QUESTION) -> bool:
-    """Whether a memory is a turn that asks, by its words and by a question in it. A turn that states something
-    important ("I live in Graz now, where can I ski?") is none."""
-    from remanence.write.message_analysis import analyze_message  # here, as it loads the engine
-
-    if memory.turn is None:
-        return False
-    least = with_question if also_asks(memory.text) else least
-    return asking_probability(memory.text) >= least and analyze_message(memory.text).strength < _IMPORTANT
 
 
 def _log_odds(probability: float) -> float:

@@ -29,7 +29,7 @@ from remanence.language.redaction import redact as redact_secrets
 from remanence.ledger import is_address, ledger_exists, open_ledger, shown_location
 from remanence.ledger.copying import check_complete
 from remanence.ledger.locks import FolderLocks, ThreadLocks
-from remanence.models.catalogue import DEFAULT_READER
+from remanence.models.readers import DEFAULT_READER
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.ports import Ledger, LockingLedger, Signal, VectorStores
 from remanence.schema import UTC

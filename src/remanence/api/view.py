@@ -474,11 +474,6 @@ class View(MemoryListing):
         embedded: list[list[float]] = embedder.embed(list(texts)).tolist()
         return embedded
 
-    def _answer_probabilities(self, question: str, passages: Sequence[str]) -> list[float]:
-        """The probabilities that these passages answer a question; none without a reader."""
-        reader = self._engine.reader
-        return [] if reader is None else list(map(float, reader.read(question, passages)))
-
     def _window(self, during: Window | Moment | tuple[Any, Any], now: datetime) -> Window:
         parts = during if isinstance(during, tuple) else (during,)
         with self._engine.use_date_order_of(self.name, [part for part in parts if isinstance(part, str)]):

@@ -60,7 +60,7 @@ def _unknown_space(location: str | Path, name: str) -> str:
 
 def reader_option(args: Namespace) -> Any:
     """The reader of `--reader`; None for "none"."""
-    from remanence.models.catalogue import DEFAULT_READER
+    from remanence.models.readers import DEFAULT_READER
 
     named = getattr(args, "reader", DEFAULT_READER)
     return None if named == "none" else named

@@ -11,7 +11,7 @@ import numpy as np
 
 from remanence.core import inputs
 from remanence.core.inputs import Moment
-from remanence.language.fact_extraction.rule_extractor import speaker_name
+from remanence.language.rule_extractor import speaker_name
 from remanence.language.temporal import parse_moment
 from remanence.state.versions.metadata_filter import check_filter
 

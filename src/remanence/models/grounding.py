@@ -17,9 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from remanence.language.claim_extraction.predicate_rules import STATE_AFTER_EVENT, claim_kind
+from remanence.language.claims.predicates import STATE_AFTER_EVENT, claim_kind
 from remanence.language.claim_extraction.state_changes import claims_ended_by
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.named_entities.name_spans import find_first_person_singular
 from remanence.language.temporal import parse_window

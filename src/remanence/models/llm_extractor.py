@@ -25,7 +25,7 @@ from string import Template
 from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.framing import escape_structure
 from remanence.language.text import normalize_text, pluralize, tokens
 from remanence.models import llm_replies

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from remanence.language.claim_extraction.predicate_rules import claim_key
+from remanence.language.claims.predicates import claim_key
 from remanence.language.text import normalize_name, tokens
 from remanence.models.llm_clients import Reply
 from remanence.schema import Memory, Verdict, format_moment

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from remanence.language.fact_extraction.rule_extractor import speaker_name
+from remanence.language.rule_extractor import speaker_name
 from remanence.language.passages import split_passages
 from remanence.language.text import POSSESSIVE, strip_accents, tokens
 from remanence.schema import SELF, Utterance

@@ -1,4 +1,4 @@
-"""Small transformers through onnxruntime: a hundred times slower than the table, and better."""
+"""Models of other makers through onnxruntime: from a wheel of the package registry, or from a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from remanence.errors import InvalidEmbedding, InvalidInput, MissingExtra
 from remanence.models import catalogue
 from remanence.models.catalogue import MODEL_FILES, MODELS, READER_MAX_TOKENS, ModelPurpose, ModelSpec
-from remanence.models.reader_input import SpecialTokens, join_timeline
+from remanence.models.text_model import cpu_threads
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -43,31 +43,17 @@ class OnnxSession:
         self._tokenizer.enable_truncation(model.max_tokens, strategy="longest_first")
         self._session, self._process = self._open(), os.getpid()
 
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the model outputs."""
-        return [output.name for output in self._session.get_outputs()]
-
-    def run(self, text: str, second_text: str | None = None, *, output: str | None = None) -> Vector:
-        """One output of the model, its first if none is named, for one text or for a pair of texts."""
+    def run(self, text: str, second_text: str | None = None) -> Vector:
+        """The first output of the model, for one text or for a pair of texts."""
         # `encode`, not `encode_batch`, which starts threads and then warns in every forked process.
         encoded = self._tokenizer.encode(self._prefix(text), None if second_text is None else self._prefix(second_text))
-        return self._run(encoded.ids, encoded.type_ids, [0], output)
+        return self._run(encoded.ids, encoded.type_ids)
 
-    def choose(self, question: str, statements: Sequence[str], known_count: int) -> Vector:
-        """The output `choice` of a reader: a number for "none of them", and one for each statement of a timeline."""
-        tokenizer, prefix = self._tokenizer, self._prefix
-        asked, *lines = (tokenizer.encode(prefix(t), add_special_tokens=False).ids for t in (question, *statements))
-        special = SpecialTokens(*(tokenizer.token_to_id(name) or 0 for name in ("[CLS]", "[SEP]", "[MASK]")))
-        joined = join_timeline(asked, lines, known_count, special)
-        return self._run(joined.ids, joined.kinds, joined.marks, "choice")
-
-    def _run(self, ids: Sequence[int], kinds: Sequence[int], marks: Sequence[int], output: str | None) -> Vector:
+    def _run(self, ids: Sequence[int], kinds: Sequence[int]) -> Vector:
         inputs = {
             "input_ids": np.array([ids], np.int64),
             "attention_mask": np.ones((1, len(ids)), np.int64),
             "token_type_ids": np.array([kinds], np.int64),
-            "marks": np.array([marks], np.int64),
         }
         if self._process != os.getpid():  # the threads of the parent's session do not survive a fork
             self._session, self._process = self._open(), os.getpid()
@@ -75,8 +61,7 @@ class OnnxSession:
         if not required <= inputs.keys():
             names = ", ".join(sorted(required))
             raise InvalidEmbedding(f"{self._place / 'model.onnx'} needs the inputs {names}: it is not a text model.")
-        named = None if output is None else [output]
-        answer: Vector = self._session.run(named, {name: inputs[name] for name in required})[0][0]
+        answer: Vector = self._session.run(None, {name: inputs[name] for name in required})[0][0]
         return answer
 
     def fingerprint(self, *settings: object) -> str:
@@ -97,11 +82,6 @@ class OnnxSession:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         file = str(self._place / "model.onnx")
         return self._runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-
-
-def cpu_threads() -> int:
-    """How many threads a model may use."""
-    return min(4, os.cpu_count() or 1)
 
 
 class OnnxEmbedder:
@@ -137,12 +117,10 @@ def open_session(name: str, use: ModelPurpose) -> OnnxSession:
 
 
 def find_files(name: str, use: ModelPurpose) -> tuple[ModelSpec, Path]:
-    """How a model is used, and the folder with its files: in the package, in the cache folder, or as named."""
+    """How a model is used, and the folder with its files: in the cache folder, or as named."""
     folder = Path(name).expanduser()
     if name in catalogue.model_names(use) or not folder.is_dir():
         model, place = catalogue.find_model(name, use), catalogue.installed_folder(name)
-        if place is None and not model.wheel:
-            raise InvalidInput(f"The files of {name!r} are not in the package. Install remanence again.")
         if place is None:
             expected = catalogue.models_folder() / name
             raise InvalidInput(f"The files of {name!r} are not in {expected}. Run `remanence models get {name}`.")

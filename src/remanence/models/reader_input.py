@@ -1,27 +1,32 @@
-"""What a reader is given of a memory: who says it, the question it answers, and the part of a long text that matters.
+"""What a reader is given: a question with its day, and memories as dated lines in the order they were told.
 
-The readers that come with the package were trained on texts of exactly this form.
+Each line has who says it, and the turn before it where it is not understood alone. Of a long text, the part is read that
+shares most words with the question. The reader that comes with the package was trained on texts of exactly this form.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-QUESTION_WORDS = 60
-PASSAGE_WORDS = 64
-"""How many words of a long text are read."""
+from remanence.ports import ReaderLine
+
+MAX_LINES = 16
+"""How many lines are read together."""
+MAX_TOKENS = 512
+"""How many word pieces a question and its lines may have."""
+QUESTION_WORDS, QUESTION_TOKENS = 60, 58
+LINE_WORDS, LINE_TOKENS, MIN_LINE_TOKENS = 30, 40, 12
+"""How many words, and word pieces, of a line are read. If all lines together are too long, fewer pieces of each."""
+BEFORE_WORDS = 12
+"""How many words of the turn before are read with a line, the last ones."""
 ANSWER_WORDS = 14
-"""A turn of at most this many words is read together with the question before it."""
-ASKED_WORDS = 30
-TIMELINE_LINES = 8
-"""How many statements of a timeline are read together."""
-LINE_WORDS, LINE_TOKENS = 40, 48
-"""How many words, and how many word pieces, of each."""
-QUESTION_TOKENS = 88
+"""A turn of at most this many words that asks nothing is read together with a question before it."""
+FRAGMENT_WORDS = 4
+"""A turn of at most this many words is read together with whatever stands before it."""
 
 _MONTHS = "January February March April May June July August September October November December".split()
 _WORD = re.compile(r"[^\W_]+")
@@ -31,16 +36,9 @@ _STOP_WORDS = frozenset(
     "it its me my of on or our she should so some than that the their them then there they this to us was we were what "
     "when where which who whom whose why will with would you your".split()
 )
-
-
-class TimelineTokens(NamedTuple):
-    """A question and a timeline as a model reads them."""
-
-    ids: list[int]
-    kinds: list[int]
-    """0 for the question, 1 for the timeline."""
-    marks: list[int]
-    """The places at which the model answers: the first for "none of them", then the end of each statement."""
+_QUESTION_KIND, _LINE_KIND = 0, 1
+_RANK_KINDS = (2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 9)
+"""The kind of the token that ends a line, by the rank of the line by the signals."""
 
 
 class SpecialTokens(NamedTuple):
@@ -51,41 +49,45 @@ class SpecialTokens(NamedTuple):
     moment: int
 
 
-def as_passage(
-    question: str,
-    text: str,
-    *,
-    speaker: str | None = None,
-    title: str = "",
-    before: str = "",
-    max_words: int = PASSAGE_WORDS,
-) -> str:
-    """The text as it is read for a question.
+class ListTokens(NamedTuple):
+    """A question and its lines as a model reads them."""
 
-    Args:
-        question: What is asked; of a long text the part that shares most words with it is kept.
-        text: What the memory says.
-        speaker: Who says it.
-        title: The title of the document it comes from.
-        before: The turn before with its speaker ("assistant: Any allergies?"), see `needs_turn_before`.
-        max_words: How many words of a long text are kept.
-    """
-    read = excerpt(question, text, max_words)
-    if speaker:
-        read = f"{speaker}: {read}"
-    elif title and not text.startswith(title):
-        read = f"{title}: {read}"
-    if before:
-        words = before.split()
-        asked = before if len(words) <= ASKED_WORDS else "... " + " ".join(words[-ASKED_WORDS:])
-        read = f"{asked} {read}"
-    return read
+    ids: list[int]
+    kinds: list[int]
+    """What each token is part of: the question, a line, or the end of a line of a certain rank."""
+    marks: list[int]
+    """The places at which the model answers: the first for "none of them", then the end of each line."""
 
 
 def needs_turn_before(text: str, before: str) -> bool:
-    """Whether a turn may need the turn before to be understood: it is short, asks nothing itself, and a question
-    stands right before it."""
-    return before.rstrip().endswith("?") and "?" not in text and len(text.split()) <= ANSWER_WORDS
+    """Whether a turn may need the turn before it to be understood.
+
+    >>> needs_turn_before("the second one", "assistant: Which of the two?"), needs_turn_before("I live in Graz.", "")
+    (True, False)
+    """
+    count = len(text.split())
+    is_answer = before.rstrip().endswith("?") and "?" not in text and count <= ANSWER_WORDS
+    return bool(before) and (is_answer or count <= FRAGMENT_WORDS)
+
+
+def as_line(question: str, line: ReaderLine, max_words: int = LINE_WORDS) -> str:
+    """A line as it is read for a question, without its day.
+
+    >>> as_line("Which cake?", ReaderLine("the second one", speaker="user", before="assistant: Which of the two?"))
+    'assistant: Which of the two? user: the second one'
+    """
+    read = excerpt(question, line.text, max_words)
+    if line.speaker:
+        read = f"{line.speaker}: {read}"
+    elif line.title and not line.text.startswith(line.title):
+        read = f"{line.title}: {read}"
+    return f"{last_words(line.before)} {read}" if line.before else read
+
+
+def last_words(text: str, count: int = BEFORE_WORDS) -> str:
+    """The last words of a text."""
+    words = text.split()
+    return text if len(words) <= count else "... " + " ".join(words[-count:])
 
 
 def shorten_question(question: str) -> str:
@@ -94,34 +96,59 @@ def shorten_question(question: str) -> str:
     return question if len(words) <= QUESTION_WORDS else " ".join(words[-QUESTION_WORDS:])
 
 
-def with_question(question: str, earlier: str) -> str:
-    """The earlier of two statements that are compared for a question: does the later one change the answer?"""
-    return f"{shorten_question(question)} {earlier}"
+def day_text(day: date) -> str:
+    """A day as it is read.
+
+    >>> day_text(datetime(2026, 5, 3))
+    '3 May 2026'
+    """
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-def with_date(told_at: datetime, passage: str) -> str:
-    """A statement of a timeline: a passage of at most `LINE_WORDS` words and the day it was told."""
-    return f"{told_at.day} {_MONTHS[told_at.month - 1]} {told_at.year}: {passage}"
+def join_list(
+    question: Sequence[int],
+    asked: Sequence[int],
+    lines: Sequence[Sequence[int]],
+    ranks: Sequence[int | None],
+    told: int,
+    special: SpecialTokens,
+) -> ListTokens:
+    """The tokens of a question and of its lines as one text.
 
-
-def join_timeline(
-    question: Sequence[int], lines: Sequence[Sequence[int]], told: int, special: SpecialTokens
-) -> TimelineTokens:
-    """The tokens of a question and of the lines of a timeline in the order they were told, as one text. A special token
-    separates the first `told` statements, which were known at the time asked about, from later ones."""
-    ids, marks = [special.begin, *question[:QUESTION_TOKENS], special.end], [0]
-    first = len(ids)
-    for number, line in enumerate(lines):
+    Args:
+        question: The tokens of the question.
+        asked: The tokens of the day on which it is asked.
+        lines: The tokens of each line, in the order they were told.
+        ranks: The rank of each line by the signals.
+        told: How many of the lines were told by the time that the question asks about. A token marks that moment.
+        special: The numbers of special tokens.
+    """
+    ids, marks = [special.begin, *asked, *question[-QUESTION_TOKENS:], special.end], [0]
+    kinds = [_QUESTION_KIND] * len(ids)
+    longest = _longest_line(lines, MAX_TOKENS - len(ids) - 1)
+    for number, (line, rank) in enumerate(zip(lines, ranks, strict=True)):
         if number == told:
             ids.append(special.moment)
-        ids += [*line[:LINE_TOKENS], special.end]
+            kinds.append(_LINE_KIND)
+        ids += [*line[:longest], special.end]
+        kinds += [_LINE_KIND] * min(len(line), longest)
+        kinds.append(_LINE_KIND if rank is None else _RANK_KINDS[min(rank, len(_RANK_KINDS) - 1)])
         marks.append(len(ids) - 1)
     if told >= len(lines):
         ids.append(special.moment)
-    return TimelineTokens(ids, [0] * first + [1] * (len(ids) - first), marks)
+        kinds.append(_LINE_KIND)
+    return ListTokens(ids, kinds, marks)
 
 
-def excerpt(question: str, text: str, max_words: int = PASSAGE_WORDS) -> str:
+def _longest_line(lines: Sequence[Sequence[int]], room: int) -> int:
+    """How many tokens of each line are read, so that all of them have room."""
+    longest = LINE_TOKENS
+    while longest > MIN_LINE_TOKENS and sum(min(len(line), longest) + 1 for line in lines) > room:
+        longest -= 1
+    return longest
+
+
+def excerpt(question: str, text: str, max_words: int) -> str:
     """At most this many words of a text: the first of the passages that share most words with the question."""
     words = text.split()
     if len(words) <= max_words:

@@ -1,146 +1,182 @@
-"""Readers: models that read a question and a memory together and say whether the memory answers it.
+"""Readers: models that read a question together with memories and say which of them answer it, and which hold.
 
-That says more than comparing two vectors, and costs milliseconds for each memory. So only the first candidates of
-recall are read.
+That says more than comparing two vectors, and costs a tenth of a second. So only the first candidates of recall are read,
+all of them at once, as dated lines.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.models import catalogue
-from remanence.models.catalogue import DEFAULT_READER
-from remanence.models.onnx_models import OnnxSession, cpu_threads, find_files, open_session
-from remanence.models.reader_input import shorten_question, with_question
-from remanence.ports import Reader, Relation, Vector
-from remanence.ports.model_ports import RELATIONS
+from remanence.models.onnx_models import open_session
+from remanence.models.reader_input import (
+    LINE_TOKENS,
+    QUESTION_TOKENS,
+    SpecialTokens,
+    as_line,
+    day_text,
+    join_list,
+    shorten_question,
+)
+from remanence.models.text_model import SHA256, TextModel
+from remanence.ports import ListReading, Reader, ReaderLine
 
+DEFAULT_READER = "small"
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
-_CACHED_ANSWERS, _CACHED_CHOICES = 50_000, 2_000
+_CACHED_READINGS, _CACHED_PAIRS = 2_000, 50_000
+_PASSAGE_WORDS = 64
+"""How many words of a text are read by a model that reads one text at a time."""
 
 
-class OnnxReader:
-    """A cross-encoder from a file, which is opened when it is first used. Answers are kept for each pair of texts, so
-    that asking again costs nothing."""
+class SmallReader:
+    """The reader that comes with the package. Readings are kept, so that asking again costs nothing."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._answers: OrderedDict[tuple[str, str, str], Vector] = OrderedDict()
-        self._choose = lru_cache(_CACHED_CHOICES)(self._read_choice)
-        self._lock = threading.Lock()
-        self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
+    fingerprint = f"small:{SHA256['reader.onnx'][:12]}"
 
-    @cached_property
-    def session(self) -> OnnxSession:
-        """The opened model."""
-        return open_session(self._name, "reader")
+    def __init__(self) -> None:
+        self._read_cached = lru_cache(_CACHED_READINGS)(self._read)
 
     @cached_property
-    def fingerprint(self) -> str:
-        model, folder = find_files(self._name, "reader")
-        return f"{model.name}:{catalogue.verify_files(model, folder)[:12]}:{model.score_scale}"
+    def _model(self) -> TextModel:
+        return TextModel("reader.onnx")
 
-    def read(self, question: str, texts: Sequence[str]) -> list[float]:
-        """For each text, the probability that it answers the question."""
+    def read(
+        self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
+    ) -> ListReading:
+        """What each line is for the question. See `remanence.ports.Reader`."""
+        if not lines:
+            return ListReading((), (), (), (), 1.0)
         question = shorten_question(question)
-        scale = self.session.model.score_scale or 1.0
-        logits = self._answer([(question, text) for text in texts], self.session.outputs[0])
-        return [0.5 * (1 + float(np.tanh(logit.ravel()[-1] / (2 * scale)))) for logit in logits]
-
-    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[Relation, float]]:
-        """For each earlier and later text, the probability of each relation; "none" if the model does not support
-        it."""
-        if "relation" not in self.session.outputs:
-            return [{"none": 1.0} for _ in pairs]
-        if question:
-            pairs = [(with_question(question, earlier), later) for earlier, later in pairs]
-        probabilities = []
-        for logits in self._answer(pairs, "relation"):
-            odds = np.exp(logits - logits.max())
-            probabilities.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
-        return probabilities
-
-    def choose(self, question: str, statements: Sequence[str], known_count: int) -> list[float]:
-        """The probability of each statement of a timeline that it answers the question at the time asked about; an
-        empty list if the model cannot tell."""
-        if "choice" not in self.session.outputs:
-            return []
-        return list(self._choose(shorten_question(question), tuple(statements), known_count))
-
-    def _read_choice(self, question: str, statements: tuple[str, ...], known_count: int) -> tuple[float, ...]:
-        logits = self.session.choose(question, statements, known_count)
-        odds = np.exp(logits - logits.max())
-        return tuple((odds / odds.sum())[1:].tolist())
+        order = sorted(range(len(lines)), key=lambda number: (lines[number].told_at or datetime.min, number))
+        texts = tuple((day_of(lines[n]), as_line(question, lines[n]), lines[n].rank) for n in order)
+        until = asked_at if moment is None else moment
+        told = sum(line.told_at is None or line.told_at <= until for line in lines)
+        reading = self._read_cached(question, asked_at.date(), texts, told)
+        back = np.argsort(order)
+        return ListReading(*(tuple(np.array(each)[back].tolist()) for each in reading[:4]), reading.nothing)
 
     def clear(self) -> None:
-        """Drop the answers that are kept, as for measuring how long reading takes."""
-        with self._lock:
-            self._answers.clear()
-        self._choose.cache_clear()
+        """Drop the readings that are kept, as for measuring how long reading takes."""
+        self._read_cached.cache_clear()
 
-    def _answer(self, pairs: Sequence[tuple[str, str]], output: str) -> list[Vector]:
-        """One output of the model for each pair of texts. Uncached pairs are computed in parallel."""
-        keys = [(*pair, output) for pair in pairs]
-        with self._lock:
-            known = {key: self._answers[key] for key in keys if key in self._answers}
-        unknown = [key for key in dict.fromkeys(keys) if key not in known]
-        if self._process != os.getpid():  # the threads of the parent do not survive a fork
-            self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
-        session = self.session
-        known |= zip(unknown, self._pool.map(lambda key: session.run(*key[:2], output=output), unknown), strict=True)
-        with self._lock:
-            for key, answer in known.items():
-                self._answers[key] = answer
-                self._answers.move_to_end(key)
-            while len(self._answers) > _CACHED_ANSWERS:
-                self._answers.popitem(last=False)
-        return [known[key] for key in keys]
+    def _read(
+        self, question: str, asked_on: date, texts: tuple[tuple[str, str, int | None], ...], told: int
+    ) -> ListReading:
+        pieces = self._model.pieces
+        lines = [
+            [*(pieces.split(f"{day}:", LINE_TOKENS) if day else ()), *pieces.split(text, LINE_TOKENS)]
+            for day, text, _ in texts
+        ]
+        joined = join_list(
+            pieces.split(question, 2 * QUESTION_TOKENS),
+            pieces.split(f"asked {day_text(asked_on)}:", LINE_TOKENS),
+            lines,
+            [rank for _, _, rank in texts],
+            told,
+            SpecialTokens(pieces.begin, pieces.end, pieces.moment),
+        )
+        outputs = self._model.run(joined.ids, joined.kinds, marks=joined.marks)
+        choice = np.exp(outputs["choice"] - outputs["choice"].max())
+        choice /= choice.sum()
+        answers, holds, replaced = (_sigmoid(outputs[name][1:]) for name in ("answers", "holds", "replaced"))
+        return ListReading(*(tuple(each.tolist()) for each in (answers, holds, replaced, choice[1:])), float(choice[0]))
+
+
+def day_of(line: ReaderLine) -> str:
+    """The day of a line as it is read; "" if it has none."""
+    return "" if line.told_at is None else day_text(line.told_at)
+
+
+class CrossEncoder:
+    """A model of another maker that reads a question and one text: from the catalogue, or from a folder. It does not
+    know which of several texts hold."""
+
+    def __init__(self, name: str) -> None:
+        self._session = open_session(name, "reader")
+        model = self._session.model
+        self.fingerprint = f"{model.name}:{self._session.files[:12]}:{model.score_scale}"
+        self._scale = model.score_scale or 1.0
+        self._probability = lru_cache(_CACHED_PAIRS)(self._read_pair)
+
+    def read(
+        self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
+    ) -> ListReading:
+        question = shorten_question(question)
+        return _from_answers([self._probability(question, as_line(question, line, _PASSAGE_WORDS)) for line in lines])
+
+    def _read_pair(self, question: str, text: str) -> float:
+        return float(_sigmoid(self._session.run(question, text).ravel()[-1] / self._scale))
 
 
 class FunctionReader:
-    """A function of a question and texts as a reader: it returns a probability for each text."""
+    """A function of a question and texts as a reader: it returns for each text the probability that it answers. It does
+    not know which of them hold."""
 
     def __init__(self, function: Callable[[str, Sequence[str]], Sequence[float]]) -> None:
         self._function = function
         self.fingerprint = getattr(function, "__qualname__", type(function).__name__)
 
-    def read(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        return self._function(question, texts)
+    def read(
+        self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
+    ) -> ListReading:
+        return _from_answers(self._function(question, [as_line(question, line) for line in lines]))
+
+
+def _from_answers(values: Sequence[float]) -> ListReading:
+    """The reading of a reader that only knows which lines answer."""
+    answers = _check_probabilities(values, len(values))
+    best = float(answers.max()) if len(answers) else 0.0
+    choice = answers / max(float(answers.sum()), 1e-9) * best
+    told = tuple(answers.tolist())
+    return ListReading(told, told, (0.0,) * len(told), tuple(choice.tolist()), 1.0 - best)
+
+
+def _check_probabilities(values: Sequence[float], count: int) -> NDArray[np.float64]:
+    probabilities = np.asarray(values, np.float64)
+    if probabilities.shape != (count,) or not np.isfinite(probabilities).all():
+        raise ValueError(f"it gave {probabilities.shape} numbers for {count} texts, or one that is not a number")
+    if count and (probabilities.min() < 0 or probabilities.max() > 1):
+        low, high = probabilities.min(), probabilities.max()
+        raise ValueError(f"it gave {low:.2f} to {high:.2f}, not probabilities from 0 to 1")
+    return probabilities
+
+
+def _sigmoid(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    return 0.5 * (1 + np.tanh(values / 2))
 
 
 def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
-    """The reader for a name, a folder, an object or a function; None for none. Nothing is downloaded."""
+    """The reader for a name, an object or a function; None for none."""
     if isinstance(reader, str) and reader == DEFAULT_READER:
-        named = os.environ.get(READER_VARIABLE, "").strip() or DEFAULT_READER
-        reader = None if named.lower() == "none" else named
-        if reader == DEFAULT_READER:
-            return _default_reader()
-    if reader is None or isinstance(reader, Reader):
+        reader = os.environ.get(READER_VARIABLE, "").strip().lower() or DEFAULT_READER
+    if reader is None or (isinstance(reader, str) and reader == "none"):
+        return None
+    if isinstance(reader, str) and reader == DEFAULT_READER:
+        return _default_reader()
+    if isinstance(reader, Reader):
         return reader
     if isinstance(reader, (str, Path)):
-        named_reader = OnnxReader(str(reader))
-        _ = named_reader.session  # a name or a folder that is not there is refused at once
-        return named_reader
+        return CrossEncoder(str(reader))  # a name or a folder that is not there is refused at once
     if callable(reader):
         return FunctionReader(reader)
     raise InvalidInput(
-        f"The reader is {reader!r}. Give a name as `remanence models list` shows it, a folder with model.onnx and "
-        "tokenizer.json, a function from a question and texts to a probability for each, or None."
+        f"The reader is {reader!r}. Give {DEFAULT_READER!r}, a name as `remanence models list` shows it, a folder with "
+        "model.onnx and tokenizer.json, an object with `read` (see remanence.ports.Reader), a function from a question "
+        "and texts to a probability for each, or None."
     )
 
 
 @lru_cache(maxsize=1)
-def _default_reader() -> OnnxReader:
-    """One for the whole process: its file is read once, and its answers are shared."""
-    return OnnxReader(DEFAULT_READER)
+def _default_reader() -> SmallReader:
+    """One for the whole process: its file is read once, and its readings are shared."""
+    return SmallReader()

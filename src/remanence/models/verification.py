@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
-from remanence.language.claim_extraction.predicate_rules import claims_match
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor, speaker_name
-from remanence.language.fact_extraction.sentences import is_question
+from remanence.language.claims.predicates import claims_match
+from remanence.language.rule_extractor import RuleExtractor, speaker_name
+from remanence.language.sentences import is_question
 from remanence.language.lexicon.word_lists import load_pattern
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.temporal import find_times

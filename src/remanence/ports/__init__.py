@@ -13,18 +13,16 @@ from datetime import datetime
 from remanence.events import Event, Remembered
 from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, Transaction
 from remanence.ports.model_ports import (
-    ComparingExtractor,
     Embedder,
     Extractor,
     FactExtractor,
     FastEmbedder,
+    ListReading,
     MergingExtractor,
     ModelExtractor,
     Reader,
-    Relation,
-    RelationReader,
+    ReaderLine,
     SummarizingExtractor,
-    TimelineReader,
 )
 from remanence.ports.signal_ports import Signal, Stage
 from remanence.ports.vector_ports import (
@@ -46,12 +44,10 @@ from remanence.schema import (
     Ranking,
     Triple,
     Utterance,
-    Verdict,
 )
 
 __all__ = [
     "Clock",
-    "ComparingExtractor",
     "Embedder",
     "Entry",
     "Event",
@@ -62,6 +58,7 @@ __all__ = [
     "FactExtractor",
     "FastEmbedder",
     "Ledger",
+    "ListReading",
     "LockingLedger",
     "Locks",
     "Memory",
@@ -72,8 +69,7 @@ __all__ = [
     "Query",
     "Ranking",
     "Reader",
-    "Relation",
-    "RelationReader",
+    "ReaderLine",
     "Remembered",
     "ReportingVectorStore",
     "SharedVectorStore",
@@ -81,14 +77,12 @@ __all__ = [
     "Stage",
     "StoredPoints",
     "SummarizingExtractor",
-    "TimelineReader",
     "Transaction",
     "Triple",
     "Utterance",
     "Vector",
     "VectorStore",
     "VectorStores",
-    "Verdict",
 ]
 
 Clock = Callable[[], datetime]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from remanence.ports.vector_ports import Vector
-from remanence.schema import Extraction, ExtractionResult, Memory, Utterance, Verdict
-
-Relation: TypeAlias = Literal["none", "replaces", "extends", "ends"]
-"""What a later statement does to an earlier one."""
-RELATIONS: tuple[Relation, ...] = ("none", "replaces", "extends", "ends")
-
+from remanence.schema import Extraction, ExtractionResult, Memory, Utterance
 
 @runtime_checkable
 class Embedder(Protocol):
@@ -61,22 +57,12 @@ class Extractor(Protocol):
 
 @runtime_checkable
 class FactExtractor(Extractor, Protocol):
-    """Optional method of an extractor: find the facts of a conversation for `remember`. Without it, the rules are
-    used."""
+    """Optional method of an extractor: write the facts of a conversation for `remember`. Without it, a conversation is
+    kept as it was said, and no facts are written."""
 
-    def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        """The facts in these turns, each in a text that can be read alone. Does not raise if a model fails:
-        `ExtractionResult.problem` has the reason, and the rules are used."""
-        ...
-
-
-@runtime_checkable
-class ComparingExtractor(Extractor, Protocol):
-    """Optional method of an extractor: compare new memories with older ones for `remember`. Without it, the rules are
-    used."""
-
-    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """What each new memory means for its older candidates; one call for all of them."""
+    def facts(self, utterances: Sequence[Utterance], *, now: datetime, known: Sequence[Memory] = ()) -> ExtractionResult:
+        """The facts in these turns, each in a text that can be read alone, and what they do to `known` facts. Does not
+        raise if a model fails: `ExtractionResult.problem` has the reason."""
         ...
 
 
@@ -109,42 +95,58 @@ class MergingExtractor(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ReaderLine:
+    """A memory as a reader is given it."""
+
+    text: str
+    """What it says."""
+    told_at: datetime | None = None
+    """When it was told, or from when on it is valid, if whoever added it said so."""
+    speaker: str | None = None
+    """Who says it."""
+    title: str = ""
+    """The title of the document it comes from."""
+    before: str = ""
+    """The turn before it with its speaker ("assistant: Any allergies?"), where it is not understood alone."""
+    rank: int | None = None
+    """Its rank by the signals of recall, from 0."""
+
+
+class ListReading(NamedTuple):
+    """What a reader says about some lines, in their order: probabilities from 0 to 1."""
+
+    answers: tuple[float, ...]
+    """That a line tells what is asked, at whatever time."""
+    holds: tuple[float, ...]
+    """That it tells it, and holds at the time asked about."""
+    replaced: tuple[float, ...]
+    """That a later line replaces, ends or takes back what it says."""
+    choice: tuple[float, ...]
+    """That it is the best answer of all. With `nothing` they add up to 1."""
+    nothing: float
+    """That no line answers."""
+
+
 @runtime_checkable
 class Reader(Protocol):
-    """Reads the first candidates of recall together with the question. A plain function is accepted as well."""
+    """Reads the first candidates of recall together with the question. A plain function of a question and texts is
+    accepted as well."""
 
     @property
     def fingerprint(self) -> str:
         """Differs whenever the answers would."""
         ...
 
-    def read(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """For each text, the probability (0 to 1) that it answers the question, regardless of when it was valid.
+    def read(
+        self, question: str, lines: Sequence[ReaderLine], *, asked_at: datetime, moment: datetime | None = None
+    ) -> ListReading:
+        """What each line is for the question.
 
-        A chat turn is passed as "speaker: text"; a short answer is prefixed by the question before it."""
-        ...
-
-
-@runtime_checkable
-class RelationReader(Protocol):
-    """Optional method of a reader: classify what a later statement does to an earlier one."""
-
-    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> Sequence[Mapping[Relation, float]]:
-        """For each (earlier, later), the probability of each relation: the later one replaces the earlier, extends
-        it, ends it, or does not touch it ("none"). With a question, what the later one does to the earlier one's
-        answer to it."""
-        ...
-
-
-@runtime_checkable
-class TimelineReader(Protocol):
-    """An optional ability of a reader: read statements together, in the order they were told, and say which one is
-    valid."""
-
-    def choose(self, question: str, statements: Sequence[str], known_count: int) -> Sequence[float]:
-        """For each statement, the probability that it answers the question at the time asked about. One minus their sum
-        is the probability that none does. An empty sequence if the reader cannot tell.
-
-        Each is given with its day ("5 May 2024: user: I moved to Porto."); the first `known_count` of them were told
-        by the time asked about."""
+        Args:
+            question: The question.
+            lines: The candidates, in any order.
+            asked_at: When it is asked.
+            moment: The end of the past time that the question names; None if it asks about now.
+        """
         ...

@@ -17,7 +17,7 @@ import numpy as np
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.language.claim_extraction.predicate_rules import LASTING_PREDICATES
+from remanence.language.claims.predicates import LASTING_PREDICATES
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.lexicon.verb_forms import conjugate
 from remanence.language.lexicon.word_lists import compile_pattern

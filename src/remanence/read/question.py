@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from remanence.language.lexicon.word_lists import is_common_word
-from remanence.language.message_words import earlier_value_probability
+from remanence.models.message_words import earlier_value_probability
 from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens

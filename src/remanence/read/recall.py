@@ -37,7 +37,7 @@ from remanence.read.query import RecallContext, build_context, embed_question, f
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.receipts import RecallRequest
-from remanence.read.rerank import MAX_READ_HITS, RerankResult, collect_candidates, rerank
+from remanence.read.reading import MAX_READ_HITS, ReadingResult, collect_candidates, read_hits
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def recall_from_index(
         hits = build_hits(context, ranked)
         candidates = collect_candidates(context, ranked, hits, read_count)
     # Without the lock: the reader may be slow, and may itself read the space.
-    result = RerankResult(hits) if reader is None else rerank(candidates, parsed, request.now, reader)
+    result = ReadingResult(hits) if reader is None else read_hits(candidates, parsed, request.now, reader)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     min_score = request.min_score
     return Recall(

@@ -26,7 +26,6 @@ from remanence.schema.memory_types import (
     Triple,
     Turn,
     Utterance,
-    Verdict,
     cached_mention,
 )
 from remanence.schema.results import (
@@ -94,7 +93,6 @@ __all__ = [
     "Triple",
     "Turn",
     "Utterance",
-    "Verdict",
     "VerificationReport",
     "Window",
     "cached_mention",

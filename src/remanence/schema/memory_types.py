@@ -215,6 +215,19 @@ class Utterance:
     at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FactEffect:
+    """What a new fact does to one that was known before.
+
+    Attributes:
+        known_index: The index of the known fact in the list that the extractor was given.
+        effect: "ends": it is no longer true. "replaces": the new fact takes its place. "confirms": it is still true.
+    """
+
+    known_index: int
+    effect: Literal["ends", "replaces", "confirms"]
+
+
 @fast_init
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -233,9 +246,8 @@ class Fact:
         tags: The tags.
         expires_at: When it expires.
         source_turns: The indexes of the turns it comes from.
-        ended_claims: Claims that it says are no longer true: "I left Google" ends that I work there. An empty subject
-            or object matches any: "I got divorced" ends that I am married to "".
-        by: Which extractor found it, if not the one of the whole result.
+        quotation: The words of a turn that it rests on.
+        effects: What it does to facts that were known before.
     """
 
     text: str
@@ -248,8 +260,8 @@ class Fact:
     tags: tuple[str, ...] = ()
     expires_at: datetime | None = None
     source_turns: tuple[int, ...] = ()
-    ended_claims: tuple[Triple, ...] = ()
-    by: str | None = None
+    quotation: str = ""
+    effects: tuple[FactEffect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,24 +284,6 @@ class ExtractionResult:
     prompt: str | None = None
     problem: str | None = None
     answered: bool = field(default=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The effect of a new memory on an older one.
-
-    Attributes:
-        new_index: The index of the new memory in the list that was judged.
-        old_id: The id of the older memory.
-        effect: What the new memory does to the older one.
-        why: The reason.
-    """
-
-    new_index: int
-    """The index of the new memory in the list that was judged."""
-    old_id: str
-    effect: Literal["updates", "extends", "contradicts"]
-    why: str = ""
 
 
 @fast_init

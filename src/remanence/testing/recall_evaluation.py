@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from remanence.api.opening import open as open_space
 from remanence.core.inputs import progress_bar
-from remanence.models.catalogue import DEFAULT_READER
+from remanence.models.readers import DEFAULT_READER
 from remanence.read.evaluation import mean_scores, score_ranking
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 

@@ -18,7 +18,7 @@ from remanence.language.text import normalize_name
 from remanence.schema import Entry, Memory
 from remanence.write.mentions import add_registered_mentions, disambiguate_people
 from remanence.write.prepare import PreparedVersion
-from remanence.write.replaced_claims import replacement_events, replaces_claims
+from remanence.write.ended_claims import ending_events, ends_claims
 from remanence.write.resolve_identity import IdentityResolver
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ def counting_stored_rows(stored: Sequence[Memory]) -> Iterator[None]:
 
 
 def _chunks(prepared: Sequence[PreparedVersion]) -> list[Sequence[PreparedVersion]]:
-    """The versions in chunks. One that replaces claims begins a chunk if an earlier one claims something of the same
+    """The versions in chunks. One that ends claims begins a chunk if an earlier one claims something of the same
     subject, so that this is indexed by then."""
     bounds, claimed = [0], set[str]()
     for number, draft in enumerate(prepared):
         names = {normalize_name(name) for triple in draft.version.triples for name in (triple.subject, triple.object)}
-        may_replace = not claimed.isdisjoint(names) and replaces_claims(draft.version)
-        if number - bounds[-1] == CHUNK or may_replace:
+        may_end = not claimed.isdisjoint(names) and ends_claims(draft.version)
+        if number - bounds[-1] == CHUNK or may_end:
             bounds.append(number)
             claimed = set()
         claimed |= names
@@ -105,20 +105,20 @@ def _append_chunk(
                 if extra_events is not None:
                     ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in resolved)]
                     extra = extra_events(index, ids)
-                replacing = [
+                ending = [
                     (version, draft.recorded_at)
                     for draft, (_, version) in zip(prepared, resolved, strict=True)
-                    if version is not None and replaces_claims(version)
+                    if version is not None and ends_claims(version)
                 ]
-                replaced = replacement_events(index, replacing) if replacing else []
+                ended = ending_events(index, ending) if ending else []
             times = [p.recorded_at for p, (_, version) in zip(prepared, resolved, strict=True) if version is not None]
             new = list(zip(times, [version for _, version in resolved if version is not None], strict=True))
             for at, run in groupby(new, key=itemgetter(0)):
                 entries += engine.append(transaction, space, [version for _, version in run], at)
             if extra:
                 entries += engine.append(transaction, space, extra, extra_at)
-            if replaced:
-                entries += engine.append(transaction, space, replaced, extra_at)
+            if ended:
+                entries += engine.append(transaction, space, ended, extra_at)
             if hidden := _quarantine_events(index, [version for _, version in new]):
                 entries += engine.append(transaction, space, hidden, extra_at)
             if entries and vectors:

@@ -75,7 +75,7 @@ def store_turns(
             texts_to_read.append((turn.content, at or now, speaker_name(turn.speaker or turn.role)))
         return texts_to_read
 
-    return _store(engine, space, len(turns), texts, prepare_rows, progress, are_turns=True)
+    return _store(engine, space, len(turns), texts, prepare_rows, progress)
 
 
 def _store(
@@ -85,8 +85,6 @@ def _store(
     texts: Callable[[], list[ExtractionInput]],
     prepare_rows: PrepareRows,
     progress: Progress | None,
-    *,
-    are_turns: bool = False,
 ) -> list[Memory]:
     """Prepare and store all rows. `texts` returns the extraction input of each row, and checks it. It is used only to
     extract many texts with the rules, which never fail. With other extractors all rows are prepared before the first is
@@ -99,7 +97,7 @@ def _store(
         if progress is not None:
             progress(len(memories) + done, count)
 
-    with ParallelExtractor(engine.extractor, texts(), are_turns=are_turns) as extractor:
+    with ParallelExtractor(engine.extractor, texts()) as extractor:
         for begin in range(0, count, _SLICE):
             prepared = prepare_rows(extractor, range(begin, min(begin + _SLICE, count)))
             with counting_stored_rows(memories):

@@ -20,6 +20,7 @@ from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.ledger.codec import kinds_of
+from remanence.ports import FactExtractor
 from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
@@ -74,7 +75,7 @@ class Job:
             timeout: How many seconds to wait at most; None waits without a limit.
 
         Returns:
-            The memories of the facts that were found.
+            The memories of the facts that were found; without a language model, those of the turns.
 
         Raises:
             TimeoutError: The job is not finished in time. It continues.
@@ -173,8 +174,12 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         # Sources that were forgotten since are not read.
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
-            with engine.use_date_order_of(space, [memory.text for memory in sources]):
-                source_facts = remember.extract_facts(engine.extractor, sources, now)
+            if not isinstance(engine.extractor, FactExtractor):  # the sources are all that is remembered
+                done = Worked(job.id, "done", memories=tuple(source.id for source in sources))
+                _write_unless_finished(engine, space, done)
+                engine.locks.delete(job.id)
+                return True
+            source_facts = remember.extract_facts(engine, space, sources, now)
             # Facts that were refused are only logged: the same model would give the same answer again.
             if source_facts.result.problem and not source_facts.result.answered and job.tries + 1 < _MAX_TRIES:
                 _postpone(engine, space, job, source_facts.result.problem)

@@ -17,7 +17,7 @@ from datetime import datetime
 
 from remanence.core.index import Index
 from remanence.events import Remembered
-from remanence.language.claim_extraction.predicate_rules import exclude_each_other
+from remanence.language.claims.predicates import exclude_each_other
 from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Mention, Triple

@@ -1,5 +1,5 @@
-"""Extraction from many texts: a child process finds the names, claims and times of the next texts, and of chat turns
-whether they state anything, while this process stores the texts before.
+"""Extraction from many texts: a child process finds the names, claims and times of the next texts, while this process
+stores the texts before.
 
 Only for the rules, which give the same results in every process. The child does not import the caller's main module,
 and is not forked. If it cannot be started, or ends, this process extracts from the texts itself.
@@ -22,12 +22,7 @@ from pathlib import Path
 from queue import Queue
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from remanence.language.fact_extraction.rule_extractor import RuleExtractor
-from remanence.language.fact_extraction.turn_statements import (
-    add_known_statements,
-    clear_known_statements,
-    has_statement,
-)
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.temporal.date_order import given_date_order, use_date_order
 from remanence.schema import Extraction, Mention, Triple, Window
 
@@ -62,12 +57,11 @@ def can_extract_in_parallel(extractor: Extractor, count: int) -> bool:
 
 
 class ParallelExtractor:
-    """An extractor for these texts, which have to be given to `extract` in this order. Use it in a `with` block.
-    `are_turns` is whether they are chat turns."""
+    """An extractor for these texts, which have to be given to `extract` in this order. Use it in a `with` block."""
 
-    def __init__(self, extractor: Extractor, texts: Sequence[ExtractionInput], *, are_turns: bool = False) -> None:
+    def __init__(self, extractor: Extractor, texts: Sequence[ExtractionInput]) -> None:
         self.name = extractor.name
-        self._extractor, self._texts, self._are_turns = extractor, texts, are_turns
+        self._extractor, self._texts = extractor, texts
         self._next = self._received = 0
         self._extractions: dict[int, Extraction] = {}  # by the number of the text
         self._child: subprocess.Popen[bytes] | None = None
@@ -91,7 +85,6 @@ class ParallelExtractor:
         return self
 
     def __exit__(self, *error: object) -> None:
-        clear_known_statements()
         if self._child is None or self._sender is None:
             return
         self._child.kill()
@@ -114,17 +107,14 @@ class ParallelExtractor:
         """Read the next answer of the child, if there is one."""
         answer = None if self._child is None or self._child.stdout is None else _read_answer(self._child.stdout)
         if answer is not None:
-            batch: list[Extraction]
-            batch, states = pickle.loads(answer)  # written by our own child
+            batch: list[Extraction] = pickle.loads(answer)  # written by our own child
             self._extractions = dict(enumerate(batch, self._received))
-            texts = self._texts[self._received : self._received + len(batch)]
-            add_known_statements({text: known for (text, _, _), known in zip(texts, states, strict=False)})
             self._received += len(batch)
 
     def _send(self, pipe: IO[bytes], order: bool | None) -> None:
         with suppress(OSError), pipe:  # if the child has ended, this process extracts from the rest
             for begin in range(0, len(self._texts), _BATCH):
-                pickle.dump((order, self._are_turns, self._texts[begin : begin + _BATCH]), pipe)
+                pickle.dump((order, self._texts[begin : begin + _BATCH]), pipe)
                 pipe.flush()
 
 
@@ -135,22 +125,21 @@ def run_child() -> None:
     threading.Thread(target=_write_answers, args=(answers,), daemon=True).start()
     while True:
         try:
-            order, are_turns, texts = pickle.load(sys.stdin.buffer)
+            order, texts = pickle.load(sys.stdin.buffer)
         except EOFError:
             break
         with use_date_order(order):
             found = [extractor.extract(text, now=now, speaker=speaker) for text, now, speaker in texts]
-        states = [has_statement(text) for text, _, _ in texts] if are_turns else []
-        answers.put(_pickle_answer(found, states))
+        answers.put(_pickle_answer(found))
     answers.join()
 
 
-def _pickle_answer(found: list[Extraction], states: list[bool]) -> bytes:
+def _pickle_answer(found: list[Extraction]) -> bytes:
     out = BytesIO()
     pickler = pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
     # As calls of their classes: in the form that dataclasses choose, they take three times as long to load.
     pickler.dispatch_table = dict.fromkeys((Extraction, Mention, Triple, Window), _as_call)
-    pickler.dump((found, states))
+    pickler.dump(found)
     return out.getvalue()
 
 

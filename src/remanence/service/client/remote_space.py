@@ -103,9 +103,6 @@ class RemoteViewBase(View):
         request = ask.EmbedRequest(texts=list(texts), query=query)
         return self._connection.call(memory_operations.embed, self.name, request).vectors
 
-    def _answer_probabilities(self, question: str, passages: Sequence[str]) -> list[float]:
-        return []  # the reader is at the server
-
     @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
         if not isinstance(query, str):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
-from remanence.language.claim_extraction.predicate_rules import EVENT_PREDICATES, is_date_predicate
+from remanence.language.claims.predicates import EVENT_PREDICATES, is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
 from remanence.state.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds

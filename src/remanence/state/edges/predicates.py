@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.language.claim_extraction.predicate_rules import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
+from remanence.language.claims.predicates import IMMUTABLE_PREDICATES, STATE_AFTER_EVENT, claim_key
 from remanence.schema import Entry, Triple
 from remanence.state.arrays.columns import Interner
 

@@ -11,19 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.fact_extraction.turn_statements import has_statement
+from remanence.models.message_words import tells_probability
 from remanence.schema import DOCUMENT_FIELD, Turn
 from remanence.state.arrays.columns import COLUMN, DICT_CODEC, GROWING, INTERNED, Column, Interner, SavedPart
 from remanence.state.versions.catalog import Catalog
 from remanence.state.versions.metadata_filter import MISSING, Predicate, filter_mask, value_at
 
 _NONE = -1
+_MIN_TELLING = 0.2
+"""A chat turn that tells something with a lower probability, by its words, is left out of prompts. In ../shared/chats,
+one telling turn in two hundred is lower, and half of the others."""
 _LONG_VALUE = -1
 _MAX_VALUE_LENGTH = 200
 """Metadata values that are longer as JSON are read from the ledger when a filter names their field."""
 
 ReadMetadata = Callable[[Sequence[int]], Sequence[Mapping[str, Any]]]
 """Returns the metadata of these rows, from the ledger."""
+
+
+def _tells(text: str) -> bool:
+    return tells_probability(text) >= _MIN_TELLING
 
 
 class RowFields(SavedPart):
@@ -75,7 +82,7 @@ class RowFields(SavedPart):
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
         self._telling.extend(
-            [version is None or version.turn is None or has_statement(version.text) for version in versions]
+            [version is None or version.turn is None or _tells(version.text) for version in versions]
         )
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
@@ -97,7 +104,7 @@ class RowFields(SavedPart):
 
     @property
     def informative_mask(self) -> NDArray[np.bool_]:
-        """The rows that state something: all but chat turns that only ask, greet, thank or agree."""
+        """The rows that tell something: all but chat turns that probably only ask, greet, thank or agree."""
         return self._telling.values
 
     def earlier_version_of_same_origin(self, row: int) -> int | None:

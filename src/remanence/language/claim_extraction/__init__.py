@@ -1,1 +1,0 @@
-"""The claims of a sentence as triples: about people, about other things, and state changes."""

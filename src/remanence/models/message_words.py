@@ -1,0 +1,167 @@
+"""What the words of a chat message or a question say about it, in microseconds: whether a good answer needs what is
+remembered about the speaker, whether the message itself tells something to remember, and whether a question asks for an
+earlier value or for the moment of a change.
+
+The files of `message_weights` have a weight for each word and each pair of neighbouring words, learned by
+training/message_words.py from messages and questions that people labelled. What a message only quotes ("translate: ...")
+does not count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+CONSTANT = "<constant>"
+_MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
+_SHORT_MESSAGE = 4
+_SHORT_ANSWER = 8
+_LONG_TURN = 40
+"""Words from which on the length of a turn says no more."""
+_WORDS_BEFORE = 12
+"""How many words of the turn before count, the last ones."""
+_MAX_EVIDENCE_WORDS = 3
+# In quotation marks, after "this:", or long after a colon: but not "I'm at the doctor's: what am I allergic to?"
+_QUOTATION = re.compile(
+    r"[\"“”«»`][^\"“”«»`]*[\"“”«»`]|(?<!\w)['‘][^'‘’]+['’](?!\w)|\bthis(?: \w+)?:\s.+\Z|"
+    r":\s(?!(?:wh\w+|how|any|do|does|did|is|are|am|can|could|should|was|were)\b[^.!?]*\?\s*\Z).{25,}\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|\.{2,}|[?!,;:.]")
+_NAME = re.compile(r"[a-z,] [A-Z][a-z]+")
+
+
+def need_of_memory(message: str) -> float:
+    """The probability that a good answer needs the memories of the speaker.
+
+    >>> need_of_memory("What did I say about the landlord?") > 0.9, need_of_memory("What is 2 + 2?") < 0.2
+    (True, True)
+    """
+    return _probability(message, "need_of_memory")
+
+
+def tells_probability(message: str, before: str = "") -> float:
+    """The probability that a message tells something worth remembering: it does not only ask, request or chat.
+
+    Args:
+        message: The message.
+        before: The turn before it, if there is one: "the second one" tells something after a question.
+
+    >>> tells_probability("That locker code has gone clean out of my head.") < 0.2
+    True
+    >>> tells_probability("Guess who is a grandmother? Nina had the baby on Friday!") > 0.9
+    True
+    """
+    return _sigmoid("tells", turn_features(message, before))
+
+
+def earlier_value_probability(question: str) -> float:
+    """The probability that a question asks for what was true before something else: the previous or the first value.
+
+    >>> earlier_value_probability("The building before Bulwer Road?") > 0.8
+    True
+    >>> earlier_value_probability("Which building are they in?") < 0.2
+    True
+    """
+    return _probability(question, "earlier_value")
+
+
+def moment_of_change_probability(question: str) -> float:
+    """The probability that a question asks when something began, changed or ended.
+
+    >>> moment_of_change_probability("Since when has she been without a car?") > 0.8
+    True
+    >>> moment_of_change_probability("Does she have a car?") < 0.2
+    True
+    """
+    return _probability(question, "moment_of_change")
+
+
+def evidence_words(message: str) -> list[str]:
+    """The words of a message that are the strongest evidence for a need of memory.
+
+    >>> evidence_words("Remind me what my sister is called.")[0]
+    'my'
+    """
+    weights = _weights("need_of_memory")
+    features = sorted(message_features(message), key=lambda feature: (-weights.get(feature, 0.0), feature))
+    return [
+        feature for feature in features[:_MAX_EVIDENCE_WORDS] if weights.get(feature, 0.0) > 0 and "<" not in feature
+    ]
+
+
+def message_features(message: str) -> set[str]:
+    """The words and pairs of words by which a message is judged.
+
+    >>> sorted(message_features("My dog?"))
+    ['<short>', '<start> my', '?', 'dog', 'dog ?', 'my', 'my dog']
+    """
+    head = message[:_MAX_LENGTH].replace("’", "'")
+    own = _QUOTATION.sub(" <quotation> ", head)
+    words = _WORD.findall(own.replace("<quotation>", "").lower())
+    features: set[str] = set()
+    before = "<start>"
+    for word in words:
+        if word == ".":
+            before = "<start>"
+            continue
+        feature = "<number>" if word.isdigit() else word[:2] if word[0] == "." else word
+        features.update((feature, f"{before} {feature}"))
+        before = "<start>" if word in "?!" else feature
+    if own != head:
+        features.add("<quotation>")
+    if len(words) < _SHORT_MESSAGE:
+        features.add("<short>")
+    if _NAME.search(own):
+        features.add("<name>")
+    return features
+
+
+def turn_features(message: str, before: str = "") -> set[str]:
+    """The features by which a turn is judged: its own, its length, and those of the end of the turn before it.
+
+    >>> sorted(turn_features("Two.", "And how many cats?") - message_features("Two."))[:3]
+    ['<answer>', '<words 0>', 'before <name>']
+    """
+    features, count = message_features(message), len(message.split())
+    features.add(f"<words {min(count, _LONG_TURN) // 4}>")
+    if any(character.isdigit() for character in message):
+        features.add("<digits>")
+    if not before:
+        return features | {"<first>"}
+    features |= {f"before {feature}" for feature in message_features(" ".join(before.split()[-_WORDS_BEFORE:]))}
+    if before.rstrip().endswith("?") and count < _SHORT_ANSWER:
+        features.add("<answer>")
+    return features
+
+
+def without_quotations(message: str) -> str:
+    """A message without what it only quotes.
+
+    >>> without_quotations("Say it politely: 'I told Ana on Monday that it is late.'")
+    'Say it politely '
+    """
+    return _QUOTATION.sub(" ", message)
+
+
+def weights_file(label: str) -> Path:
+    """The file with the weights for a label."""
+    return Path(__file__).with_name("message_weights") / f"{label}.txt"
+
+
+def _probability(message: str, label: str) -> float:
+    return _sigmoid(label, message_features(message))
+
+
+def _sigmoid(label: str, features: set[str]) -> float:
+    weights = _weights(label)
+    return 1 / (1 + math.exp(-weights[CONSTANT] - sum(weights.get(feature, 0.0) for feature in features)))
+
+
+@cache
+def _weights(label: str) -> Mapping[str, float]:
+    rows = (line.split("\t") for line in weights_file(label).read_text(encoding="utf-8").splitlines())
+    return {feature: float(weight) for feature, weight in rows}

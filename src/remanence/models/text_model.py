@@ -1,0 +1,145 @@
+"""The two small transformers that come with the package: one reads questions with memories, one makes vectors.
+
+Both take the vectors of word pieces, not their numbers: they have one table of them in common (`word_vectors.npz`, 8-bit
+numbers with a scale for each piece). `training/README.md` says how they were made.
+
+A text is run alone, never in a batch: an 8-bit model scales its numbers over the batch, so the answer for a text would
+depend on the other texts. Several threads may run at once. If only one does, it uses all cores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from remanence.errors import InvalidEmbedding, MissingExtra
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from remanence.ports import Vector
+
+FOLDER = Path(__file__).with_name("text_models")
+SHA256 = {
+    "word_vectors.npz": "7fd5b680439946da947645e5bacab7af1a9e6d987a6845c03cf0c5f3f26fa754",
+    "tokenizer.json": "8282b0e4ae1e4e77b9065efd9f3771dd18a179a10e1c8ee998357e5287ad4b98",
+    "reader.onnx": "6cfc42011995fe5dc7e6b71809b637f2ed1ec33c932c917dbab88c584f5d7f5c",
+    "embedder.onnx": "384d356e676e13c871f5652348dd567dc6158804d73f947d174f4c59e69872d7",
+}
+_MAX_CHARS = 32
+"""Characters of a word piece, at most: what is longer than the pieces that are read is cut off before it is split."""
+
+
+class WordPieces:
+    """The word pieces of both models: numbers of a text, and vectors of numbers."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        tokenizers = _require("tokenizers")
+        self._tokenizer = tokenizers.Tokenizer.from_str(read_checked(folder, "tokenizer.json").decode("utf-8"))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self.begin, self.end, self.moment = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
+        with np.load(BytesIO(read_checked(folder, "word_vectors.npz"))) as stored:
+            self._vectors: NDArray[np.int8] = stored["vectors"]
+            self._scales: NDArray[np.float32] = stored["scales"].astype(np.float32)
+
+    def split(self, text: str, most: int) -> list[int]:
+        """The numbers of the first pieces of a text, at most this many."""
+        # `encode`, not `encode_batch`, which starts threads and then warns in every forked process.
+        head = text[: most * _MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
+        pieces: list[int] = self._tokenizer.encode(head, add_special_tokens=False).ids[:most]
+        return pieces
+
+    def vectors(self, pieces: Sequence[int]) -> Vector:
+        """The vectors of some pieces, one row each."""
+        rows: Vector = self._vectors[pieces] * self._scales[pieces, None]
+        return rows
+
+
+class TextModel:
+    """One of the two models, opened when it is first used."""
+
+    def __init__(self, file: str, folder: Path = FOLDER) -> None:
+        self._file, self._folder = file, folder
+        self._lock = threading.Lock()
+        self._process, self._running = os.getpid(), 0
+        self._sessions: dict[int, Any] = {}
+
+    @cached_property
+    def pieces(self) -> WordPieces:
+        """The word pieces that it reads."""
+        return word_pieces(self._folder)
+
+    def run(self, pieces: Sequence[int], kinds: Sequence[int], **more: Sequence[int]) -> Mapping[str, Vector]:
+        """The outputs of the model for one text, by name."""
+        inputs = {
+            "vectors": self.pieces.vectors(pieces)[None],
+            "mask": np.ones((1, len(pieces)), np.float32),
+            "kinds": np.array([kinds], np.int64),
+        } | {name: np.array([values], np.int64) for name, values in more.items()}
+        with self._lock:
+            self._running += 1
+            session = self._session(cpu_threads() if self._running == 1 else 1)
+        try:
+            outputs = session.run(None, inputs)
+        finally:
+            with self._lock:
+                self._running -= 1
+        return {output.name: values[0] for output, values in zip(session.get_outputs(), outputs, strict=True)}
+
+    def _session(self, threads: int) -> Any:
+        """The session with so many threads. Two sessions of one model share nothing, so there are at most two."""
+        if self._process != os.getpid():  # the threads of the parent's sessions do not survive a fork
+            self._sessions, self._process = {}, os.getpid()
+        if threads not in self._sessions:
+            runtime = _require("onnxruntime")
+            options = runtime.SessionOptions()
+            options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+            options.log_severity_level = 3
+            # Threads that wait in a loop would take processor time from others.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+            content = read_checked(self._folder, self._file)
+            self._sessions[threads] = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        return self._sessions[threads]
+
+
+def cpu_threads() -> int:
+    """How many threads a model may use."""
+    return min(4, os.cpu_count() or 1)
+
+
+@cache
+def word_pieces(folder: Path = FOLDER) -> WordPieces:
+    """The word pieces of a folder, read once in a process."""
+    return WordPieces(folder)
+
+
+def read_checked(folder: Path, file: str) -> bytes:
+    """A file of this package, if it is as it was released.
+
+    Raises:
+        InvalidEmbedding: Its content is another one.
+    """
+    content = (folder / file).read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != SHA256[file]:
+        raise InvalidEmbedding(
+            f"{folder / file} is not the file of this release: its SHA-256 is {found}, not {SHA256[file]}. "
+            "Run: pip install --force-reinstall --no-deps remanence"
+        )
+    return content
+
+
+def _require(module: str) -> Any:
+    try:
+        return __import__(module)
+    except ImportError as error:
+        raise MissingExtra(f"The models of this package need {module}. Run: pip install {module}") from error
