@@ -21,8 +21,9 @@ from postgres_server import Server, shared_server
 from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
 
-# Tests of the signals and of the rules ask without a reader; those of the reader name one.
+# Tests of the signals ask without a reader and by a table of word vectors; those of the models name them.
 os.environ.setdefault("REMANENCE_READER", "none")
+os.environ.setdefault("REMANENCE_EMBEDDER", "fast")
 
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(30))
