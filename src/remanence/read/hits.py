@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from remanence.language.lexicon.languages import language_of
 from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.query import RecallContext
+from remanence.read.context import turns_before
 from remanence.read.supersession import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
 from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 
@@ -55,9 +55,12 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
             None if successor is None else memories[successor],
             tuple(Disagreement(kind, topic, memories[other]) for other, kind, topic in disagreements.get(row, ())),
             found_in=_found_in(context, row) if is_connected else (),
+            context=turn_before,
         )
-        for row, score, reasons, is_current, successor, is_connected in zip(
-            rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist(), strict=True
+        for row, score, reasons, is_current, successor, is_connected, turn_before in zip(
+            *(rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist()),
+            turns_before(index, rows, snapshot.position),
+            strict=True,
         )
     )
 
@@ -134,33 +137,3 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
         start = candidate[:_STEM_BEGINNING]
         if (start if start.isascii() else strip_accents(start)).lower() == beginning:
             yield candidate
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredHit:
-    """A hit with its scores by the reader."""
-
-    hit: Hit
-    text: str
-    """What it says that may answer."""
-    passage: str
-    """The text that the reader was given."""
-    probability: float
-    """The probability that the hit answers the question."""
-    score: float
-    """The probability and the score of the signals together."""
-    time: datetime
-    """When the hit was stated, or from when on it is valid, if whoever added it said so. A date in the text may belong
-    to something else."""
-    previous_turn: str = ""
-    """The turn before it, if the hit is not understood without that turn."""
-    chain_text: str = ""
-    """The text of the hit that it answers together with, if it does not answer alone."""
-
-    @property
-    def id(self) -> str:
-        return self.hit.memory.id
-
-    @property
-    def memory(self) -> Memory:
-        return self.hit.memory

@@ -6,9 +6,9 @@ rankings      ask the signals; each ranks rows or abstains
 fusion        one ranking of all signals, adjusted by recency, importance and trust
 past          for questions about another time: rows that were valid then are ranked first
 supersession  otherwise: superseded rows are replaced by the rows that superseded them
-hits          memories with their evidence
-rerank        a reader scores the first hits; `chains` scores pairs of hits that answer only together, and `time_choice`
-              puts the answer first that was valid at the time of the question
+hits          memories with their evidence, and the turn before those that are not understood alone (`context`)
+reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
+validity      the order by what the reader says and by the signals, and the marks on what a later memory replaces
 answer        the `Recall` that is returned
 
 A row is one version of a memory, by its number in the index of the space; a mask has a value for each row. A snapshot
@@ -37,7 +37,7 @@ from remanence.read.query import RecallContext, build_context, embed_question, f
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.receipts import RecallRequest
-from remanence.read.reading import MAX_READ_HITS, ReadingResult, collect_candidates, read_hits
+from remanence.read.reading import MAX_READ_HITS, ReadingResult, read_hits
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
@@ -105,9 +105,10 @@ def recall_from_index(
         ranked, history = _rank_by_time(context, fused, count)
         ranked = ranked.first(count)
         hits = build_hits(context, ranked)
-        candidates = collect_candidates(context, ranked, hits, read_count)
     # Without the lock: the reader may be slow, and may itself read the space.
-    result = ReadingResult(hits) if reader is None else read_hits(candidates, parsed, request.now, reader)
+    result = ReadingResult(hits)
+    if reader is not None:
+        result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     min_score = request.min_score
     return Recall(
