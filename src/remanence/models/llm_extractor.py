@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -28,18 +28,16 @@ from remanence.errors import InvalidInput
 from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.framing import escape_structure
 from remanence.language.text import normalize_text, pluralize, tokens
-from remanence.models import llm_replies
-from remanence.models.grounding import facts_after_events, match_spelling, verified_fact
+from remanence.models.grounding import match_spelling, verified_fact
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
-from remanence.models.llm_replies import CandidatePair, ParsedRows, Row, parse_index, parse_rows
+from remanence.models.llm_replies import ParsedRows, Row, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
-from remanence.ports import ComparingExtractor
-from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
+from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from remanence.ports import FactExtractor
+    from remanence.ports import Extractor
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +50,8 @@ PROMPT_VERSION = "2"
 """The ledger stores it with everything that was found by these prompts. Raise it with every change to them, so that
 facts from an older prompt can be recognised."""
 _FOLDER = Path(__file__).parent
-FACTS_PROMPT, VERDICTS_PROMPT, PROFILE_PROMPT, MERGE_PROMPT = (
-    Template((_FOLDER / f"prompt_{name}.txt").read_text("utf-8")) for name in ("facts", "verdicts", "profile", "merge")
+FACTS_PROMPT, PROFILE_PROMPT, MERGE_PROMPT = (
+    Template((_FOLDER / f"prompt_{name}.txt").read_text("utf-8")) for name in ("facts", "profile", "merge")
 )
 RETRY_PROMPT = (_FOLDER / "prompt_retry.txt").read_text("utf-8")
 _ROW_SCHEMAS = json.loads((_FOLDER / "prompt_schemas.json").read_text("utf-8"))
@@ -101,7 +99,7 @@ class LLMExtractor:
         *,
         timeout: float | None = 60.0,
         chunk_size: int = 8_000,
-        rules: FactExtractor | None = None,
+        rules: Extractor | None = None,
     ) -> None:
         if callable(model) and has_return_type(model, Extraction):
             raise InvalidInput(
@@ -111,7 +109,7 @@ class LLMExtractor:
         if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 200:
             raise InvalidInput(f"chunk_size={chunk_size!r} is not a number of characters, 200 or more.")
         self._model = resolve_llm(model, timeout=timeout)
-        self._rules: FactExtractor = rules or RuleExtractor()
+        self._rules: Extractor = rules or RuleExtractor()
         self._chunk_size = chunk_size
         self._structured = True  # False after an answer in text could be parsed and a structured one could not
         self.model = self._model.name
@@ -132,7 +130,7 @@ class LLMExtractor:
         """
         return self._rules.extract(text, now=now, speaker=speaker)
 
-    def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
+    def facts(self, utterances: Sequence[Utterance], *, now: datetime, known: Sequence[Memory] = ()) -> ExtractionResult:
         """The facts of some turns of a conversation.
 
         Args:
@@ -148,7 +146,7 @@ class LLMExtractor:
         chunks = split_into_chunks(utterances, self._chunk_size)
         for chunk in chunks:
             if failures >= MAX_FAILURES:
-                result = _ChunkResult(self._by_rules(chunk.pieces, now), "was not asked again")
+                result = _ChunkResult((), "was not asked again")
             else:
                 result = self._read_chunk(chunk, now)
             answered += result.answered
@@ -159,48 +157,12 @@ class LLMExtractor:
                 problems.append(result.problem)
         problem = f"The model {self.model!r} {'; '.join(dict.fromkeys(problems))}." if problems else None
         if problem:
-            log.warning("%s The rules find the facts that are missing.", problem)
-        added = sum(fact.by is not None for fact in facts) if answered else 0
-        if added and problem:
-            problem += f" {pluralize(added, 'fact')} by the rules."
-        by, model, version = (self.name, self.model, self.prompt) if answered else (self._rules.name, None, None)
+            log.warning("%s", problem)
+        by, model, version = (self.name, self.model, self.prompt) if answered else (self.name, None, None)
         unique: dict[str, Fact] = {}
         for fact in facts:  # chunks share a few turns, and models repeat themselves
             unique.setdefault(normalize_text(fact.text), fact)
         return ExtractionResult(tuple(unique.values()), by, model, version, problem, replied == len(chunks))
-
-    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """How each new memory affects the old ones at the same index of `old`.
-
-        These are the verdicts of which the rules are certain, and those of the model on the other pairs.
-        The model's "updates" and "contradicts" count only if both memories have a subject in common: asked about
-        similar memories, models also supersede unrelated ones.
-
-        Args:
-            new: The new memories.
-            old: The old memories to compare each of them with: a list for each new memory.
-
-        Returns:
-            The verdicts; a pair without one is unrelated.
-        """
-        rules = self._rules if isinstance(self._rules, ComparingExtractor) else RuleExtractor()
-        certain = rules.compare(new, old)
-        settled = {(verdict.new_index, verdict.old_id) for verdict in certain}
-        pairs = [
-            (index, memory)
-            for index, candidates in enumerate(old)
-            for memory in candidates
-            if (index, memory.id) not in settled
-        ]
-        judged = list(certain)
-        for batch in self._batches(pairs):
-            quoted = json_lines(llm_replies.pair_rows(new, batch))
-            answer, reply = self._ask(VERDICTS_PROMPT.substitute(memories=quoted), "verdicts")
-            if answer is None:
-                log.warning("The model %r %s; only the rules gave verdicts.", self.model, reply.problem)
-                break
-            judged += llm_replies.parse_verdicts(answer.rows, new, batch)
-        return judged
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
         """A profile in the third person, each sentence with the numbers of its lines.
@@ -252,7 +214,7 @@ class LLMExtractor:
         )
         answer, reply = self._ask(prompt, "facts")
         if answer is None:
-            return _ChunkResult(self._by_rules(chunk.pieces, now), reply.problem, timed_out=reply.timed_out)
+            return _ChunkResult((), reply.problem, timed_out=reply.timed_out)
         facts = [fact for row in answer.rows if (fact := verified_fact(row, chunk, now))]
         problems = [reply.problem] if reply.problem else []
         unverified = len(answer.rows) - len(facts)
@@ -262,23 +224,8 @@ class LLMExtractor:
             problems.append(f"gave {len(facts)} facts at once: the {MAX_FACTS} most important are kept")
             facts = sorted(facts, key=lambda fact: -fact.importance)[:MAX_FACTS]
         answered = bool(facts) or not answer.rows
-        facts += list(facts_after_events(facts))
-        missing = _not_covered(self._by_rules(chunk.pieces, now), facts, sure=not unverified and answer.complete)
-        facts += [replace(fact, by=self._rules.name) for fact in missing] if answered else missing
         facts.sort(key=lambda fact: fact.source_turns)
         return _ChunkResult(facts, "; ".join(problems), answered, replied=answer.complete)
-
-    def _by_rules(self, pieces: Sequence[Piece], now: datetime) -> list[Fact]:
-        found = self._rules.facts([piece.utterance for piece in pieces], now=now)
-        return [replace(fact, source_turns=tuple(pieces[at].turn for at in fact.source_turns)) for fact in found.facts]
-
-    def _batches(self, pairs: Sequence[CandidatePair]) -> Iterator[Sequence[CandidatePair]]:
-        """The pairs in as few batches as the prompt length allows."""
-        while pairs:
-            texts = [memory.text[: llm_replies.MAX_MEMORY_CHARACTERS] for _, memory in pairs]
-            count = max(1, _count_fitting(texts, 2 * self._chunk_size))
-            yield pairs[:count]
-            pairs = pairs[count:]
 
     def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, Reply]:
         """The rows of the answer, or of a second one if the first cannot be parsed; and the reply with its problem."""
@@ -307,20 +254,6 @@ class _ChunkResult:
     answered: bool = False
     replied: bool = False
     timed_out: bool = False
-
-
-def _not_covered(by_rules: Sequence[Fact], facts: Sequence[Fact], *, sure: bool) -> list[Fact]:
-    """The facts of the rules from turns without a fact of the model, or with claims that it has not. With `sure`, only
-    those of which the rules are sure and whose words no fact of the model has."""
-    turns = {turn for fact in facts for turn in fact.source_turns}
-    claims = {triple for fact in facts for triple in fact.triples}
-    words = [set(tokens(fact.text)) for fact in facts]
-    return [
-        fact
-        for fact in by_rules
-        if (turns.isdisjoint(fact.source_turns) or (fact.triples and claims.isdisjoint(fact.triples)))
-        and not (sure and (fact.confidence < SURE or any(set(tokens(fact.text)) <= word_set for word_set in words)))
-    ]
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:

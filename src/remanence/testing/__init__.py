@@ -3,7 +3,7 @@
 Contracts (subclass one, implement `make` or the fixture that it names, and pytest runs its tests; they need pytest):
 
     LedgerContract, LocksContract, VectorStoreContract, SharedVectorStoreContract, VectorStoresContract,
-    SignalContract, EmbedderContract, ExtractorContract, FactExtractorContract, ComparingExtractorContract,
+    SignalContract, EmbedderContract, ExtractorContract, FactExtractorContract,
     ModelExtractorContract, SummarizingExtractorContract, MergingExtractorContract, ReaderContract, ClockContract
 
 Fakes:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from remanence.testing.ledger_contract import LedgerContract
     from remanence.testing.port_contracts import (
         ClockContract,
-        ComparingExtractorContract,
         EmbedderContract,
         ExtractorContract,
         FactExtractorContract,
@@ -55,7 +54,6 @@ _OTHER_MODULES = {
 
 __all__ = [
     "ClockContract",
-    "ComparingExtractorContract",
     "EmbedderContract",
     "ExtractorContract",
     "FactExtractorContract",

@@ -23,24 +23,22 @@ import pytest
 from remanence.events import Remembered
 from remanence.ports import (
     Clock,
-    ComparingExtractor,
     Embedder,
     Extractor,
     FactExtractor,
     FastEmbedder,
+    ListReading,
     Locks,
     MergingExtractor,
     ModelExtractor,
     Reader,
-    RelationReader,
+    ReaderLine,
     Signal,
     Stage,
     SummarizingExtractor,
-    TimelineReader,
     VectorStores,
 )
-from remanence.ports.model_ports import RELATIONS
-from remanence.schema import Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict, Window
+from remanence.schema import Extraction, ExtractionResult, Query, Ranking, Utterance, Window
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -163,30 +161,6 @@ class FactExtractorContract(ExtractorContract):
         assert self.make().facts([], now=NOW).facts == ()
 
 
-class ComparingExtractorContract(ExtractorContract):
-    """The contract of `ports.ComparingExtractor`."""
-
-    def make(self) -> ComparingExtractor:
-        """The extractor to check."""
-        raise NotImplementedError
-
-    def test_it_has_the_method_of_the_port(self) -> None:
-        """`compare`; without it, the rules compare memories."""
-        assert isinstance(self.make(), ComparingExtractor)
-
-    def test_verdicts_are_about_the_memories_that_were_given(self) -> None:
-        """`new_index` is a place in the first list, `old_id` an id from the second."""
-        new = [Memory("n1", "default", "Alice lives in Lisbon.")]
-        old = [[Memory("o1", "default", "Alice lives in Porto.")]]
-        for verdict in self.make().compare(new, old):
-            assert isinstance(verdict, Verdict)
-            assert (verdict.new_index, verdict.old_id) == (0, "o1")
-
-    def test_no_memories_give_no_verdicts(self) -> None:
-        """And no error."""
-        assert self.make().compare([], []) == []
-
-
 class ModelExtractorContract(ExtractorContract):
     """The contract of `ports.ModelExtractor`."""
 
@@ -304,8 +278,19 @@ class LocksContract(Contract[Locks]):
 
 
 class ReaderContract(Contract[Reader]):
-    """The contract of `ports.Reader`, and of `ports.RelationReader` and `ports.TimelineReader` for a reader that has
-    their methods."""
+    """The contract of `ports.Reader`."""
+
+    def lines(self) -> list[ReaderLine]:
+        """What is read: turns with days and speakers, and odd texts without."""
+        told = [
+            ReaderLine(text, NOW - timedelta(days=30 - n), speaker="Alice", rank=n) for n, text in enumerate(TEXTS)
+        ]
+        answer = ReaderLine("Yes.", NOW, speaker="Alice", before="Bob: Do you live in Porto?", rank=len(told))
+        return [*told, answer, *(ReaderLine(text) for text in ODD_TEXTS)]
+
+    def read(self, lines: Sequence[ReaderLine], moment: datetime | None = None) -> ListReading:
+        """These lines, read for one question."""
+        return self.make().read("Where does Alice live?", lines, asked_at=NOW, moment=moment)
 
     def test_it_has_a_fingerprint(self) -> None:
         """A receipt says with which reader its list was made."""
@@ -313,40 +298,33 @@ class ReaderContract(Contract[Reader]):
         assert isinstance(reader, Reader)
         assert reader.fingerprint
 
-    def test_each_text_has_one_probability(self) -> None:
-        """Whatever the text."""
-        reader = self.make()
-        read = np.asarray(reader.read("Where does Alice live?", [*TEXTS, *ODD_TEXTS]), np.float64)
-        assert read.shape == (len(TEXTS) + len(ODD_TEXTS),)
-        assert ((read >= 0) & (read <= 1)).all()
+    def test_each_line_has_its_probabilities(self) -> None:
+        """Whatever the text, for now and for a past time."""
+        for moment in (None, NOW - timedelta(days=29)):
+            reading = self.read(self.lines(), moment)
+            assert isinstance(reading, ListReading)
+            values = np.array([reading.answers, reading.holds, reading.replaced, reading.choice], np.float64)
+            assert values.shape == (4, len(self.lines()))
+            assert ((values >= 0) & (values <= 1)).all()
 
-    def test_the_same_texts_have_the_same_probabilities(self) -> None:
-        """So that a recall can be replayed, whatever else is read with them."""
-        reader = self.make()
-        together = list(reader.read("Where does Alice live?", TEXTS))
-        alone = [reader.read("Where does Alice live?", [text])[0] for text in TEXTS]
-        assert together == pytest.approx(alone)
+    def test_at_most_one_line_is_the_best_answer(self) -> None:
+        """The choice and "none of them" add up to 1."""
+        reading = self.read(self.lines())
+        assert sum(reading.choice) + reading.nothing == pytest.approx(1.0, abs=1e-3)
 
-    def test_relations_are_probabilities(self) -> None:
-        """If it compares statements at all."""
-        reader = self.make()
-        if isinstance(reader, RelationReader):
-            pair = ("Alice lives in Porto.", "Alice moved to Lisbon.")
-            (relation,) = reader.compare([pair])
-            assert len(reader.compare([pair], "Where does Alice live?")) == 1
-            assert set(relation) <= set(RELATIONS)
-            assert sum(relation.values()) == pytest.approx(1.0, abs=1e-4)
+    def test_the_same_lines_have_the_same_probabilities(self) -> None:
+        """So that a recall can be replayed. In another order they have the same ones in that order."""
+        lines = self.lines()[: len(TEXTS)]
+        first, again, turned = self.read(lines), self.read(lines), self.read(lines[::-1])
+        assert first == again
+        assert turned.answers[::-1] == pytest.approx(first.answers, abs=1e-4)
+        assert turned.choice[::-1] == pytest.approx(first.choice, abs=1e-4)
 
-    def test_choices_are_probabilities(self) -> None:
-        """If it reads statements together: at most one of them is the answer."""
-        reader = self.make()
-        if isinstance(reader, TimelineReader):
-            statements = ["3 May 2024: Alice lives in Porto.", "2 March 2025: Alice moved to Lisbon."]
-            for told in (0, 1, 2):
-                choice = np.asarray(reader.choose("Where does Alice live?", statements, told), np.float64)
-                assert choice.shape in ((0,), (2,))
-                assert ((choice >= 0) & (choice <= 1)).all()
-                assert choice.sum() <= 1.0001
+    def test_no_lines_have_no_answer(self) -> None:
+        """And no error."""
+        reading = self.read([])
+        assert reading.answers == reading.holds == reading.replaced == reading.choice == ()
+        assert reading.nothing == pytest.approx(1.0)
 
 
 class SignalContract(Contract[Signal]):
