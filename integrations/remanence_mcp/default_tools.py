@@ -124,16 +124,22 @@ def timeline(
 
 @TOOLS.tool("Profile")
 def profile(
-    max_tokens: Annotated[int, Field(ge=50, le=4_000, description="The most tokens of the text")] = 400,
+    max_tokens: Annotated[int, Field(ge=50, le=4_000, description="The most tokens of the text")] = 600,
     as_of: AsOf = None,
 ) -> dict[str, Any]:
-    """Who the user is, in a few sentences: current facts and preferences, the most important first. Read it once at
-    the beginning of a conversation."""
+    """What is true now of the user or the project, by topic, quoted, with its day. Read it once at the beginning of a
+    conversation."""
     answer = memory_operations.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
     return {
         "text": answer.text,
         "statements": [
-            {"text": statement.text, "memories": list(statement.memories)} for statement in answer.statements
+            {
+                "topic": statement.topic,
+                **({"after": statement.context} if statement.context else {}),
+                "text": statement.text,
+                "memories": list(statement.memories),
+            }
+            for statement in answer.statements
         ],
     }
 

@@ -162,10 +162,10 @@ def count(view: View, args: Namespace) -> None:
     print(view.count())
 
 
-@view_command("profile", "profile --max-tokens 200", "--max-tokens --extractor")
+@view_command("profile", "profile --max-tokens 200", "--max-tokens --topics --extractor")
 def profile(view: View, args: Namespace) -> None:
-    """Summarize the person that a space is about."""
-    print(view.profile(max_tokens=args.max_tokens))
+    """List what is true now of the person or the project that a space is about."""
+    print(view.profile(max_tokens=args.max_tokens, topics=args.topics))
 
 
 def _text(argument: str) -> str:

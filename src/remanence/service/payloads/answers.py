@@ -252,7 +252,7 @@ class JobPage(AnswerModel):
 
 
 class ProfileAnswer(AnswerModel):
-    """Sentences about the person that a space is about, each with the ids of the memories behind it."""
+    """What is true of the person or project that a space is about, each line with the memories behind it."""
 
     text: str
     statements: list[ProfileStatement]

@@ -244,9 +244,10 @@ class NodeRequest(ReadRequest):
 
 
 class ProfileRequest(ReadRequest):
-    """How long a profile may be."""
+    """How long a profile may be, and its topics: "person", "project", or questions by topic as JSON text."""
 
-    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 400
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 600
+    topics: str | None = None
 
 
 class EmbedRequest(Request):
