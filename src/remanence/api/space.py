@@ -246,10 +246,10 @@ class Space(MemoryRemoval):
         observed_by: str | None = None,
         progress: bool | Progress = False,
     ) -> list[Memory] | Job:
-        """Store a text or a conversation verbatim, and the facts found in it as memories of their own.
+        """Store a text or a conversation verbatim, and with a language model the facts in it as memories of their own.
 
-        Facts are found by the extractor of this space: a language model if it was opened with one, else
-        rules. A fact that updates an older memory supersedes it.
+        The model reads the conversation in one call, together with the stored facts that it may change. A fact that
+        ends or replaces a stored one supersedes it. A space that was opened without a model stores no facts.
 
         Args:
             text_or_turns: A text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
@@ -261,7 +261,8 @@ class Space(MemoryRemoval):
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The memories of the facts, or with `wait=False` the job.
+            The memories of the facts, or without a language model those of the text itself; with `wait=False` the
+            job.
 
         Raises:
             InvalidInput: An argument is not valid; the message names it. Nothing is stored.

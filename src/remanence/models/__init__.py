@@ -4,10 +4,11 @@ embedders.py       text to vectors: the built-in table, transformers by name, em
 readers.py         readers, which score hits for a question; reader_input.py is the text that they are given
 catalogue.py       the transformers that are known by name; onnx_models.py runs them
 extractors.py      the extractor for what a caller passes
-llm_extractor.py   facts, verdicts and profiles from a language model
+llm_extractor.py   facts, profiles and merged texts from a language model
     llm_clients.py   language models of other libraries
     llm_source.py    a conversation in chunks, as a prompt shows it
     llm_replies.py   the rows of an answer
-    grounding.py     a fact from such a row, checked against the conversation; verification.py has the checks
+    llm_facts.py     a fact from such a row, checked against the conversation
+    llm_dates.py     the dates of a fact, checked against its quotation
 time_limit.py      calls of a caller's code with a time limit
 """

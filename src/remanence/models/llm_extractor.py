@@ -1,10 +1,10 @@
-"""Facts, verdicts and profiles from a language model, with the rules as a fallback.
+"""Facts, profiles and merged texts from a language model.
 
-The answer of the model is parsed as far as possible and checked against the source. Where the model fails, the
-rules do the work and `ExtractionResult.problem` says so.
+The model reads a conversation together with the known facts that it may change, in one call. Its answer is parsed as
+far as possible and checked against the conversation. If the model fails there are no facts, and
+`ExtractionResult.problem` says why: the conversation itself is stored in any case.
 
-prompt_facts.txt      a conversation -> facts
-prompt_verdicts.txt   new memories next to older ones -> what the new ones do to the old
+prompt_facts.txt      a conversation and known facts -> facts, and what they do to the known ones
 prompt_profile.txt    lines about somebody -> a few sentences, each with its lines
 prompt_merge.txt      memories that say nearly the same -> one text that says all of it
 prompt_retry.txt      is appended after an answer that could not be read
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import accumulate
@@ -25,11 +25,11 @@ from string import Template
 from typing import TYPE_CHECKING, Annotated, Any
 
 from remanence.errors import InvalidInput
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.framing import escape_structure
-from remanence.language.text import normalize_text, pluralize, tokens
-from remanence.models.grounding import match_spelling, verified_fact
-from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
+from remanence.language.rule_extractor import RuleExtractor
+from remanence.language.text import normalize_text, pluralize
+from remanence.models.llm_clients import has_return_type, resolve_llm
+from remanence.models.llm_facts import checked_fact, match_spelling
 from remanence.models.llm_replies import ParsedRows, Row, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance
@@ -41,12 +41,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_FACTS = 64  # of one chunk, the most important first
-MAX_ROWS = 1_000  # of one answer; the rest is not read
-MAX_FAILURES = 2  # chunks in a row that may fail; then the model is not called again
+FREE_FACTS, LETTERS_PER_FACT = 20, 50
+"""More facts than this number and one for so many letters of the conversation are no answer to it."""
 LETTERS_PER_TOKEN = 4
-SURE = 0.7  # minimum confidence for a fact of the rules that the model did not return
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "3"
 """The ledger stores it with everything that was found by these prompts. Raise it with every change to them, so that
 facts from an older prompt can be recognised."""
 _FOLDER = Path(__file__).parent
@@ -68,14 +66,15 @@ class ProfileSentence:
 class LLMExtractor:
     """Finds facts with a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to text.
 
-    The model is called once for each chunk of a conversation, for structured output if it supports that, else for
-    JSON in text. If the answer cannot be parsed it is called once more. `add` never calls it. Thread-safe.
+    The model is called once for a conversation, for structured output if it supports that, else for JSON in text. If
+    the answer cannot be parsed it is called once more. A conversation longer than `chunk_size` is read in parts. `add`
+    never calls the model. Thread-safe.
 
     Args:
         model: The chat model, LLM or function.
         timeout: How many seconds to wait for an answer; None waits without a limit.
-        chunk_size: The length of a chunk in characters, 200 or more.
-        rules: The extractor that is used for `add` and where the model fails.
+        chunk_size: How many characters of a conversation are read at once, 200 or more.
+        rules: The extractor that is used for `add`.
 
     Raises:
         InvalidInput: `model` is not a language model, or a setting is out of range.
@@ -83,7 +82,8 @@ class LLMExtractor:
     Example:
         >>> from datetime import datetime, timezone
         >>> def gpt(prompt: str) -> str:
-        ...     return 'OK! {"facts": [{"text": "Alice ran a race.", "kind": "episode", "when": "last May"}]}'
+        ...     return ('OK! {"facts": [{"text": "Alice ran a race.", "kind": "episode", "when": "2026-05", '
+        ...             '"turn": 0, "quotation": "Alice ran a race last May"}]}')
         >>> now = datetime(2026, 6, 20, tzinfo=timezone.utc)
         >>> found = LLMExtractor(gpt).facts([Utterance("Alice ran a race last May!")], now=now)
         >>> found.by, found.model, found.facts[0].text, str(found.facts[0].valid)
@@ -94,12 +94,7 @@ class LLMExtractor:
     prompt = PROMPT_VERSION
 
     def __init__(
-        self,
-        model: object,
-        *,
-        timeout: float | None = 60.0,
-        chunk_size: int = 8_000,
-        rules: Extractor | None = None,
+        self, model: object, *, timeout: float | None = 60.0, chunk_size: int = 40_000, rules: Extractor | None = None
     ) -> None:
         if callable(model) and has_return_type(model, Extraction):
             raise InvalidInput(
@@ -130,39 +125,42 @@ class LLMExtractor:
         """
         return self._rules.extract(text, now=now, speaker=speaker)
 
-    def facts(self, utterances: Sequence[Utterance], *, now: datetime, known: Sequence[Memory] = ()) -> ExtractionResult:
+    def facts(
+        self,
+        utterances: Sequence[Utterance],
+        *,
+        now: datetime,
+        known: Sequence[Memory] = (),
+        before: Sequence[Utterance] = (),
+    ) -> ExtractionResult:
         """The facts of some turns of a conversation.
 
         Args:
             utterances: The turns, in order.
             now: The moment of the extraction.
+            known: The stored facts that the turns may end, replace or confirm.
+            before: The turns before them in the same conversation, to understand them by.
 
         Returns:
-            The facts. If the model fails, the rules find them, and `problem` says so.
+            The facts, and what they do to known ones. If the model fails, `problem` says so.
         """
-        facts: list[Fact] = []
-        problems: list[str] = []
-        answered, replied, failures = 0, 0, 0
-        chunks = split_into_chunks(utterances, self._chunk_size)
+        chunks = split_into_chunks(utterances, self._chunk_size, known, before)
+        read: list[_ChunkResult] = []
         for chunk in chunks:
-            if failures >= MAX_FAILURES:
-                result = _ChunkResult((), "was not asked again")
-            else:
-                result = self._read_chunk(chunk, now)
-            answered += result.answered
-            replied += result.replied
-            failures = 0 if result.answered else MAX_FAILURES if result.timed_out else failures + 1
-            facts += result.facts
-            if result.problem:
-                problems.append(result.problem)
-        problem = f"The model {self.model!r} {'; '.join(dict.fromkeys(problems))}." if problems else None
+            read.append(self._read_chunk(chunk, now))
+            if not read[-1].answered:
+                break  # the rest is read when the job is tried again
+        facts: dict[str, Fact] = {}
+        for fact in (fact for result in read for fact in result.facts):
+            facts.setdefault(normalize_text(fact.text), fact)  # models repeat themselves
+        problems = dict.fromkeys(result.problem for result in read if result.problem)
+        problem = f"The model {self.model!r} {'; '.join(problems)}." if problems else None
         if problem:
             log.warning("%s", problem)
-        by, model, version = (self.name, self.model, self.prompt) if answered else (self.name, None, None)
-        unique: dict[str, Fact] = {}
-        for fact in facts:  # chunks share a few turns, and models repeat themselves
-            unique.setdefault(normalize_text(fact.text), fact)
-        return ExtractionResult(tuple(unique.values()), by, model, version, problem, replied == len(chunks))
+        has_answered = not chunks or read[0].answered
+        model, prompt = (self.model, self.prompt) if has_answered else (None, None)
+        is_complete = all(result.complete for result in read)
+        return ExtractionResult(tuple(facts.values()), self.name, model, prompt, problem, is_complete)
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
         """A profile in the third person, each sentence with the numbers of its lines.
@@ -174,14 +172,14 @@ class LLMExtractor:
         Returns:
             The sentences; None if the model writes none.
         """
-        included = lines[: _count_fitting(lines, 2 * self._chunk_size)]
+        included = lines[: _count_fitting(lines, self._chunk_size)]
         if not included or max_tokens <= 0:
             return None
         quoted = json_lines({"line": index, "text": line} for index, line in enumerate(included))
         word_limit = max(1, max_tokens * LETTERS_PER_TOKEN // 7)
-        answer, reply = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
+        answer, problem = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
         if answer is None:
-            log.warning("The model %r %s; no profile was written.", self.model, reply.problem)
+            log.warning("The model %r %s; no profile was written.", self.model, problem)
             return None
         sentences = [sentence for row in answer.rows if (sentence := _profile_sentence(row, included))]
         count = _count_fitting([sentence.text for sentence in sentences], max_tokens * LETTERS_PER_TOKEN)
@@ -199,61 +197,57 @@ class LLMExtractor:
         if sum(map(len, texts)) > self._chunk_size:
             return None
         quoted = json_lines({"text": text} for text in texts)
-        answer, reply = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
+        answer, problem = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
         text = answer.rows[0].get("text") if answer and len(answer.rows) == 1 and answer.complete else None
         if not isinstance(text, str):
-            log.warning("The model %r %s.", self.model, reply.problem or "wrote no text, or several")
+            log.warning("The model %r %s.", self.model, problem or "wrote no text, or several")
             return None
         return _with_source_spelling(text, texts)
 
     def _read_chunk(self, chunk: Chunk, now: datetime) -> _ChunkResult:
-        """The facts of one chunk: those of the model, and those of the rules for what it left out."""
+        """The facts of one chunk."""
         prompt = FACTS_PROMPT.substitute(
-            before=json_lines(chunk.prompt_rows(chunk.preceding, now)),
-            conversation=json_lines(chunk.prompt_rows(chunk.pieces, now)),
+            known=json_lines(chunk.known_rows()),
+            before=json_lines(chunk.preceding_rows(now)),
+            conversation=json_lines(chunk.turn_rows(now)),
         )
-        answer, reply = self._ask(prompt, "facts")
+        answer, problem = self._ask(prompt, "facts")
+        count = len(answer.rows) if answer else 0
+        letters = sum(len(piece.utterance.text) for piece in chunk.pieces)
+        if count > FREE_FACTS + letters // LETTERS_PER_FACT:
+            answer, problem = None, f"gave {count} facts for {letters} letters: none is kept"
         if answer is None:
-            return _ChunkResult((), reply.problem, timed_out=reply.timed_out)
-        facts = [fact for row in answer.rows if (fact := verified_fact(row, chunk, now))]
-        problems = [reply.problem] if reply.problem else []
-        unverified = len(answer.rows) - len(facts)
-        if unverified:
-            problems.append(f"gave {pluralize(unverified, 'fact')} that the conversation does not contain")
-        if len(facts) > MAX_FACTS:
-            problems.append(f"gave {len(facts)} facts at once: the {MAX_FACTS} most important are kept")
-            facts = sorted(facts, key=lambda fact: -fact.importance)[:MAX_FACTS]
-        answered = bool(facts) or not answer.rows
+            return _ChunkResult((), problem, answered=False)
+        facts = [fact for row in answer.rows if (fact := checked_fact(row, chunk, now))]
+        if refused := count - len(facts):
+            unsaid = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
+            problem = f"{problem}; {unsaid}" if problem else unsaid
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(facts, "; ".join(problems), answered, replied=answer.complete)
+        return _ChunkResult(tuple(facts), problem, complete=answer.complete)
 
-    def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, Reply]:
-        """The rows of the answer, or of a second one if the first cannot be parsed; and the reply with its problem."""
+    def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, str]:
+        """The rows of the answer, or of a second one if the first cannot be parsed; and what went wrong, or ""."""
         structured = self._structured
         reply = self._model.ask(prompt, _response_schema(key) if structured else None)
         answer = None if reply.problem else parse_rows(reply, key)
-        if answer is None and not reply.timed_out:
+        if answer is None and not reply.timed_out and (structured or not reply.problem):
             reply = self._model.ask(prompt if reply.problem else prompt + RETRY_PROMPT)
             answer = None if reply.problem else parse_rows(reply, key)
-            if answer is not None and structured:
+            if answer is not None:
                 self._structured = False
         if answer is None:
-            return None, replace(reply, problem=reply.problem or f"wrote nothing that could be read as {key}")
-        if not answer.complete:
-            reply = replace(reply, problem=f"broke off after {pluralize(len(answer.rows), key[:-1])}")
-        return replace(answer, rows=answer.rows[:MAX_ROWS]), reply
+            return None, reply.problem or f"wrote nothing that could be read as {key}"
+        return answer, "" if answer.complete else f"broke off after {pluralize(len(answer.rows), key[:-1])}"
 
 
 @dataclass(frozen=True, slots=True)
 class _ChunkResult:
-    """The facts of one chunk. `answered`: the model found some, or none on purpose. `replied`: its answer was complete,
-    whatever was kept of it."""
+    """The facts of one chunk, or the problem. `complete`: the answer could be read to its end."""
 
-    facts: Sequence[Fact]
-    problem: str | None
-    answered: bool = False
-    replied: bool = False
-    timed_out: bool = False
+    facts: tuple[Fact, ...]
+    problem: str
+    answered: bool = True
+    complete: bool = False
 
 
 def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
@@ -293,7 +287,7 @@ def _response_schema(key: str) -> type[BaseModel]:
     """The schema of an answer, as both frameworks take it: an object with one list, `key`.
 
     The framework shows it to the model and does not enforce it: it would discard an answer with "high" for a
-    number, while `grounding` can read the rest.
+    number, while `llm_facts` can read the rest.
     """
     from pydantic import WithJsonSchema, create_model
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from remanence.language.rule_extractor import speaker_name
 from remanence.language.passages import split_passages
+from remanence.language.rule_extractor import speaker_name
+from remanence.language.temporal.time_vocabulary import NUMBERS, TENS
 from remanence.language.text import POSSESSIVE, strip_accents, tokens
-from remanence.schema import SELF, Utterance
+from remanence.schema import SELF, Memory, Utterance
 
-PRECEDING_TURNS = 2  # turns before a chunk that the prompt also shows, to understand "he" and "there"
+PRECEDING_TURNS = 4  # turns before a chunk that the prompt also shows, to understand "he" and "there"
 PRECEDING_SIZE = 400  # characters of each of them
+MAX_KNOWN_CHARACTERS = 500  # of each known fact
 USER_LABEL = "user"
 """The name in prompts for the user without a name, for whom a space uses `SELF`."""
 
 _FIRST_PERSON = frozenset(("i", "me", "myself", "speaker", "the speaker"))
 _USER = frozenset((USER_LABEL, "the user", "human", "the human"))
 _EDGES = " \t\n\"“”‘’`'.,;:!?()[]"
+_LEFT_OUT = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,57 +39,60 @@ class Piece:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The turns of one prompt, and the ends of the turns before them."""
+    """What one prompt shows: some turns, the ends of the turns before them, and the known facts."""
 
     pieces: tuple[Piece, ...]
     preceding: tuple[Piece, ...] = ()
+    known: tuple[Memory, ...] = ()
 
-    def prompt_rows(self, pieces: Sequence[Piece], now: datetime) -> Iterator[Mapping[str, object]]:
-        for piece in pieces:
-            at = piece.utterance.at or now
-            name = speaker_name(piece.utterance.speaker)
-            speaker = USER_LABEL if name in (SELF, None) else name
-            # Not strftime("%Y"): glibc does not pad years before 1000.
-            when = f"{at:%A} {at.date().isoformat()} {at:%H:%M}"
-            yield {"turn": piece.turn, "speaker": speaker, "at": when, "text": piece.utterance.text}
+    def turn_rows(self, now: datetime) -> Iterator[Mapping[str, object]]:
+        """The turns as a prompt shows them."""
+        for piece in self.pieces:
+            yield {"turn": piece.turn, **_prompt_fields(piece.utterance, now)}
 
-    def time_of(self, turns: Sequence[int], now: datetime) -> datetime:
-        moments = (piece.utterance.at for piece in self.pieces if piece.turn in turns)
-        return next((moment for moment in moments if moment is not None), now)
+    def preceding_rows(self, now: datetime) -> Iterator[Mapping[str, object]]:
+        """The turns before, which have no number: nothing is quoted from them."""
+        for piece in self.preceding:
+            yield _prompt_fields(piece.utterance, now)
 
-    def resolve_speaker(self, name: str, turns: Sequence[int]) -> str | None:
-        """The speaker that a word such as "I", "user" or a name means in these turns; None for other words."""
+    def known_rows(self) -> Iterator[Mapping[str, object]]:
+        """The known facts by their indexes: a model would misspell ids."""
+        for index, memory in enumerate(self.known):
+            row = {"known": index, "text": memory.text[:MAX_KNOWN_CHARACTERS], "told": f"{memory.told_at:%Y-%m-%d}"}
+            yield {**row, "true": str(memory.valid)} if memory.valid.has_bound else row
+
+    def find_quotation(self, words: str, turn: int | None) -> tuple[str, Piece] | None:
+        """A quotation as it stands in a piece, and that piece, the one of this turn first. "..." stands for words that
+        were left out."""
+        parts = [part for part in _LEFT_OUT.split(words) if part.strip(_EDGES)]
+        for piece in sorted(self.pieces, key=lambda piece: piece.turn != turn):
+            found = [next(find_words(part, piece.utterance.text), "") for part in parts]
+            if found and all(found):
+                return " … ".join(found), piece
+        return None
+
+    def resolve_speaker(self, name: str, piece: Piece) -> str | None:
+        """The speaker that a word such as "I", "user" or a name means in this piece; None for other words."""
         word = name.strip().casefold()
         if word in _USER:
             return SELF
         if word in _FIRST_PERSON:
-            speakers = (speaker_name(piece.utterance.speaker) for piece in self.pieces if piece.turn in turns)
-            return next((speaker for speaker in speakers if speaker), SELF)
+            return speaker_name(piece.utterance.speaker) or SELF
         return next((speaker for speaker in self._speakers if speaker.casefold() == word), None)
 
     def find_spelling(self, name: str) -> str | None:
-        """How a name is spelled in the source; None if it is not there.
+        """How a name is spelled in the source; None if it is not there. One that was written without capitals is
+        spelled as given.
 
-        >>> chunk = Chunk((Piece(0, Utterance("I flew to São  Paulo with ANNA.")),))
-        >>> chunk.find_spelling("Sao Paulo"), chunk.find_spelling("Anna's"), chunk.find_spelling("Ann")
-        ('São Paulo', 'ANNA', None)
+        >>> chunk = Chunk((Piece(0, Utterance("I flew to São  Paulo with ANNA, then to graz.")),))
+        >>> chunk.find_spelling("Sao Paulo"), chunk.find_spelling("Anna's"), chunk.find_spelling("Graz")
+        ('São Paulo', 'ANNA', 'Graz')
+        >>> chunk.find_spelling("Ann")
         """
-        folded_name = _folded(POSSESSIVE.sub("", name.strip(_EDGES)))[0].strip()
-        letters, positions = self._folded_text
-        start = letters.find(folded_name) if folded_name else -1
-        while start >= 0:
-            end = start + len(folded_name)
-            if _is_word_edge(letters, start) and _is_word_edge(letters, end):
-                return " ".join(self._text[positions[start] : positions[end - 1] + 1].split())
-            start = letters.find(folded_name, start + 1)
-        return None
-
-    def nearest_turns(self, text: str) -> tuple[int, ...]:
-        """The turn that has most words in common with this text."""
-        wanted = set(tokens(text))
-        shared = {piece.turn: len(wanted & set(tokens(piece.utterance.text))) for piece in reversed(self.pieces)}
-        best = max(shared, key=lambda turn: (shared[turn], -turn))
-        return (best,) if shared[best] else tuple(sorted(shared))
+        given = _bare(name)
+        found = list(find_words(given, self._text))
+        capitals = (spelled for spelled in found if spelled != spelled.lower())
+        return next(capitals, given if found else None)
 
     def word_overlap(self, text: str) -> float:
         """The share of the words of this text, without stop words, that are in the source."""
@@ -90,9 +100,17 @@ class Chunk:
         return len(wanted & self._words) / len(wanted) if wanted else 0.0
 
     @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers in the source, in digits, also those in words."""
+        words = [word for word in re.split(r"[^a-z]+", self._text.lower()) if word in NUMBERS]
+        pairs = pairwise(words)
+        sums = (NUMBERS[tens] + NUMBERS[ones] for tens, ones in pairs if tens in TENS and 0 < NUMBERS[ones] < 10)
+        return frozenset((*numbers_in(self._text), *map(str, sums), *(str(NUMBERS[word]) for word in words)))
+
+    @cached_property
     def _text(self) -> str:
-        pieces = (*self.preceding, *self.pieces)
-        return "\n".join([*self._speakers, *(piece.utterance.text for piece in pieces)])
+        said = (piece.utterance.text for piece in (*self.pieces, *self.preceding))
+        return "\n".join([*self._speakers, *said, *(memory.text for memory in self.known)])
 
     @cached_property
     def _speakers(self) -> tuple[str, ...]:
@@ -103,12 +121,19 @@ class Chunk:
     def _words(self) -> frozenset[str]:
         return frozenset(tokens(self._text))
 
-    @cached_property
-    def _folded_text(self) -> tuple[str, list[int]]:
-        return _folded(self._text)
+
+def numbers_in(text: str) -> Iterator[str]:
+    """The numbers in a text, without separators of thousands.
+
+    >>> list(numbers_in("It cost 12,500 on the 3rd, or 2.50 a day."))
+    ['12500', '3', '2.50']
+    """
+    return (_THOUSANDS.sub("", number) for number in _NUMBER.findall(text))
 
 
-def split_into_chunks(utterances: Sequence[Utterance], size: int) -> list[Chunk]:
+def split_into_chunks(
+    utterances: Sequence[Utterance], size: int, known: Sequence[Memory] = (), before: Sequence[Utterance] = ()
+) -> list[Chunk]:
     """A conversation in chunks of at most `size` characters; only turns longer than that are split.
 
     >>> turns = [Utterance("One. " * 3), Utterance("Two. " * 3), Utterance(" "), Utterance("Three. " * 9)]
@@ -123,8 +148,29 @@ def split_into_chunks(utterances: Sequence[Utterance], size: int) -> list[Chunk]
             group_size = 0
         groups[-1].append(piece)
         group_size += len(piece.utterance.text)
-    before = [[], *groups]
-    return [Chunk(tuple(group), _ends(before[i][-PRECEDING_TURNS:])) for i, group in enumerate(groups)]
+    earlier = [[Piece(-1, utterance) for utterance in before], *groups]
+    return [Chunk(tuple(group), _ends(earlier[i][-PRECEDING_TURNS:]), tuple(known)) for i, group in enumerate(groups)]
+
+
+def find_words(words: str, text: str) -> Iterator[str]:
+    """Each place of a text at which these words stand, as they are written there; case, accents, spaces and the marks
+    around the words do not count."""
+    wanted = _folded(words.strip(_EDGES))[0].strip()
+    letters, positions = _folded(text)
+    start = letters.find(wanted) if wanted else -1
+    while start >= 0:
+        end = start + len(wanted)
+        if _is_word_edge(letters, start) and _is_word_edge(letters, end):
+            yield " ".join(text[positions[start] : positions[end - 1] + 1].split())
+        start = letters.find(wanted, start + 1)
+
+
+def _prompt_fields(utterance: Utterance, now: datetime) -> dict[str, object]:
+    at = utterance.at or now
+    name = speaker_name(utterance.speaker)
+    # Not strftime("%Y"): glibc does not pad years before 1000.
+    when = f"{at:%A} {at.date().isoformat()} {at:%H:%M}"
+    return {"speaker": USER_LABEL if name in (SELF, None) else name, "at": when, "text": utterance.text}
 
 
 def _pieces(utterances: Sequence[Utterance], size: int) -> Iterator[Piece]:
@@ -140,6 +186,11 @@ def _ends(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     return tuple(Piece(p.turn, replace(p.utterance, text=p.utterance.text[-PRECEDING_SIZE:])) for p in pieces)
 
 
+def _bare(name: str) -> str:
+    return POSSESSIVE.sub("", name.strip(_EDGES)).strip()
+
+
+@lru_cache(512)
 def _folded(text: str) -> tuple[str, list[int]]:
     """The letters of a text without case and accents, runs of spaces as one, and the position of each."""
     letters, positions = [" "], [0]

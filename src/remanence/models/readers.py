@@ -57,7 +57,7 @@ class SmallReader:
         if not lines:
             return ListReading((), (), (), (), 1.0)
         question = shorten_question(question)
-        order = sorted(range(len(lines)), key=lambda number: (lines[number].told_at or datetime.min, number))
+        order = sorted(range(len(lines)), key=lambda n: (lines[n].told_at is not None, lines[n].told_at or asked_at, n))
         texts = tuple((day_of(lines[n]), as_line(question, lines[n]), lines[n].rank) for n in order)
         until = asked_at if moment is None else moment
         told = sum(line.told_at is None or line.told_at <= until for line in lines)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from remanence.ports.vector_ports import Vector
 from remanence.schema import Extraction, ExtractionResult, Memory, Utterance
 
+
 @runtime_checkable
 class Embedder(Protocol):
     """Text to vectors of one dimension."""
@@ -60,9 +61,16 @@ class FactExtractor(Extractor, Protocol):
     """Optional method of an extractor: write the facts of a conversation for `remember`. Without it, a conversation is
     kept as it was said, and no facts are written."""
 
-    def facts(self, utterances: Sequence[Utterance], *, now: datetime, known: Sequence[Memory] = ()) -> ExtractionResult:
-        """The facts in these turns, each in a text that can be read alone, and what they do to `known` facts. Does not
-        raise if a model fails: `ExtractionResult.problem` has the reason."""
+    def facts(
+        self,
+        utterances: Sequence[Utterance],
+        *,
+        now: datetime,
+        known: Sequence[Memory] = (),
+        before: Sequence[Utterance] = (),
+    ) -> ExtractionResult:
+        """The facts in these turns, each in a text that can be read alone, and what they do to `known` facts. `before`
+        has the turns before them. Does not raise if a model fails: `ExtractionResult.problem` has the reason."""
         ...
 
 

@@ -20,6 +20,8 @@ SELF = "me"
 """The name of the person who says "I" in a memory or a question, if no other name is given."""
 ASSISTANT = "assistant"
 """The name of the assistant in a conversation."""
+PLAN_TAG = "plan"
+"""The tag of a fact that somebody intends, or that was to come when it was told. Its kind is "episode"."""
 DOCUMENT_FIELD = "_document"
 """The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 
@@ -275,8 +277,7 @@ class ExtractionResult:
         by: Which extractor found them.
         model: Which language model.
         prompt: The version of the prompt.
-        problem: What went wrong if a model failed and the rules were used instead, or which part of its answer was not
-            kept.
+        problem: What went wrong if a model failed, or which part of its answer was not kept.
         answered: False if another call may succeed: a background job then tries again.
     """
 

@@ -282,9 +282,7 @@ class ReaderContract(Contract[Reader]):
 
     def lines(self) -> list[ReaderLine]:
         """What is read: turns with days and speakers, and odd texts without."""
-        told = [
-            ReaderLine(text, NOW - timedelta(days=30 - n), speaker="Alice", rank=n) for n, text in enumerate(TEXTS)
-        ]
+        told = [ReaderLine(text, NOW - timedelta(days=30 - n), speaker="Alice", rank=n) for n, text in enumerate(TEXTS)]
         answer = ReaderLine("Yes.", NOW, speaker="Alice", before="Bob: Do you live in Porto?", rank=len(told))
         return [*told, answer, *(ReaderLine(text) for text in ODD_TEXTS)]
 

@@ -5,17 +5,17 @@ prepare.py              versions with names, claims and times, and without secre
 append.py               embeds the versions and writes them, in transactions; under the write lock it uses
 mentions.py               mentions that depend on other memories: registered names, people with the same name
 resolve_identity.py       whether each version is a new memory, a revision or a repetition
-replaced_claims.py        claims that a claim of a new version ends
+ended_claims.py           claims that an event of a new version ends
 
 `add_many` and `add_turns` take the same steps:
 
 bulk.py                 many texts or turns at once
 parallel_extraction.py  a child process that extracts from the next texts of a large bulk
 
-`remember` adds the text, and then the facts in it:
+`remember` adds the text, and with a language model also the facts in it:
 
 remember.py             the facts of a text or a conversation as memories
-fact_comparison.py      which older memories new facts update, extend or contradict
+known_facts.py          the stored facts that a conversation may end, replace or confirm
 alias_detection.py      names that belong to one person or thing
 jobs.py                 `remember` in the background
 

@@ -27,7 +27,7 @@ from remanence.graph.assertions import invalidation_events
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor
-from remanence.schema import ExtractionResult, Fact, LinkKind, Memory, Snapshot, Triple, Utterance, Window
+from remanence.schema import PLAN_TAG, ExtractionResult, Fact, LinkKind, Memory, Snapshot, Triple, Utterance, Window
 from remanence.state.edges.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BATCH = 200  # turns that are read and written at once
+_TURNS_BEFORE = 4
+"""How many turns before those that are read a language model is shown, to understand them by."""
 VERBATIM = "verbatim"
 """The extractor of a source that is kept as it was said, in place of an earlier extraction."""
 
@@ -53,6 +55,11 @@ class SourceFacts:
     sources: tuple[Memory, ...]
     known: tuple[Memory, ...]
     result: ExtractionResult
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether nothing was read, and another call may succeed."""
+        return self.result.problem is not None and not self.result.answered and not self.result.facts
 
     @property
     def facts(self) -> list[Fact]:
@@ -137,17 +144,34 @@ def extract_facts(engine: Engine, space: str, sources: Sequence[Memory], now: da
     if not isinstance(extractor, FactExtractor):
         return SourceFacts(tuple(sources), (), ExtractionResult(by=VERBATIM, answered=True))
     known = find_known_facts(engine, space, sources, now)
-    utterances = [
-        Utterance(m.text, m.turn.speaker if m.turn else m.observed_by, (m.turn.at if m.turn else None) or now)
-        for m in sources
-    ]
+    utterances = [_as_utterance(source, now) for source in sources]
+    before = [_as_utterance(turn, now) for turn in _turns_before(engine, space, sources)]
     try:
         with engine.use_date_order_of(space, [memory.text for memory in sources]):
-            result = extractor.facts(utterances, now=now, known=known)
+            result = extractor.facts(utterances, now=now, known=known, before=before)
     except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
         log.warning("the extractor failed, so no facts are written: %s", error)
         result = ExtractionResult(by=extractor.name, problem=f"{type(error).__name__}: {error}")
     return SourceFacts(tuple(sources), tuple(known), result)
+
+
+def _as_utterance(memory: Memory, now: datetime) -> Utterance:
+    turn = memory.turn
+    return Utterance(memory.text, turn.speaker if turn else memory.observed_by, (turn.at if turn else None) or now)
+
+
+def _turns_before(engine: Engine, space: str, sources: Sequence[Memory]) -> list[Memory]:
+    """The visible turns before the first of these sources in its conversation, in order."""
+    if not sources or sources[0].turn is None:
+        return []
+    with engine.open_index(space) as index, index.lock:
+        row = index.current_row(sources[0].id, index.catalog.position)
+        rows: list[int] = []
+        while row is not None and row >= 0 and len(rows) <= _TURNS_BEFORE:
+            rows.append(row)
+            [row] = index.graph.previous_turns([row])
+        ids = [index.catalog.ids[index.catalog.memory_of(row)] for row in reversed(rows[1:])]
+        return index.visible_memories(ids, index.catalog.position)
 
 
 class _SourceErased(Exception):
@@ -187,7 +211,7 @@ def _store_facts(
         return [
             *_effect_events(index, source_facts, prepared, ids, now),
             *_source_links(source_facts, ids, by),
-            *_extractions(source_facts, ids),
+            *_extractions(index, source_facts, ids),
             *_forgotten_facts(index, source_facts, ids),
             *aliases,
             *(extra_events(index, ids) if extra_events else ()),
@@ -241,8 +265,9 @@ def _source_links(source_facts: SourceFacts, ids: Sequence[str], by: str) -> lis
     ]
 
 
-def _extractions(source_facts: SourceFacts, ids: Sequence[str]) -> list[Extracted]:
-    """The facts of each source. A fact that names no source is attributed to all of them."""
+def _extractions(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Extracted]:
+    """The facts of each source. A fact that names no source is attributed to all of them. If the model failed, what it
+    found before stays."""
     result = source_facts.result
     facts_of: dict[str, dict[str, None]] = {source.id: {} for source in source_facts.sources}
     for fact, memory in zip(source_facts.facts, ids, strict=True):
@@ -251,11 +276,14 @@ def _extractions(source_facts: SourceFacts, ids: Sequence[str]) -> list[Extracte
     return [
         Extracted(source, result.by, result.model, result.prompt, result.problem, tuple(memories))
         for source, memories in facts_of.items()
+        if not (source_facts.has_failed and index.journal.extractions.get(source))
     ]
 
 
 def _forgotten_facts(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Forgotten]:
     """The facts that the last extraction found in these sources and this one did not."""
+    if source_facts.has_failed:
+        return []
     sources = {source.id for source in source_facts.sources}
     last = (index.journal.extractions.get(source, [])[-1:] for source in sources)
     earlier = {fact for extractions in last for extraction in extractions for fact in extraction.facts}
@@ -279,9 +307,13 @@ def _effect_events(
             if known.id == memory_id:
                 continue
             is_trusted = new.version.trust >= known.trust
-            kind: LinkKind = "supports" if effect.effect == "confirms" else "supersedes" if is_trusted else "contradicts"
+            kind: LinkKind = (
+                "supports" if effect.effect == "confirms" else "supersedes" if is_trusted else "contradicts"
+            )
             valid = _replacement_window(new, known) if kind == "supersedes" else Window()
-            events.append(Linked(new_id(), memory_id, kind, known.id, valid, observed_by=by, why=fact.quotation or None))
+            events.append(
+                Linked(new_id(), memory_id, kind, known.id, valid, observed_by=by, why=fact.quotation or None)
+            )
             if kind == "supersedes" and not valid.has_bound:
                 until = new.version.valid.start or new.version.told_at or now
                 claims = [claim for claim in known.triples if claim not in fact.triples]
@@ -303,6 +335,7 @@ def _replacement_window(new: PreparedVersion, old: Memory) -> Window:
     "I live in Rome" is true. What is itself to come is replaced at once, as an appointment that is moved."""
     version = new.version
     start, told_at, old_start = version.valid.start, version.told_at or new.recorded_at, old.valid.start
-    if start is None or start <= told_at or version.kind == "episode":  # a funeral is held after the end
+    is_event = version.kind == "episode" and PLAN_TAG not in version.tags  # a funeral is held after the end
+    if start is None or start <= told_at or is_event:
         return Window()
     return Window(start) if old_start is None or old_start <= told_at else Window()

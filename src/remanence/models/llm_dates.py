@@ -1,0 +1,156 @@
+"""The dates that a model worked out, checked against the words of the conversation.
+
+A date has to agree with what the own date reading finds in the quotation; otherwise the date of the quotation is taken.
+Windows are of whole days: a time of day says nothing about when a fact is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from remanence.language.temporal import TimePhrase, find_stated_times, parse_window
+from remanence.language.temporal.time_lexer import may_have_time
+from remanence.models.llm_source import Chunk, Piece
+from remanence.schema import Window
+
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+_ISO = re.compile(r"(\d{4}(?:-\d\d){0,2})(?![\d-])(?:[T ][\d:.+Z-]+)?(?:/(\d{4}(?:-\d\d){0,2})\b.*)?")
+_WORD = re.compile(r"[^\W\d_]+")
+_CLOCK_WORDS = frozenset(
+    "a p m am pm o clock oclock h uhr um noon midday midnight at by until till from to and between half past quarter "
+    "one two three four five six seven eight nine ten eleven twelve".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTimes:
+    """The times that a quotation names, and those that the rest of the conversation names, as windows of days."""
+
+    told_at: datetime
+    quoted: tuple[Window, ...]
+    uncertain: frozenset[Window]
+    """Those of them of which the year, or the week of a weekday, is not certain."""
+    nearby: tuple[Window, ...]
+    has_other_words: bool
+    """Whether the quotation has words of a time that could not be read, such as "for three years"."""
+
+
+def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> StatedTimes:
+    """The times of a quotation of this piece. The piece is read whole, since its tense decides about the year."""
+    told_at = piece.utterance.at or now
+    phrases = [phrase for phrase in _dates_in(piece.utterance.text, told_at) if phrase.text in quotation]
+    phrases = phrases or list(_dates_in(quotation, told_at))
+    others = (other for other in (*chunk.preceding, *chunk.pieces) if other is not piece)
+    nearby = [p.window for other in others for p in _dates_in(other.utterance.text, other.utterance.at or now)]
+    return StatedTimes(
+        told_at,
+        tuple(_whole_days(phrase.window) for phrase in phrases),
+        frozenset(_whole_days(phrase.window) for phrase in phrases if not phrase.is_certain),
+        (Window(told_at - _DAY, told_at + _DAY), *nearby),
+        not phrases and may_have_time(quotation),
+    )
+
+
+def checked_window(when: Any, until: Any, kind: str, times: StatedTimes) -> Window:
+    """When a fact happened, or since when and until when it is true. An event without a time is at that of its turn."""
+    since, end = _checked_start(_read(when, times), times), _checked_end(_read(until, times), times)
+    dated = [window for window in times.quoted if window.start is not None]
+    if since is None and end is None and kind in ("episode", "plan"):
+        if len(dated) == 1:
+            return dated[0]
+        return Window.from_moment(times.told_at) if kind == "episode" else Window()
+    start = since.start if since else None
+    if end is None and since and kind in ("episode", "plan"):
+        end = since.end
+    return Window(start, end if end is None or start is None or start < end else None)
+
+
+def _checked_start(given: Window | None, times: StatedTimes) -> Window | None:
+    """The window in which something happens or begins."""
+    stated = [window for window in times.quoted if window.start is not None]
+    if given is None or not stated:
+        return given if given and _is_supported(given, times) else None
+    agreeing = [window for window in stated if _agrees(given, window, times)]
+    if agreeing:
+        return next((window for window in agreeing if _is_inside(window, given)), given)
+    return min(stated, key=lambda window: _distance(window.start, given.start))
+
+
+def _checked_end(given: Window | None, times: StatedTimes) -> datetime | None:
+    """The end of what is true until then."""
+    stated = [window.end for window in times.quoted if window.end is not None]
+    if given is None or given.end is None or not stated:
+        return given.end if given and _is_supported(given, times) else None
+    nearest = min(stated, key=lambda end: _distance(end, given.end))
+    return given.end if _is_near(given.end, nearest, times.told_at) else nearest
+
+
+def _agrees(given: Window, stated: Window, times: StatedTimes) -> bool:
+    if stated.end is None:  # "since last summer"
+        return _is_near(given.start, stated.start, times.told_at)
+    is_other_week = stated in times.uncertain and _distance(given.start, stated.start) == _WEEK
+    return given.overlaps(stated) or is_other_week
+
+
+def _is_near(given: datetime | None, stated: datetime | None, told_at: datetime) -> bool:
+    """Whether two dates may be the same. What is long ago or far ahead is named less exactly."""
+    return _distance(given, stated) <= max(_DAY, _distance(stated, told_at) / 3)
+
+
+def _is_supported(given: Window, times: StatedTimes) -> bool:
+    """Whether a date may be meant where the quotation names none that can be read."""
+    return times.has_other_words or any(given.overlaps(window) for window in times.nearby)
+
+
+def _is_inside(window: Window, other: Window) -> bool:
+    bounds = window.start, window.end, other.start, other.end
+    return None not in bounds and other.start <= window.start and window.end <= other.end  # type: ignore[operator]
+
+
+def _distance(one: datetime | None, other: datetime | None) -> timedelta:
+    return timedelta.max if one is None or other is None else abs(one - other)
+
+
+def _dates_in(text: str, at: datetime) -> Iterator[TimePhrase]:
+    """The times that a text states, without times of day."""
+    for phrase in find_stated_times(text, at):
+        start, end = phrase.window.start, phrase.window.end
+        is_short = start is not None and end is not None and end - start < _DAY
+        if not (is_short and _CLOCK_WORDS.issuperset(_WORD.findall(phrase.text.lower()))):
+            yield phrase
+
+
+def _whole_days(window: Window) -> Window:
+    start, end = (None if moment is None else moment - _time_of_day(moment) for moment in (window.start, window.end))
+    if end is not None and end != window.end:
+        end += _DAY
+    return Window(start, end)
+
+
+def _time_of_day(moment: datetime) -> timedelta:
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return moment - midnight
+
+
+def _read(value: Any, times: StatedTimes) -> Window | None:
+    """A date in ISO format or in words, as whole days."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # a year
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if iso := _ISO.fullmatch(value.strip()):
+        first, last = (_iso_window(date, times.told_at) for date in (iso[1], iso[2] or iso[1]))
+        return Window(first.start, last.end) if first and last else None
+    phrases: Sequence[TimePhrase] = list(_dates_in(value, times.told_at))
+    return _whole_days(phrases[0].window) if len(phrases) == 1 else None
+
+
+def _iso_window(date: str, at: datetime) -> Window | None:
+    try:
+        return parse_window(date, at)
+    except (ValueError, OverflowError):  # InvalidInput is a ValueError
+        return None

@@ -1,0 +1,219 @@
+"""Turns a row of a model's answer into a Fact, checked against the conversation.
+
+A fact needs a quotation that stands in a turn. A model also invents, translates, and writes anything into any field.
+What can be repaired is repaired (a spelling, a date, "high" for a number), the rest is left out. Nothing is added.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal, cast
+
+from remanence.language.named_entities.name_rules import find_names
+from remanence.language.named_entities.name_spans import find_first_person_singular
+from remanence.language.rule_extractor import speaker_name
+from remanence.language.text import normalize_name, normalize_text, replace_unstorable
+from remanence.models.llm_dates import checked_window, stated_times
+from remanence.models.llm_replies import Row, parse_index
+from remanence.models.llm_source import USER_LABEL, Chunk, Piece, numbers_in
+from remanence.schema import ASSISTANT, PLAN_TAG, SELF, Fact, FactEffect, MemoryKind, Mention, Triple, Window
+
+MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
+MAX_NAMES, MAX_TRIPLES, MAX_TAGS, MAX_EFFECTS = 32, 16, 8, 8
+MAX_TURN = 1_000_000
+DEFAULT_IMPORTANCE, DEFAULT_CONFIDENCE = 0.6, 0.8
+# The confidence is multiplied by this if a name, or more than two thirds of the words, are not in the source.
+UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
+
+_WORDS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+_NAME_KINDS, _NUMBER_WORDS = _WORDS["name kinds"].split(), _WORDS["numbers"]
+_KINDS: dict[str, str]
+_SAME_PREDICATE: dict[str, str]
+_KINDS, _SAME_PREDICATE = (
+    {word: name for name, words in _WORDS[group].items() for word in words.split()} for group in ("kinds", "predicates")
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NOT_WORD = re.compile(r"[^\w]+|_+")
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)*(?![\w:/-])")
+_ISO = re.compile(r"\d{4}(?:-\d\d){0,2}\b.*")
+_THE_USER = re.compile(r"\bthe user\b|\buser's\b", re.IGNORECASE)
+
+
+def checked_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
+    """The fact that a row states; None if it has no quotation of the chunk, or says what nobody said."""
+    text = _clean(row.get("text"))
+    found = chunk.find_quotation(_clean(row.get("quotation")), parse_index(row.get("turn"), MAX_TURN))
+    if not text or len(text) > MAX_FACT_CHARACTERS or found is None or _is_copy(text, chunk):
+        return None
+    quotation, piece = found
+    times = stated_times(quotation, piece, chunk, now)
+    kind = _KINDS.get(_clean(row.get("kind")).lower(), "semantic")
+    window = checked_window(row.get("when"), row.get("until"), kind, times)
+    text, names, invented = match_spelling(text, chunk)
+    mentions = _mentions(row.get("names"), names, text, chunk, piece)
+    overlap = chunk.word_overlap(text)
+    if overlap == 0 or (invented and all(mention.name == SELF for mention in mentions)):
+        return None
+    if _has_unsaid_number(text, chunk, window, times.told_at) or _is_of_user_by_assistant(text, piece):
+        return None
+    triples = _triples(row.get("triples"), chunk, piece)
+    factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
+    return Fact(
+        text=text,
+        kind=cast("MemoryKind", "episode" if kind == "plan" else kind),
+        mentions=_with_subjects(mentions, triples),
+        triples=triples,
+        valid=window,
+        importance=_number(row.get("importance"), DEFAULT_IMPORTANCE),
+        confidence=round(factor * _number(row.get("confidence"), DEFAULT_CONFIDENCE), 3),
+        tags=_tags(row.get("tags"), kind),
+        source_turns=(piece.turn,),
+        quotation=quotation,
+        effects=_effects(row, chunk, times.told_at),
+    )
+
+
+def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
+    """A text with its names spelled as in the source, these names, and whether it has other names."""
+    names: list[Mention] = []
+    invented = False
+    for name in find_names(text):
+        spelled = chunk.find_spelling(name.text)
+        if spelled is None:
+            invented = invented or not _is_in_source(name.text, chunk)
+            continue
+        text = text.replace(name.text, spelled)
+        names.append(Mention(spelled, name.kind))
+    return text, names, invented
+
+
+def _effects(row: Row, chunk: Chunk, told_at: datetime) -> tuple[FactEffect, ...]:
+    """What the fact does to known ones. It neither ends nor replaces what was told later than it."""
+    found: dict[int, FactEffect] = {}
+    effects: tuple[Literal["confirms", "ends", "replaces"], ...] = ("confirms", "ends", "replaces")
+    for effect in effects:
+        for number in _listed(row.get(effect)):
+            index = parse_index(number, len(chunk.known))
+            if index is not None and (effect == "confirms" or chunk.known[index].told_at <= told_at):
+                found[index] = FactEffect(index, effect)
+    return tuple(found.values()) if len(found) <= MAX_EFFECTS else ()
+
+
+def _is_copy(text: str, chunk: Chunk) -> bool:
+    """Whether the text repeats the whole chunk, unless that is one sentence."""
+    source = normalize_text("\n".join(piece.utterance.text for piece in chunk.pieces))
+    return (len(chunk.pieces) > 1 or len(source) > 300) and normalize_text(text) == source
+
+
+def _has_unsaid_number(text: str, chunk: Chunk, window: Window, told_at: datetime) -> bool:
+    """Whether a text has a number that is neither in the source nor part of a date of the fact."""
+    days = (told_at, window.start, window.end and window.end - timedelta(microseconds=1))
+    dates = {str(part) for day in days if day is not None for part in (day.year, day.month, day.day)}
+    numbers = (number for written in _NUMBER.findall(text) for number in numbers_in(written))
+    return any(number not in chunk.numbers and number not in dates for number in numbers)
+
+
+def _is_of_user_by_assistant(text: str, piece: Piece) -> bool:
+    """Whether something about the user rests on words of the assistant."""
+    return text.lower().startswith("the user") and speaker_name(piece.utterance.speaker) == ASSISTANT
+
+
+def _mentions(given: object, names: list[Mention], text: str, chunk: Chunk, piece: Piece) -> tuple[Mention, ...]:
+    """The names that the model lists and those in the text, spelled as in the source, each once."""
+    found: dict[str, Mention] = {}
+    listed = [_name(item) for item in _listed(given)[:MAX_NAMES]]
+    if _THE_USER.search(text):
+        listed.append((USER_LABEL, "person"))
+    if find_first_person_singular(text):
+        listed.append(("I", "person"))
+    for name, kind in listed:
+        speaker = chunk.resolve_speaker(name, piece)
+        spelled = speaker or chunk.find_spelling(name)
+        if spelled:
+            found.setdefault(normalize_name(spelled), Mention(spelled, "person" if speaker else kind))
+    for mention in names:
+        known = found.setdefault(normalize_name(mention.name), mention)
+        if known.kind == "thing" != mention.kind:
+            found[normalize_name(mention.name)] = replace(known, kind=mention.kind)
+    return tuple(found.values())[:MAX_NAMES]
+
+
+def _name(item: object) -> tuple[str, str]:
+    name, kind = (item.get("name"), item.get("kind")) if isinstance(item, Mapping) else (item, None)
+    kind = _clean(kind).lower()
+    return _clean(name), kind if kind in _NAME_KINDS else "thing"
+
+
+def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
+    known = {normalize_name(mention.name) for mention in mentions}
+    subjects = dict.fromkeys(t.subject for t in triples if normalize_name(t.subject) not in known)
+    return (*mentions, *(Mention(name, "person" if name == SELF else "thing") for name in subjects))
+
+
+def _triples(given: object, chunk: Chunk, piece: Piece) -> tuple[Triple, ...]:
+    """The claims whose subject and object are in the source, each once."""
+    found: dict[Triple, None] = {}
+    for item in _listed(given)[:MAX_TRIPLES]:
+        first, predicate, second = (_clean(part) for part in _parts(item))
+        subject, target = (_source_form(part, chunk, piece) for part in (first, second))
+        predicate = snake_case(predicate)
+        if subject and target and predicate and normalize_name(subject) != normalize_name(target):
+            found[Triple(subject, predicate, target)] = None
+    return tuple(found)
+
+
+def _parts(item: object) -> Sequence[object]:
+    """The three parts of a claim, from a mapping or a list."""
+    if isinstance(item, Mapping):
+        return item.get("subject"), item.get("predicate"), item.get("object")
+    return item if isinstance(item, list | tuple) and len(item) == 3 else ("", "", "")
+
+
+def _source_form(part: str, chunk: Chunk, piece: Piece) -> str | None:
+    """The subject or object of a claim as in the source: a speaker, a name, plain words, or a date; else None."""
+    if not part or len(part) > 200:
+        return None
+    known = chunk.resolve_speaker(part, piece) or chunk.find_spelling(part)
+    return known or (part if _is_in_source(part, chunk) or _ISO.fullmatch(part) else None)
+
+
+def _is_in_source(part: str, chunk: Chunk) -> bool:
+    """Whether the source has every word with a capital, a digit or a letter of another script."""
+    return all(word.islower() or chunk.find_spelling(word) for word in _WORD.findall(part))
+
+
+def snake_case(predicate: str) -> str:
+    """A predicate in the form that the graph uses: "worksFor" is "works_at"."""
+    plain = _NOT_WORD.sub("_", _CAMEL.sub("_", predicate)).strip("_").lower()[:60]
+    return _SAME_PREDICATE.get(plain, plain)
+
+
+def _clean(value: object) -> str:
+    return replace_unstorable(value, "").strip() if isinstance(value, str) else ""
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _number(value: object, default: float) -> float:
+    if isinstance(value, str):
+        value = _NUMBER_WORDS.get(value.strip().lower(), value)
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except (ValueError, OverflowError):
+        return default
+    return default if math.isnan(number) or isinstance(value, bool) else min(1.0, max(0.0, number))
+
+
+def _tags(value: object, kind: str) -> tuple[str, ...]:
+    """The tags, and "plan" for a plan, which is stored as an event to come."""
+    tags = (_clean(tag).lower() for tag in (*([PLAN_TAG] if kind == "plan" else []), *_listed(value)))
+    return tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= 40))[:MAX_TAGS]
