@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.hidden_characters import escape_terminal
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import hits_to_df
@@ -145,8 +146,8 @@ class Recall(Sequence[Hit]):
         """The hits as dicts of JSON types.
 
         Returns:
-            One dict for each hit, best first: score, usage, current, superseded_by, found_in, context, memory
-            and evidence.
+            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context,
+            memory and evidence.
         """
         return [
             {
@@ -155,6 +156,7 @@ class Recall(Sequence[Hit]):
                 "current": hit.current,
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
                 "found_in": list(hit.found_in),
+                "by": hit.by,
                 "context": hit.context,
                 "memory": memory_dict(hit.memory),
                 "evidence": [
@@ -280,6 +282,10 @@ def to_iso(moment: datetime | None) -> str | None:
 
 
 def _label(hit: Hit) -> str:
+    return ("  (by rules)" if hit.by == RuleExtractor.name else "") + _state_label(hit)
+
+
+def _state_label(hit: Hit) -> str:
     if hit.current:
         return ""
     if hit.superseded_by is not None:

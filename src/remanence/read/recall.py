@@ -31,7 +31,7 @@ from remanence.core.index import Index
 from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.fusion import FusedRanking, adjust_scores, fuse
-from remanence.read.hits import build_hits
+from remanence.read.hits import build_hits, rank_rules_lower
 from remanence.read.past import drop_repeated_versions, includes_history, may_ask_about_past, rank_by_validity
 from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
 from remanence.read.question import parse_question
@@ -110,10 +110,10 @@ def recall_from_index(
     if reader is not None:
         result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
-    min_score = request.min_score
+    min_score, ranked_hits = request.min_score, rank_rules_lower(result.hits)
     return Recall(
         question=request.text,
-        hits=tuple(hit for hit in result.hits[: request.limit] if min_score is None or hit.score >= min_score),
+        hits=tuple(hit for hit in ranked_hits[: request.limit] if min_score is None or hit.score >= min_score),
         abstained={ranking.signal: ranking.abstention_reason for ranking in rankings if ranking.abstention_reason},
         missing={**missing, **result.missing},
         times=context.query.times,
