@@ -3,8 +3,9 @@
     python benchmarks/profile.py ../shared/chats/c.jsonl
 
 Each line of the file is a person with chats: the facts in each user turn, and which earlier facts end. At the end, the
-facts that did not end are true. A fact is covered if a turn that tells it is quoted; a line is untrue if all facts of its
-turn have ended, empty if its turn has none. The budget is left open, so that the number of lines is the profile's own.
+facts that did not end are true. A fact is covered if a turn that tells it is quoted; a line is untrue if all facts of
+its turn have ended, empty if its turn has none. The budget is left open, so that the number of lines is the profile's
+own.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def main() -> None:
         counts = [measure(person) for person in people]
         true, covered, lines, untrue, empty, seconds = (sum(column) for column in zip(*counts, strict=True))
         print(
-            f"{file.name}: {len(people)} people, {covered / true:.0%} of {true} true facts covered, {untrue / lines:.1%} "
-            f"of the lines untrue, {empty / lines:.1%} empty, {lines / len(people):.1f} lines, "
+            f"{file.name}: {len(people)} people, {covered / true:.0%} of {true} true facts covered, "
+            f"{untrue / lines:.1%} of the lines untrue, {empty / lines:.1%} empty, {lines / len(people):.1f} lines, "
             f"{seconds / len(people):.1f} s a profile"
         )
 

@@ -71,7 +71,7 @@ def features(person: dict, number: int) -> Iterator[tuple[int, dict[str, float],
         texts = [f"{hit.context} {hit.memory.text}".strip() for hit in hits]
         told = [Told(hit.memory, hit.context, v) for hit, v in zip(hits, kept.vectors_of(texts), strict=True)]
         newest = max(each.at for each in told)
-        for topic, members in _by_topic(kept, told, [load_topics(PERSON)]):
+        for topic, members in _by_topic(told, [load_topics(PERSON)]):
             readings = kept.readings.read(engine.reader, topic.questions[0], members, set())
             for each, reading in zip(members, readings, strict=True):
                 if own := facts[each.memory.key or ""]:

@@ -27,9 +27,7 @@ _MAX_TOKENS = 8_000
 def add_resources(server: MCPServer[Any]) -> None:
     """Add the resources to a server."""
 
-    @server.resource(
-        "remanence://profile", name="profile", title="Profile", description="What is true now of the user"
-    )
+    @server.resource("remanence://profile", name="profile", title="Profile", description="What is true now of the user")
     def profile() -> str:
         return _read(lambda: memory_operations.profile(current_space(), ask.ProfileRequest()).text)
 

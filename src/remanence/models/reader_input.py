@@ -1,14 +1,15 @@
 """What a reader is given: a question with its day, and memories as dated lines in the order they were told.
 
-Each line has who says it, and the turn before it where it is not understood alone. Of a long text, the part is read that
-shares most words with the question. The reader that comes with the package was trained on texts of exactly this form.
+Each line has who says it, and the turn before it where it is not understood alone. Of a long text, the part is read
+that shares most words with the question. The reader that comes with the package was trained on texts of exactly this
+form.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -14,9 +14,9 @@ from typing import Any
 from remanence.language.lexicon.languages import language_of
 from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.text import strip_accents, tokens
+from remanence.read.context import turns_before
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.query import RecallContext
-from remanence.read.context import turns_before
 from remanence.read.supersession import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
 from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 
@@ -84,8 +84,8 @@ def _moved_below(hit: Hit, score: float) -> Hit:
 
 
 def _origin(context: RecallContext, row: int) -> dict[str, Any]:
-    """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do not
-    count."""
+    """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
+    not count."""
     index = context.index
     memory, ids = index.catalog.memory_of(row), index.catalog.ids
     sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -32,7 +33,7 @@ from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor, V
 from remanence.read.context import turns_before
 from remanence.read.standing import Told, TopicReader, ended_probability, window_count
 from remanence.read.supersession import unsuperseded_mask
-from remanence.read.topics import PERSON, TABLES, Topic, load_topics, resolve_topics
+from remanence.read.topics import TABLES, Topic, load_topics, resolve_topics
 from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
 from remanence.schema.display import html_table
 
@@ -108,12 +109,20 @@ class Profile:
         return html_table(f"Profile, by {self.by}", ("topic", "after", "statement", "memories"), rows)
 
 
+class _Key(NamedTuple):
+    """What a profile was made for."""
+
+    position: int
+    max_tokens: int
+    tables: tuple[tuple[Topic, ...], ...]
+
+
 @dataclass(eq=False)
 class _Kept:
     """What is kept for the profiles of one index, so that a new memory costs one pass of the reader."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    profiles: dict[tuple[object, ...], Profile] = field(default_factory=dict)
+    profiles: dict[_Key, Profile] = field(default_factory=dict)
     vectors: dict[bytes, Vector] = field(default_factory=dict)
     readings: TopicReader = field(default_factory=TopicReader)
 
@@ -142,16 +151,16 @@ def build_profile(
 ) -> Profile:
     """The profile of a space at a position; made once for each position."""
     now = moment or engine.now()
-    tables = [load_topics(table) for table in TABLES] if topics is None else [resolve_topics(topics)]
+    tables = tuple(map(load_topics, TABLES)) if topics is None else (resolve_topics(topics),)
     with engine.open_index(space) as index:
         at = position(index)
         kept = _KEPT.setdefault(index, _Kept())
-        key = (at, max_tokens, *tables)
+        key = _Key(at, max_tokens, tables)
         with kept.lock:
             result = kept.profiles.get(key)
             # A fact may have expired since, without a new ledger entry.
             if result is None or now not in Window(result.since, result.until):
-                result = _make_profile(index, engine, kept, at, now, max_tokens, tables, progress)
+                result = _make_profile(index, engine, kept, key, now, progress)
                 if len(kept.profiles) >= _MAX_CACHED_PROFILES:
                     kept.profiles.clear()
                 kept.profiles[key] = result
@@ -164,36 +173,26 @@ def refresh_profile(engine: Engine, space: str) -> None:
         kept = _KEPT.get(index)
         if kept is None or not kept.profiles:
             return
-        _, max_tokens, *tables = next(reversed(kept.profiles))
-        at, now = index.catalog.position, engine.now()
+        key = next(reversed(kept.profiles))._replace(position=index.catalog.position)
         with kept.lock:
-            if (at, max_tokens, *tables) not in kept.profiles:
-                made = _make_profile(index, engine, kept, at, now, max_tokens, tables, None)
-                kept.profiles[at, max_tokens, *tables] = made
+            if key not in kept.profiles:
+                kept.profiles[key] = _make_profile(index, engine, kept, key, engine.now(), None)
 
 
 def _make_profile(
-    index: Index,
-    engine: Engine,
-    kept: _Kept,
-    position: int,
-    now: datetime,
-    max_tokens: int,
-    tables: Sequence[tuple[Topic, ...]],
-    progress: Progress | None,
+    index: Index, engine: Engine, kept: _Kept, key: _Key, now: datetime, progress: Progress | None
 ) -> Profile:
-    memories = _told_memories(index, position, now)
+    memories = _told_memories(index, key.position, now)
     changes = [moment for hit in memories for moment in _moments(hit.memory) if moment > now]
     texts = [f"{last_words(hit.context, BEFORE_WORDS)} {hit.memory.text}".strip() for hit in memories]
     vectors = kept.vectors_of(texts)
     told = [Told(hit.memory, hit.context, vector) for hit, vector in zip(memories, vectors, strict=True)]
-    by_topic = _by_topic(kept, told, tables)
-    standing = _standing(kept, engine.reader, by_topic, progress)
-    lines = list(_within_budget(standing, max_tokens))
-    statements, by = _summarize(engine.extractor, lines, max_tokens), engine.extractor.name
+    standing = _standing(kept, engine.reader, _by_topic(told, key.tables), progress)
+    lines = list(_within_budget(standing, key.max_tokens))
+    statements, by = _summarize(engine.extractor, lines, key.max_tokens), engine.extractor.name
     if not statements:
         statements, by = lines, "quotations"
-    return Profile(tuple(statements), position, by, now, min(changes, default=None))
+    return Profile(tuple(statements), key.position, by, now, min(changes, default=None))
 
 
 def _moments(memory: Memory) -> Iterator[datetime]:
@@ -225,9 +224,9 @@ def _extracted(index: Index) -> tuple[set[str], set[str]]:
     last = {source: records[-1] for source, records in index.journal.extractions.items()}
     by_rules = {fact for source, record in last.items() if record.by == RuleExtractor.name for fact in record.facts}
     by_rules -= set(last)
-    with_facts = {
-        source for source, record in last.items() if record.facts and record.by != RuleExtractor.name
-    } - {fact for record in last.values() for fact in record.facts}
+    with_facts = {source for source, record in last.items() if record.facts and record.by != RuleExtractor.name} - {
+        fact for record in last.values() for fact in record.facts
+    }
     return by_rules, with_facts
 
 
@@ -240,9 +239,7 @@ def _may_be_stated(hit: Hit, now: datetime) -> bool:
     return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
 
 
-def _by_topic(
-    kept: _Kept, told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]
-) -> list[tuple[Topic, list[Told]]]:
+def _by_topic(told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]) -> list[tuple[Topic, list[Told]]]:
     """The memories of each topic, in the table whose questions they are nearest to."""
     if not told:
         return []

@@ -36,8 +36,8 @@ from remanence.read.past import drop_repeated_versions, includes_history, may_as
 from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
-from remanence.read.receipts import RecallRequest
 from remanence.read.reading import MAX_READ_HITS, ReadingResult, read_hits
+from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from remanence.schema import Evidence, Hit, Memory
 _SIGNAL_SHARE = 0.5
 """The part of a score that comes from the signals; the rest is from the reader."""
 _CHOICE, _HOLDS, _ANSWERS = 0.25, 0.15, 0.1
+"""The parts of what the reader says. They, and that the reader's choice comes first whatever the signals say, were
+measured on several sets (docs/benchmarks.md): of the others, what the signals say counts more."""
 _MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING = 0.9, 0.3, 0.5
 """A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
 the second, and a later one holds with at least the third."""
@@ -52,6 +54,9 @@ def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int
     """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
     were valid at the time asked about by their claims, stay first."""
     others = sorted(read[pinned:], key=lambda each: -each.score)
+    if others:
+        chosen = max(others, key=lambda each: each.choice)
+        others = [chosen, *(each for each in others if each is not chosen)]
     ordered = [*read[:pinned], *others]
     rest = [replace(hit, score=_SIGNAL_SHARE * hit.score, evidence=_scaled(hit)) for hit in unread]
     least = rest[0].score if rest else 0.0
@@ -67,7 +72,10 @@ def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit
     share = each.score - _SIGNAL_SHARE * each.hit.score
     evidence = (*_scaled(each.hit), Evidence("reader", rank, share, each.holds, note))
     if score != each.score:
-        evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "ranked above what follows"))
+        evidence = (
+            *evidence,
+            Evidence("time", 1, score - each.score, 0.0, "chosen by the reader, or valid at the time asked about"),
+        )
     hit = replace(each.hit, score=score, evidence=evidence)
     successor = _successor(each, read) if hit.current else None
     return hit if successor is None else replace(hit, current=False, superseded_by=successor)

@@ -16,9 +16,9 @@ from remanence.errors import LedgerUnavailable
 from remanence.events import Event, Quarantined, Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import Entry, Memory
+from remanence.write.ended_claims import ending_events, ends_claims
 from remanence.write.mentions import add_registered_mentions, disambiguate_people
 from remanence.write.prepare import PreparedVersion
-from remanence.write.ended_claims import ending_events, ends_claims
 from remanence.write.resolve_identity import IdentityResolver
 from remanence.write.turn_kinds import with_turn_kinds
 

@@ -42,8 +42,9 @@ def _classified(draft: PreparedVersion, vectors: Mapping[bytes, Vector], before:
     if vector is None:
         return draft
     found = classify_turn(version.text, vector, previous)
+    told = Window.from_moment(version.turn.at or draft.recorded_at)
+    is_dated = version.valid.end is not None and version.valid != told
     version = replace(version, importance=found.importance)
-    is_dated = version.valid.end is not None and version.valid != Window.from_moment(version.turn.at or draft.recorded_at)
     if found.kind != "episode" and not is_dated:
         # What is so, or what somebody likes, holds from when it was said on; what has a date in its text, at that date.
         version = replace(version, kind=found.kind, valid=Window(version.valid.start))

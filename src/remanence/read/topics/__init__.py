@@ -88,7 +88,9 @@ def _read_table(path: Path) -> tuple[Topic, ...]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         known = ", ".join(map(repr, TABLES))
-        raise InvalidInput(f"topics={str(path)!r} is no file that can be read ({error}). Known tables: {known}.") from None
+        raise InvalidInput(
+            f"topics={str(path)!r} is no file that can be read ({error}). Known tables: {known}."
+        ) from None
     rows = [line.split("\t") for line in lines if line.strip() and not line.startswith("#")]
     if wrong := next((row for row in rows if len(row) != 2), None):
         raise InvalidInput(f"{path}: the line {wrong[0]!r} is not a topic, a tab and a question.")

@@ -63,8 +63,8 @@ class DisagreeingPair(AnswerModel):
 class HitAnswer(AnswerModel):
     """A memory that answers a question, its score, and why. `superseded_by` is the text of what replaced it,
     `replacement` that memory, `reason` the reasons in one line, `answer_probability` the reader's probability,
-    `found_in` the ids of the texts that a fact was found in, `by` what wrote it, `context` the turn before it, if it is not understood
-    alone."""
+    `found_in` the ids of the texts that a fact was found in, `by` what wrote it, `context` the turn before it, if it is
+    not understood alone."""
 
     score: float
     current: bool
