@@ -38,6 +38,7 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
 from remanence_server.body_route import BodyRoute
 from remanence_server.routes import operation_routes
+from remote import connected
 
 BASE = "/v1/spaces/default"
 
@@ -186,6 +187,42 @@ def test_a_body_that_cannot_be_read(
 
     assert (answer.status_code, answer.json()["error"]) == (422, "InvalidInput")
     assert answer.json()["detail"].startswith(detail)
+
+
+@pytest.mark.parametrize(
+    ("body", "reported"),
+    [
+        ({"rows": [0] * 5_000}, 1),
+        ({"rows": [{"text": "a", "tags": [0] * 5_000}] * 3}, 1),
+        ({f"field{number}": 0 for number in range(50)}, 10),
+        ({f"field{number}": 0 for number in range(5_000)}, 1),
+        ({"x" * 1_000_000: 0, "rows": []}, 1),
+    ],
+)
+def test_a_body_with_many_mistakes_has_a_short_answer(client: TestClient, body: Any, reported: int) -> None:
+    """At most ten of them are reported, and neither long values nor long names are repeated."""
+    answer = client.post(f"{BASE}/memories/batch", json=body)
+
+    assert (answer.status_code, len(answer.json()["errors"])) == (422, reported)
+    assert len(answer.content) < 20_000
+
+
+def test_a_message_that_shows_a_long_value_is_cut(client: TestClient) -> None:
+    """Whatever raised it."""
+    answer = client.post(f"{BASE}/upkeep/apply", json={"plan": "x" * 1_000_000})
+
+    assert (answer.status_code, answer.json()["error"]) == (404, "NotFound")
+    assert len(answer.content) < 20_000
+
+
+def test_a_list_that_is_too_long_is_refused(client: TestClient, space: Space) -> None:
+    """An answer has something for each item: a vector for each text."""
+    long = client.post(f"{BASE}/embed", json={"texts": ["a"] * 1_001})
+    with connected(space) as remote:
+        embedded = remote._embed(["a"] * 1_001)
+
+    assert (long.status_code, long.json()["error"]) == (422, "InvalidInput")
+    assert len(embedded) == 1_001  # the client asks twice
 
 
 def test_a_body_may_be_left_out_where_nothing_is_required(client: TestClient, porto: remanence.Memory) -> None:
@@ -337,6 +374,19 @@ class TestAccess:
                 answer = client.get(f"{BASE}/count", headers=headers)
                 assert (answer.status_code, "www-authenticate" in answer.headers) == (401, True)
                 assert answer.json()["error"] == "InvalidToken"
+
+    @pytest.mark.parametrize("access", [None, "read"])
+    def test_a_body_is_read_only_of_those_who_may_send_it(
+        self, space: Space, tokens: TokenStore, access: str | None
+    ) -> None:
+        """Without a token, and with one that does not allow it: neither its size nor its mistakes are seen."""
+        secret, _ = tokens.create("bob", spaces=["default"], access=access or "write")
+        headers = {} if access is None else {"authorization": f"Bearer {secret}"}
+        with client_of(space, tokens, require_token=True, max_body=200) as client:
+            bodies: list[Any] = [b"{", iter([b"x" * 150, b"x" * 150])]
+            answers = [client.post(f"{BASE}/memories/batch", content=body, headers=headers) for body in bodies]
+
+        assert [answer.status_code for answer in answers] == [401 if access is None else 403] * 2
 
     @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
     def test_a_page_of_another_site_is_refused(self, client: TestClient, headers: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Authentication and authorization of requests."""
+"""Authentication and authorization of requests, before their bodies are read."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ from remanence_server.state import Pools, ServerState
 log = logging.getLogger(__name__)
 
 _MAX_SHOWN = 200
+_MAX_ERRORS = 10
 
 
 def create_app(
@@ -132,7 +133,9 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        found = [_described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()]
+        found = [
+            _described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()[:_MAX_ERRORS]
+        ]
         first = found[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']})."
         return problem(422, detail, error="InvalidInput", errors=found)
@@ -167,13 +170,16 @@ def _detail(request: Request, error: HTTPException, headers: Mapping[str, str]) 
 
 def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str, Any]:
     """What was wrong with one field of the arguments of an endpoint, in JSON types."""
-    shown = repr(error.get("input"))
-    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
     message = error["msg"]
     if error["type"] == "extra_forbidden":
         parameter = inspect.signature(endpoint, eval_str=True).parameters[BODY]
         message = f"There is no such field. The fields are {', '.join(_fields_at(parameter.annotation, error['loc']))}"
-    return {"loc": list(error["loc"]), "msg": message, "type": error["type"], "input": shown}
+    place = [_shown(part) if isinstance(part, str) else part for part in error["loc"]]
+    return {"loc": place, "msg": message, "type": error["type"], "input": _shown(repr(error.get("input")))}
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _fields_at(annotation: Any, place: Sequence[str | int]) -> list[str]:

@@ -15,6 +15,8 @@ from remanence.service.exceptions import http_status
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
+_MAX_DETAIL = 4_000
+"""The most characters of a message. It may show a value that a request has, of which there may be megabytes."""
 
 
 class Problem(BaseModel):
@@ -41,7 +43,7 @@ def problem(
 ) -> Response:
     """A response that says why a request was not done."""
     body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    body["detail"] = detail
+    body["detail"] = detail if len(detail) <= _MAX_DETAIL else f"{detail[:_MAX_DETAIL]}…"
     more = {"error": error, "errors": errors, "position": position}
     body |= {name: value for name, value in more.items() if value is not None}
     sent = dict(headers or {})

@@ -19,7 +19,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from remanence import Space
-from remanence.service.hosting.spaces import from_segment
 from remanence.service.operation import Access
 from remanence.service.operations import OPERATIONS, Operation
 from remanence.service.payloads import requests
@@ -27,7 +26,7 @@ from remanence_server.access import Caller
 from remanence_server.body_route import BodyRoute
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
-from remanence_server.state import PoolName, ServerState, state_of
+from remanence_server.state import PoolName, ServerState, authorize
 
 PREFIX = "/v1/spaces/{space}"
 SpaceSegment = Annotated[
@@ -118,10 +117,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
     async def endpoint(
         *, request: Request, space: str, arguments: requests.Request | None = None, **path: str
     ) -> Response:
-        state = state_of(request)
-        name = from_segment(space)
-        caller = await state.access.caller(request)
-        caller.require(name, operation.access)
+        state, caller, name = await authorize(request, space, operation.access)
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:
@@ -222,7 +218,5 @@ async def run_idempotent(
 
 async def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
     """The space that a path names and the caller, who may do this there."""
-    state, name = state_of(request), from_segment(segment)
-    caller = await state.access.caller(request)
-    caller.require(name, access)
+    state, caller, name = await authorize(request, segment, access)
     return state, caller, state.spaces.get(name)
