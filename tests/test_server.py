@@ -375,6 +375,29 @@ class TestAccess:
                 assert (answer.status_code, "www-authenticate" in answer.headers) == (401, True)
                 assert answer.json()["error"] == "InvalidToken"
 
+    def test_an_event_stream_ends_when_its_token_is_revoked(self, space: Space, tmp_path: Path) -> None:
+        """Also by another process, and what is written after it is not sent."""
+        here, there = TokenStore(tmp_path), TokenStore(tmp_path)
+        secret, token = here.create("bob", spaces=["default"], access="read")
+        past = FakeClock("2020-01-01").now()
+        _, expired = here.create("ana", spaces=["default"], access="read", expires_at=past)
+        texts: list[str] = []
+        with client_of(space, here, require_token=True) as client:
+            headers = {"authorization": f"Bearer {secret}"}
+            events = threading.Thread(target=lambda: texts.append(client.get(f"{BASE}/events", headers=headers).text))
+            events.start()
+            wait_for(lambda: client.app.state.server.streams)  # type: ignore[attr-defined]
+            there.revoke(token.id)
+            space.add("Ana lives in Porto.")
+            events.join(20)
+            ended = not events.is_alive()
+            client.portal.call(client.app.state.server.stopping.set)  # type: ignore[attr-defined, union-attr]
+            events.join(20)
+
+        assert ended
+        assert "Porto" not in texts[0]
+        assert not here.is_still_valid(expired.id)
+
     @pytest.mark.parametrize("access", [None, "read"])
     def test_a_body_is_read_only_of_those_who_may_send_it(
         self, space: Space, tokens: TokenStore, access: str | None

@@ -65,6 +65,10 @@ class AccessControl:
         self._refuse_other_sites(request)
         return Caller(None)
 
+    def is_still_valid(self, caller: Caller) -> bool:
+        """Whether the token of a caller is neither revoked nor expired by now. It may wait for a database."""
+        return caller.token is None or self._tokens.is_still_valid(caller.token.id)
+
     async def _token(self, given: str) -> AccessToken | None:
         # Looking it up may wait for a database, and must not hold up the event loop.
         return self._tokens.cached(given) or await asyncio.to_thread(self._tokens.authenticate, given)

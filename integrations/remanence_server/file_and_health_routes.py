@@ -24,6 +24,7 @@ from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import Access
 from remanence.service.payloads.answers import SpacesAnswer
 from remanence.service.payloads.requests import ChangesRequest, ExportRequest, FileRequest
+from remanence_server.access import Caller
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, run_idempotent, space_of
@@ -152,18 +153,21 @@ async def events(
     arguments: Annotated[EventsRequest, Query()],
     last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
 ) -> Response:
-    """Follow what happens to the memories of a space. Each event is a change, and its id the ledger position."""
-    state, _, opened = await space_of(request, space, "read")
+    """Follow what happens to the memories of a space. Each event is a change, and its id the ledger position.
+
+    The stream ends when the token is revoked or expires.
+    """
+    state, caller, opened = await space_of(request, space, "read")
     if state.streams >= state.settings.max_streams:
         raise RequestRejected(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
     if after is None:
         after = await state.pools.run("quick", partial(admin_operations.last_position, opened))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_stream(state, opened, after), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(_stream(state, caller, opened, after), headers=headers, media_type="text/event-stream")
 
 
-async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator[str]:
+async def _stream(state: ServerState, caller: Caller, space: Space, after: int) -> AsyncIterator[str]:
     state.streams += 1
     quiet = 0
     try:
@@ -171,6 +175,9 @@ async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator
         yield f": from position {after}\nid: {after}\n\n"
         while not state.stopping.is_set():
             page = await state.pools.run("quick", partial(admin_operations.changes, space, ChangesRequest(after=after)))
+            # After the page was read, so that nothing is sent which was written after a revocation.
+            if not await state.pools.run("quick", partial(state.access.is_still_valid, caller)):
+                break
             after = page.position
             for change in page.items:
                 yield f"id: {change.position}\nevent: {change.kind}\ndata: {change.model_dump_json()}\n\n"

@@ -157,6 +157,11 @@ class TokenStore:
             until, token = self._known.get(_hash(token_text), (0.0, None))
         return token if token is not None and self._clock() < until and token.is_valid(datetime.now(UTC)) else None
 
+    def is_still_valid(self, token_id: str) -> bool:
+        """Whether a token is neither revoked nor expired by now. Always asks the database."""
+        rows = self._database.execute(f"{_SELECT} WHERE id = ?", (token_id,))
+        return bool(rows) and _token(rows[0]).is_valid(datetime.now(UTC))
+
     def list(self) -> list[AccessToken]:
         """All tokens, oldest first, revoked ones too."""
         return [_token(row) for row in self._database.execute(f"{_SELECT} ORDER BY created_at, id")]
