@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -336,6 +337,19 @@ class TestAccess:
             answers = [client.get(f"{BASE}/count", headers={"authorization": header}) for header in headers]
         assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
 
+    def test_made_up_tokens_count_for_their_address(self, space: Space, tokens: TokenStore) -> None:
+        """However many there are. A token that was valid before is answered all the same."""
+        (ana, _), (bob, _) = (tokens.create(name, spaces=["default"], access="read") for name in ("ana", "bob"))
+        made_up = [f"rem_{number:012x}_x" for number in range(4)]
+        with client_of(space, tokens=tokens, require_token=True, rate_limit=3) as client:
+            answers = [
+                client.get(f"{BASE}/count", headers={"authorization": f"Bearer {token}"})
+                for token in (ana, *made_up, ana, bob)
+            ]
+            without = client.get(f"{BASE}/count")
+        assert [answer.status_code for answer in answers] == [200, 401, 401, 401, 429, 200, 429]
+        assert without.status_code == 429
+
     @pytest.mark.parametrize(("access", "expected"), [("read", [200, 403, 403]), ("write", [200, 201, 403])])
     def test_a_token_allows_what_it_says(
         self, space: Space, tokens: TokenStore, porto: remanence.Memory, access: str, expected: list[int]
@@ -579,6 +593,56 @@ def test_many_clients_are_answered_without_error(space: Space) -> None:
 
     assert answers == [(200, True)] * 64
     assert space.count() == 32
+
+
+class TestConnections:
+    """What a connection may hold and how long, whatever comes over it."""
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            b"",
+            b"GET /v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: ",
+            b"POST /v1/spaces/default/recall HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+            b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n\r\n",
+        ],
+        ids=["nothing", "half a head", "half a body", "an empty line after a request"],
+    )
+    def test_half_sent_requests_are_ended(self, space: Space, sent: bytes) -> None:
+        """After the time for them, so that they keep no connection for ever."""
+        with served(space, idle_seconds=1) as address:
+            assert exchange(address, sent).count(b"HTTP/1.1 200") == sent.count(b"healthz")
+
+    def test_an_answer_may_take_longer_than_a_request(self, space: Space) -> None:
+        """Only what the client has to send is waited for; also after another request on the same connection."""
+        with served(space, idle_seconds=1) as address, httpx.Client(base_url=address, timeout=30) as client:
+            position = client.get(f"{BASE}/changes").json()["position"]
+            with client.stream("GET", f"{BASE}/events", params={"after": position}) as answer:
+                lines = answer.iter_lines()
+                next(lines)
+                time.sleep(1.5)
+                space.add("Ana lives in Porto.")
+                assert any("Porto" in line for line in lines if line.startswith("data"))
+
+    @pytest.mark.parametrize("size", [70_000, 2_000_000])
+    def test_long_headers_are_refused(self, space: Space, size: int) -> None:
+        """Before they are complete, if they do not come at once."""
+        with served(space) as address:
+            answer = exchange(address, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * size, b"\r\n\r\n")
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 400")  # or the connection was cut first
+            assert httpx.get(f"{address}/healthz", headers={"x": "a" * 30_000}).status_code == 200
+
+
+def exchange(address: str, *parts: bytes) -> bytes:
+    """What a server sends until it closes the connection. It has 20 seconds."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    received = b""
+    with socket.create_connection((host, int(port)), timeout=20) as sent, contextlib.suppress(ConnectionError):
+        for part in parts:
+            sent.sendall(part)
+        while chunk := sent.recv(65_536):
+            received += chunk
+    return received
 
 
 def test_the_description_is_exact(space: Space) -> None:

@@ -88,7 +88,7 @@ def create_app(
     add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)
     app.add_middleware(DirectRoutes, prefix=PREFIX, routes=operation_routes(), handlers=app.exception_handlers)
-    app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
+    app.add_middleware(Limits, settings=chosen, access=state.access, metrics=state.metrics)
     _handle_errors(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -50,7 +50,7 @@ class BodyRoute(APIRoute):
         async def handler(request: Request) -> Response:
             given = _checked("path", lambda: _fields(path, request.path_params))
             if read is not None:
-                await authorize(request, given["space"], access)
+                authorize(request, given["space"], access)
                 content = await request.body()
                 given[BODY] = read(content, header(request.scope, b"content-type"))
             response: Response = await endpoint(request=request, **given)

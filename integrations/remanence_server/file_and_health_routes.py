@@ -70,7 +70,7 @@ class EventsRequest(BaseModel):
 @router.get("/v1", response_model=About, responses=RESPONSES, tags=["server"])
 async def about(request: Request) -> Response:
     """Show the version of the server, and what the caller may do."""
-    token = (await state_of(request).access.caller(request)).token
+    token = state_of(request).access.caller(request).token
     made = About(access="admin" if token is None else token.access, token=None if token is None else token.id)
     return Response(made.model_dump_json(), media_type="application/json")
 
@@ -79,7 +79,7 @@ async def about(request: Request) -> Response:
 async def list_spaces(request: Request) -> Response:
     """List the spaces that contain anything, and that the caller may use."""
     state = state_of(request)
-    caller = await state.access.caller(request)
+    caller = state.access.caller(request)
     names = await state.pools.run("quick", state.spaces.names)
     return conditional(request, SpacesAnswer(spaces=list(filter(caller.opens, names))).model_dump_json().encode())
 
@@ -94,7 +94,7 @@ async def list_spaces(request: Request) -> Response:
 )
 async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[FileRequest, Query()]) -> Response:
     """Store what is in a file (text, Markdown, JSON lines, a chat export) as memories whose source is its name."""
-    state, caller, opened = await space_of(request, space, "write")
+    state, caller, opened = space_of(request, space, "write")
     digest = hashlib.blake2b()
     with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
         # The ending decides its kind. The rest of the name comes from the caller, and is not used as a path.
@@ -121,7 +121,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 )
 async def export(request: Request, space: SpaceSegment, arguments: Annotated[ExportRequest, Query()]) -> Response:
     """Return every ledger entry of a space as a file, for `POST /files` or `remanence import`."""
-    state, _, opened = await space_of(request, space, "admin")
+    state, _, opened = space_of(request, space, "admin")
     handle, name = tempfile.mkstemp(".jsonl.gz", "remanence-")
     os.close(handle)
     path = Path(name)
@@ -157,7 +157,7 @@ async def events(
 
     The stream ends when the token is revoked or expires.
     """
-    state, caller, opened = await space_of(request, space, "read")
+    state, caller, opened = space_of(request, space, "read")
     if state.streams >= state.settings.max_streams:
         raise RequestRejected(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
@@ -216,7 +216,7 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Numbers about requests, in the text format of Prometheus."""
     state = state_of(request)
-    await state.access.caller(request)
+    state.access.caller(request)
     gauges: dict[str, Any] = {"remanence_event_streams": state.streams}
     gauges |= {f'remanence_active{{pool="{name}"}}': count for name, count in state.pools.active.items()}
     return Response(state.metrics.text(gauges), media_type=METRICS_TYPE)

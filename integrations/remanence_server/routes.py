@@ -117,7 +117,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
     async def endpoint(
         *, request: Request, space: str, arguments: requests.Request | None = None, **path: str
     ) -> Response:
-        state, caller, name = await authorize(request, space, operation.access)
+        state, caller, name = authorize(request, space, operation.access)
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:
@@ -216,7 +216,7 @@ async def run_idempotent(
     return Response(answer.body, status, media_type="application/json")
 
 
-async def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
+def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
     """The space that a path names and the caller, who may do this there."""
-    state, caller, name = await authorize(request, segment, access)
+    state, caller, name = authorize(request, segment, access)
     return state, caller, state.spaces.get(name)

@@ -77,13 +77,13 @@ def state_of(request: Request) -> ServerState:
     return cast(ServerState, request.app.state.server)
 
 
-async def authorize(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, str]:
+def authorize(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, str]:
     """The caller, who may do this, and the name of the space that a path names.
 
     Raises:
         RequestRejected: The caller is unknown, or may not do this there.
     """
     state, name = state_of(request), from_segment(segment)
-    caller = await state.access.caller(request)
+    caller = state.access.caller(request)
     caller.require(name, access)
     return state, caller, name
