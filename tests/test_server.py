@@ -430,6 +430,21 @@ class TestAccess:
         """Whatever name it gives this machine."""
         assert client.post(f"{BASE}/recall", json={"query": "x"}, headers=headers).status_code == 403
 
+    @pytest.mark.parametrize("site", ["cross-site", "same-site"])
+    def test_a_page_of_another_site_cannot_tell_whether_a_key_exists(
+        self, client: TestClient, space: Space, site: str
+    ) -> None:
+        """Browsers send no Origin with an image or a script. What they loaded they may not use."""
+        space.add("The test was positive.", key="test")
+        addresses = [f"{BASE}/memories/find?key={key}" for key in ("test", "none")]
+        answers = [client.get(address, headers={"sec-fetch-site": site}) for address in addresses]
+        own = [client.get(address, headers={"sec-fetch-site": "same-origin"}) for address in addresses]
+
+        assert [answer.status_code for answer in (*answers, *own)] == [403, 403, 200, 404]
+        assert answers[0].content == answers[1].content
+        shown = [*answers, *own, client.get("/"), client.get("/nothing"), client.get("/healthz")]
+        assert [answer.headers.get_list("cross-origin-resource-policy") for answer in shown] == [["same-origin"]] * 7
+
     def test_other_addresses_need_tokens(self, tmp_path: Path) -> None:
         """The server does not start without one."""
         with pytest.raises(InvalidInput, match="no tokens"):

@@ -90,6 +90,9 @@ class AccessControl:
         origin = header(request.scope, b"origin")
         if origin and urlsplit(origin).netloc != address:
             raise _denied(f"pages of {origin!r} cannot use this server without a token.")
+        # A browser sends no Origin with an image or a script, whose loading or failing tells a page what is there.
+        if header(request.scope, b"sec-fetch-site") not in ("", "same-origin", "none"):
+            raise _denied("pages of other sites cannot use this server without a token.")
 
 
 def given_token(scope: Scope) -> str:

@@ -23,6 +23,7 @@ from remanence_server.settings import ServerSettings
 _MAX_CALLERS = 10_000
 _HEALTH = ("/healthz", "/readyz")
 _METRICS = "/metrics"
+_NOT_FOR_OTHER_SITES = (b"cross-origin-resource-policy", b"same-origin")
 
 
 class RateLimiter:
@@ -58,7 +59,10 @@ class RateLimiter:
 
 
 class Limits:
-    """ASGI middleware: identifies who asks, refuses requests beyond the limits, and counts all of them."""
+    """ASGI middleware: identifies who asks, refuses requests beyond the limits, and counts all of them.
+
+    Browsers are told to keep every answer from the pages of other sites.
+    """
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings, access: AccessControl, metrics: Metrics) -> None:
         self._app = app
@@ -77,6 +81,7 @@ class Limits:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message = {**message, "headers": [*message["headers"], _NOT_FOR_OTHER_SITES]}
             await send(message)
 
         try:
