@@ -697,12 +697,12 @@ def test_routes_are_prepared_once() -> None:
 class Running:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, **environment: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         command = [sys.executable, "-m", "remanence.cli", "serve", str(folder), "--port", str(self.port), *options]
-        self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none"})
+        self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none", **environment})
         self.url = f"http://127.0.0.1:{self.port}"
         with httpx.Client(base_url=self.url) as client:  # one for all attempts: making it takes longer than they do
             wait_for(lambda: self.answers(client))
@@ -719,6 +719,51 @@ def wait_for(condition: Any, seconds: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_a_job_that_never_ends_holds_nobody_up_and_is_given_up(tmp_path: Path) -> None:
+    """A pattern that runs away keeps the interpreter to itself, and one that ends the process is no better."""
+    (tmp_path / "hostile.py").write_text(_HOSTILE)
+    options = ("--reader", "none", "--extractor", "hostile:extractor", "--job-seconds", "4")
+    running = Running(tmp_path / "memory", *options, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+    try:
+        with httpx.Client(base_url=running.url, timeout=60) as client:
+            jobs = [
+                client.post(f"{BASE}/remember", json={"text": text}).json()["id"]
+                for text in ("Loop for ever.", "Die at once.", "I live in Porto.")
+            ]
+
+            def statuses() -> list[str]:
+                return [client.get(f"{BASE}/jobs/{job}").json()["status"] for job in jobs]
+
+            wait_for(lambda: statuses()[0] == "running")
+            assert client.get("/healthz").status_code == 200
+            wait_for(lambda: statuses() == ["given up", "given up", "done"], seconds=60)
+            problems = [client.get(f"{BASE}/jobs/{job}").json()["problem"] for job in jobs]
+    finally:
+        running.process.send_signal(signal.SIGTERM)
+        running.process.wait(40)
+
+    assert problems == [
+        "the try was ended twice: it took more than 4 s",
+        "the try was ended twice: its process ended",
+        None,
+    ]
+
+
+_HOSTILE = """
+import os, re
+import remanence
+
+def model(prompt: str) -> str:
+    if "Loop for ever" in prompt:
+        re.match(r"(a+)+$", "a" * 60 + "b")
+    if "Die at once" in prompt:
+        os._exit(1)
+    return '{"facts": []}'
+
+extractor = remanence.LLMExtractor(model)
+"""
 
 
 def test_an_end_during_writes_loses_nothing(tmp_path: Path) -> None:

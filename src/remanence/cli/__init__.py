@@ -6,6 +6,7 @@ memory_commands.py   the commands about memories
 graph_commands.py    the commands about entities and the graph
 admin_commands.py    the commands about spaces and folders
 server_commands.py   `remanence mcp`, `remanence serve`, and tokens
+job_process.py       the process that does queued jobs
 locations.py         which folder and space is meant
 output.py            how results are printed
 demo.py              `remanence demo`
