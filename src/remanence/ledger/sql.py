@@ -57,8 +57,9 @@ class SqlLedger(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self._pid = os.getpid()
-        self._closed = self._writing = False
+        self._closed = False
         self._write_lock = threading.RLock()
+        self._writing = threading.Lock()  # locked while the thread with the other lock is in a transaction
         self._readers: deque[Any] = deque()
 
     # Writing
@@ -67,30 +68,34 @@ class SqlLedger(ABC):
     def transaction(self) -> Iterator[SqlTransaction]:
         with self._write_lock:
             self._check_open()
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError("this thread is already in a transaction: end that one first.")
-            transaction = SqlTransaction(self, self._begin())
-            self._writing = True
-            try:
-                yield transaction
-                transaction.record_head()
-                self._commit(transaction)
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._writing = False
-                transaction.ended = True
+            with self._writing:
+                transaction: SqlTransaction | None = None
+                try:
+                    transaction = SqlTransaction(self, self._begin())
+                    yield transaction
+                    transaction.record_head()
+                    self._commit(transaction)
+                except BaseException as error:
+                    self._roll_back(interrupted=not isinstance(error, Exception))
+                    raise
+                finally:
+                    if transaction is not None:
+                        transaction.ended = True
 
     @abstractmethod
     def _begin(self) -> ChainHead:
-        """Begin the transaction of the only writer. Returns the end of the chain."""
+        """Begin the transaction of the only writer, and end one that an interrupt has left. Returns the end of the
+        chain."""
 
     @abstractmethod
     def _commit(self, transaction: SqlTransaction) -> None: ...
 
     @abstractmethod
-    def _roll_back(self) -> None: ...
+    def _roll_back(self, *, interrupted: bool = False) -> None:
+        """Undo the transaction. If it was `interrupted` (Ctrl-C, a timeout by signal), the connection may be in any
+        state."""
 
     @abstractmethod
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
@@ -252,7 +257,7 @@ class SqlLedger(ABC):
             self._closed = True  # connections that a fork copied must not be used, not even to close them
             return
         with self._write_lock:
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError("this thread is in a transaction: end it before closing the ledger.")
             if not self._closed:
                 self._closed = True
@@ -268,7 +273,7 @@ class SqlLedger(ABC):
         """Do something with the connection that writes."""
         with self._write_lock:
             self._check_open()
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError(f"this thread is in a transaction: end it before {action}.")
             yield
 
