@@ -21,6 +21,7 @@ import remanence
 from remanence import Memory, NotFound, Space
 from remanence.core.index import Index
 from remanence.testing import HashingEmbedder
+from remanence.upkeep.steps import decay
 from remanence.write import remember as remembering
 from remote import connected
 from warm_process import WarmProcess
@@ -247,6 +248,27 @@ class TestWhatGoes:
         monkeypatch.setattr(remembering, "extract_facts", erase_meanwhile)
         space.remember("I live in Porto.")
         assert list(space.memories()) == []
+
+    @pytest.mark.parametrize("count", [20, MANY])
+    @pytest.mark.parametrize("by", ["this space", "another opening", "everything"])
+    def test_what_is_erased_while_upkeep_reads_is_no_tampering(
+        self, space: Space, home: Path, count: int, by: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The rows were chosen before, and have no text any more: they are left out."""
+        memories, erased = fill(space, count), list[str]()
+        monkeypatch.setattr(decay, "_CHUNK", count // 10)
+
+        def erase(done: int, total: int) -> None:
+            if not erased:
+                erased.append(memories[-1].id)
+                with open_folder(home) if by == "another opening" else nullcontext(space) as eraser:
+                    eraser.erase_space() if by == "everything" else eraser.erase(erased[0])
+
+        plan = space.upkeep.run(steps=("decay", "clusters"), progress=erase)
+
+        assert erased
+        assert erased[0] not in str(plan)
+        space.verify()
 
     def test_what_another_process_erases_during_an_erasure_goes_too(
         self, home: Path, monkeypatch: pytest.MonkeyPatch

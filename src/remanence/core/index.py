@@ -193,7 +193,8 @@ class Index(Projection):
         memories: dict[int, Memory] = {}
         for position, entry in self.entries_at(positions).items():
             if not isinstance(entry.event, Remembered):
-                raise self._missing_text(position)
+                erased = self._is_erased(entry.subject)  # by another thread, and the index has applied it
+                raise RowErased(f"entry {position} was erased") if erased else self._missing_text(position)
             memories[position] = self._memory(entry, entry.event)
         return memories
 

@@ -459,17 +459,18 @@ class Projection:
 
     def _forget_erased_texts(self) -> None:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
+        self.cache.remove_erased(self._is_erased)
 
-        def is_erased(memory_id: str) -> bool:
-            number = self.catalog.number(memory_id)
-            return number is not None and self.catalog.hidden.is_erased(number)
-
-        self.cache.remove_erased(is_erased)
+    def _is_erased(self, memory_id: str) -> bool:
+        number = self.catalog.number(memory_id)
+        return number is not None and self.catalog.hidden.is_erased(number)
 
     def _missing_text(self, position: int) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
         since = self._ledger.read(self.space, after=self.catalog.position)
-        if any(isinstance(entry.event, Erased) and position in entry.event.positions for entry in since):
+        if any(
+            isinstance(entry.event, Erased) and position in entry.event.positions for entry in since
+        ):
             return RowErased(f"entry {position} was erased meanwhile")
         return LedgerTampered(
             f"entry {position} of space {self.space!r} has lost its text, and no entry says that it was "
