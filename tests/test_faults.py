@@ -196,6 +196,22 @@ def interrupt(*_: object) -> None:
 # Folders
 
 
+@pytest.mark.usefixtures("with_files")
+def test_only_the_owner_may_read_what_is_stored(home: Path, tmp_path: Path) -> None:
+    """The ledger and its log, the indexes, and an export; also in a folder that everybody may look into."""
+    home.mkdir(mode=0o755)
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        space.add("The password of the boat is Poseidon.")
+        open_files = {path.name: path.stat().st_mode & 0o077 for path in home.glob("ledger*")}
+        space.admin.export(tmp_path / "memory.jsonl.gz")
+    shards = [path for path in home.glob("vectors/*") if path.is_dir()]
+    kept = [home / "ledger.db", *home.rglob("*.idx"), *shards, tmp_path / "memory.jsonl.gz"]
+
+    assert open_files == {"ledger.db": 0, "ledger.db-wal": 0, "ledger.db-shm": 0, "ledger.head": 0}
+    assert len(kept) == 4
+    assert {path.name: path.stat().st_mode & 0o077 for path in kept} == {path.name: 0 for path in kept}
+
+
 @pytest.mark.parametrize("lost", [["index"], ["vectors"], ["index", "vectors"]])
 @pytest.mark.usefixtures("with_files")
 def test_folders_that_vanish_while_they_are_in_use(reopen: Reopen, home: Path, lost: list[str]) -> None:

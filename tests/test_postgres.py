@@ -23,8 +23,9 @@ psycopg = pytest.importorskip("psycopg", reason=ABSENT)
 import remanence
 from remanence import Space, errors
 from remanence.ledger import open_ledger, shown_location
+from remanence.ledger.postgres_backend import postgres as postgres_backend
 from remanence.ledger.postgres_backend import postgres_ledger
-from remanence.ledger.postgres_backend.postgres import parse_address
+from remanence.ledger.postgres_backend.postgres import Address, Connection, parse_address
 from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
 from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks
 from remanence.ports import Ledger
@@ -387,6 +388,28 @@ class TestCuts:
         assert caught.value.written is False
         append_events(ledger, remembered_event("kept"))
         assert texts(ledger) == ["kept"]
+
+    def test_a_cut_right_after_connecting_is_named(
+        self, ledger: PostgresLedger, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As any other, for a write and for opening."""
+
+        def connect(address: Address) -> Connection:
+            connection = real(address)
+            connection.close()
+            return connection
+
+        real = postgres_backend.connect
+        append_events(ledger, remembered_event("before"))
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres_backend, "connect", connect)
+            cut_connections(database)
+            for write in (lambda: append_events(ledger, remembered_event("lost")), lambda: PostgresLedger(database)):
+                with pytest.raises(errors.LedgerUnavailable, match="cannot be opened") as caught:
+                    write()
+                assert caught.value.written is False
+        append_events(ledger, remembered_event("kept"))
+        assert texts(ledger) == ["before", "kept"]
 
     def test_a_cut_after_the_commit_is_no_error(self, through_proxy: PostgresLedger, proxy: Proxy) -> None:
         """The server is asked: the entry is there, once."""

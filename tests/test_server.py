@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,7 @@ from remanence import InvalidInput, Space
 from remanence.cli import main
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
+from remanence.service.endpoints import admin_operations
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
@@ -240,6 +242,27 @@ def test_files_become_memories_and_exports_come_back(client: TestClient, space: 
     assert (added.json()["added"], back.json()["kind"]) == (2, "export")
     assert {memory.source for memory in space.memories()} == {"../notes.txt"}
     assert client.get("/v1/spaces/copy/count").json() == {"count": 2}
+
+
+def test_nobody_else_may_read_an_export_while_it_is_written(
+    client: TestClient, space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It contains every memory, and is in the folder for temporary files, which all users share."""
+    modes: list[int] = []
+
+    def export_file(space: Space, path: Path, request: Any) -> Any:
+        report = real(space, path, request)
+        modes.extend(each.stat().st_mode & 0o077 for each in (path, path.parent))
+        return report
+
+    real = admin_operations.export_file
+    monkeypatch.setattr(admin_operations, "export_file", export_file)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    space.add("Ana lives in Porto.")
+
+    assert client.get(f"{BASE}/export").status_code == 200
+    assert modes == [0, 0]
+    assert not list(tmp_path.iterdir())
 
 
 def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:

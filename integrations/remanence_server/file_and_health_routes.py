@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from functools import partial
@@ -122,17 +122,14 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 async def export(request: Request, space: SpaceSegment, arguments: Annotated[ExportRequest, Query()]) -> Response:
     """Return every ledger entry of a space as a file, for `POST /files` or `remanence import`."""
     state, _, opened = space_of(request, space, "admin")
-    handle, name = tempfile.mkstemp(".jsonl.gz", "remanence-")
-    os.close(handle)
-    path = Path(name)
-    path.unlink()  # an export does not overwrite a file
+    folder = tempfile.mkdtemp(prefix="remanence-")  # which only its owner may read
+    path, remove = Path(folder, "memory.jsonl.gz"), partial(shutil.rmtree, folder, ignore_errors=True)
     try:
         await state.pools.run("slow", partial(admin_operations.export_file, opened, path, arguments))
     except BaseException:
-        path.unlink(missing_ok=True)
+        remove()
         raise
-    remove = BackgroundTask(partial(path.unlink, missing_ok=True))
-    return FileResponse(path, filename="memory.jsonl.gz", media_type=_EXPORT_TYPE, background=remove)
+    return FileResponse(path, filename=path.name, media_type=_EXPORT_TYPE, background=BackgroundTask(remove))
 
 
 @router.get(

@@ -468,9 +468,7 @@ class Projection:
     def _missing_text(self, position: int) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
         since = self._ledger.read(self.space, after=self.catalog.position)
-        if any(
-            isinstance(entry.event, Erased) and position in entry.event.positions for entry in since
-        ):
+        if any(isinstance(entry.event, Erased) and position in entry.event.positions for entry in since):
             return RowErased(f"entry {position} was erased meanwhile")
         return LedgerTampered(
             f"entry {position} of space {self.space!r} has lost its text, and no entry says that it was "
