@@ -36,6 +36,7 @@ from remanence.cli import main
 from remanence.language.fact_extraction.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
 from remanence.service.endpoints import admin_operations
+from remanence.service.hosting.server_database import open_database
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
@@ -119,6 +120,43 @@ def test_a_write_with_a_key_is_done_once(tmp_path: Path) -> None:
     assert answers[0].json() == answers[1].json()
     assert answers[1].headers["idempotency-replayed"] == "true"
     assert (other.status_code, len(jobs)) == (422, 1)
+
+
+def test_an_erased_text_is_in_no_stored_answer_and_is_not_sent_again(location: str, home: Path) -> None:
+    """Neither by the server that has answered nor by the next one. What was only forgotten is answered as before."""
+    secret = "Zebrafish keeps the emerald ledger"
+    writes = [
+        ("memories", {"text": f"{secret}."}),
+        ("memories/batch", {"rows": [{"text": f"{secret} {number}."} for number in range(3)]}),
+        ("graph/relate", {"subject": "Zebrafish", "predicate": "keeps", "object": "the ledger"}),
+    ]
+
+    def send(client: TestClient) -> list[httpx.Response]:
+        keys = [{"Idempotency-Key": path} for path, _ in writes]
+        return [
+            client.post(f"{BASE}/{path}", json=body, headers=key)
+            for (path, body), key in zip(writes, keys, strict=True)
+        ]
+
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
+        with client_of(space) as client:
+            first, again = send(client), send(client)
+            space.forget(first[0].json()["id"])
+            space.erase(first[1].json()["items"][1]["id"])
+            erased = send(client)
+        with client_of(space) as client:
+            later = send(client)
+        count = space.count()
+
+    assert [answer.json() for answer in again] == [answer.json() for answer in first]
+    assert [answer.status_code for answer in erased] == [answer.status_code for answer in later] == [201, 410, 409]
+    assert erased[0].json() == later[0].json() == first[0].json()
+    assert count == 2
+    with contextlib.closing(open_database(location)) as database:
+        stored = [row[0] for row in database.execute("SELECT outcome FROM outcomes")]
+    files = [path.read_bytes() for path in home.glob("server.db*")]
+    assert (len(stored), bool(files)) == (3, location == str(home))
+    assert not [content for content in (*stored, *files) if b"ebrafish" in content]
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,13 @@ def create_app(
     chosen = settings or ServerSettings()
     location = location_of(space)
     known = tokens or TokenStore(location)
+    spaces = Spaces(space)
     state = ServerState(
         settings=chosen,
-        spaces=Spaces(space),
+        spaces=spaces,
         pools=Pools(chosen),
         access=AccessControl(chosen, known),
-        keys=IdempotencyKeys(location),
+        keys=IdempotencyKeys(location, spaces.last_erasure),
         metrics=Metrics(),
     )
 

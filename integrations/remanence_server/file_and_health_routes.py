@@ -110,7 +110,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 
         if not path.stat().st_size:
             raise RequestRejected(problem(422, f"the file {arguments.name!r} is empty. Send its content as the body."))
-        return await run_idempotent(state, request, caller, 201, work, digest.digest())
+        return await run_idempotent(state, request, caller, opened.name, 201, FileAnswer, work, digest.digest())
 
 
 @router.get(

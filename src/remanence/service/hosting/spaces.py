@@ -52,6 +52,10 @@ class Spaces:
         """The full names of all spaces that contain anything."""
         return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_VAULT)]
 
+    def last_erasure(self) -> int:
+        """The ledger position at which something was erased last; 0 if nothing was."""
+        return self.root._engine.ledger.last_erasure()
+
     def expire(self) -> int:
         """Record in every space which memories have expired, and return how many.
 
