@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.in_thread import in_thread
+from remanence.errors import LedgerUnavailable
+from remanence.ports import RewritableLedger
 from remanence.schema import ErasureCertificate, Memory
 from remanence.write import forget as forgetting
 
@@ -162,13 +165,19 @@ class MemoryRemoval(View):
         """
         # The space itself last: if this process is killed, the space is still listed, and the call can be repeated.
         deepest_first = sorted(self.admin._space_names(), key=lambda name: (-name.count("/"), name))
-        return _certify(self._engine, self.name, deepest_first, partial(forgetting.erase_space, self._engine))
+        erase = partial(forgetting.erase_space, self._engine)
+        return _certify(self._engine, self.name, deepest_first, erase, rewrite=True)
 
     aerase_space = in_thread(erase_space)
 
 
 def _certify(
-    engine: Engine, space: str, names: Sequence[str], erase: Callable[[str], forgetting.Erasure]
+    engine: Engine,
+    space: str,
+    names: Sequence[str],
+    erase: Callable[[str], forgetting.Erasure],
+    *,
+    rewrite: bool = False,
 ) -> ErasureCertificate:
     from remanence.upkeep.vault_notes.promotion import remove_erased_notes, vaults_of  # most programs never need it
 
@@ -182,6 +191,9 @@ def _certify(
             removed, edited = remove_erased_notes(engine, name, vaults)
             notes += removed
             not_erased += edited
+    if rewrite and isinstance(engine.ledger, RewritableLedger):
+        with suppress(LedgerUnavailable):  # what is left then is pending
+            engine.ledger.rewrite()
     done = [erasure for erasure in erasures if erasure.position]
     erased_entries: Counter[str] = Counter()
     for erasure in done:

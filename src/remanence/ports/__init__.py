@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from remanence.events import Event, Remembered
-from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, Transaction
+from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, RewritableLedger, Transaction
 from remanence.ports.model_ports import (
     ComparingExtractor,
     Embedder,
@@ -76,6 +76,7 @@ __all__ = [
     "RelationReader",
     "Remembered",
     "ReportingVectorStore",
+    "RewritableLedger",
     "SharedVectorStore",
     "Signal",
     "Stage",

@@ -33,6 +33,8 @@ MAX_READERS = 8
 RECONNECT_SECONDS = 10.0
 """How long a server that was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
+_REWRITE_WAIT = 1.0
+"""How long readers of an older state are waited for before tables are written again."""
 _MAX_KNOWN_TIMES = 10_000
 _MAX_ENTRIES_OF_OTHERS = 200
 """Up to how many entries of other writers are read for their times when a transaction begins."""
@@ -221,15 +223,45 @@ class PostgresLedger(SqlLedger):
                 time.sleep(_POLL_SECONDS)
             with self._errors:
                 self._vacuum("")
-                self._writer.execute(to_numbered_placeholders(tables.PUT_META), (tables.CLEANED_KEY, str(erased)))
+                put_meta = to_numbered_placeholders(tables.PUT_META)
+                self._writer.execute(put_meta, (postgres_tables.CLEANED_FILES, self._files()))
+                self._writer.execute(put_meta, (tables.CLEANED_KEY, str(erased)))
         return True
+
+    def rewrite_command(self) -> str | None:
+        # Old versions of rows are removed from the pages, but their bytes stay there until they are overwritten. A
+        # table that was written again has another file.
+        cleaned = (self.get_meta(postgres_tables.CLEANED_FILES) or "").split()
+        if not set(cleaned) & set(self._files().split()):
+            return None
+        names = (f"{self._address.schema}.{name}" for name in postgres_tables.TABLES_WITH_TEXT)
+        return f"VACUUM FULL {', '.join(names)}"
+
+    def rewrite(self) -> bool:
+        if not self.clean_up(wait=_REWRITE_WAIT):
+            return False
+        if self.rewrite_command() is not None:
+            with self._between_transactions("rewriting"), self._errors:
+                self._vacuum("(FULL)")  # which skips tables, with a warning, whose owner is another role
+        return self.rewrite_command() is None
+
+    def _files(self) -> str:
+        """The numbers of the files of the tables that have text."""
+        names = ", ".join(f"pg_relation_filenode('{name}')" for name in postgres_tables.TABLES_WITH_TEXT)
+        return " ".join(map(str, self._rows(f"SELECT {names}")[0]))
 
     def compact(self) -> None:
         with self._between_transactions("compacting"), self._errors:
             self._vacuum("(ANALYZE)")
+        if not self.rewrite():
+            raise LedgerUnavailable(
+                f"{self.name}: the tables have erased text in unused space, and could not be written again now: "
+                "another role owns them, or somebody reads an older state. "
+                f"As their owner, run: {self.rewrite_command()}."
+            )
 
     def _vacuum(self, option: str) -> None:
-        """Remove old versions of rows. Others read and write meanwhile."""
+        """Remove old versions of rows. Others read and write meanwhile, unless the option is FULL."""
         with closing(postgres.connect(self._address)) as connection:
             connection.execute("SET statement_timeout = 0")
             connection.execute(f"VACUUM {option} {postgres_tables.TABLES}")

@@ -92,6 +92,9 @@ def _check_version(connection: Connection, address: Address) -> None:
 
 RECORDED_AFTER = "SELECT space, at FROM entry WHERE position > {} ORDER BY position DESC LIMIT {}"
 TABLES = "entry, space_embedding, meta"
+TABLES_WITH_TEXT = ("entry", "space_embedding")
+CLEANED_FILES = f"{tables.RESERVED_PREFIX}cleaned files"
+"""The name in `meta` for the files of these tables when old versions of erased rows were last removed from them."""
 ERASING_TRANSACTION = f"{tables.RESERVED_PREFIX}erasing transaction"
 """The name in `meta` for the number of the transaction that erased something last."""
 PUT_ERASING_TRANSACTION = """INSERT INTO meta (name, value) VALUES ($1, CAST(pg_current_xact_id() AS TEXT))
