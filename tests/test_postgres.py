@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from postgres_server import ABSENT, PASSWORD, Server
@@ -219,6 +220,20 @@ class TestAddresses:
         append_events(ledger, remembered_event("kept"))
         with pytest.raises(psycopg.errors.RaiseException, match="never deleted or changed"):
             query(database, sql)
+
+    def test_a_changed_vector_is_noticed(self, ledger: PostgresLedger, database: str) -> None:
+        """Also in a ledger of the first schema, whose vectors are counted when it is opened."""
+        vectors = {bytes([n]): np.full(4, n, np.float32) for n in range(3)}
+        with ledger.transaction() as transaction:
+            transaction.put_vectors("home", "m", vectors)
+        query(database, "DELETE FROM meta WHERE name = 'ledger:vectors'")
+        query(database, "UPDATE meta SET value = '1' WHERE name = 'ledger:schema'")
+        again = PostgresLedger(database)
+        again.verify()
+        query(database, r"UPDATE space_embedding SET vector = '\x00' WHERE hash = '\x01'")
+        with pytest.raises(errors.LedgerTampered, match="vectors"):
+            again.verify()
+        again.close()
 
     def test_a_changed_entry_is_named(self, ledger: PostgresLedger, database: str) -> None:
         """Whoever switches the refusal off is found by `verify`."""
