@@ -72,7 +72,8 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The text of these earlier entries about a memory was removed."""
+    """The text of these earlier entries about a memory was removed; or about a relation or a link, whose id `memory`
+    is then."""
 
     memory: str
     positions: tuple[int, ...]

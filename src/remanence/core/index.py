@@ -110,6 +110,8 @@ class Index(Projection):
             return Change(entry.position, entry.at, entry.kind, entry.subject, self._memory(entry, event))
         if isinstance(event, Forgotten):
             return Change(entry.position, entry.at, entry.kind, entry.subject, why=event.why)
+        if isinstance(event, Erased) and self.catalog.number(event.memory) is None:
+            return None  # a relation or a link
         if isinstance(event, Restored | Erased):
             return Change(entry.position, entry.at, entry.kind, entry.subject)
         return None

@@ -188,7 +188,7 @@ class Projection:
 
     def _apply(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         self._new_vectors = dict(vectors or {})
-        erased: list[int] = []
+        erased: list[int | None] = []
         blank: set[int] = set()  # versions without text that no entry has explained yet
         last = ""
         # In ledger order, so that a rebuild gives names the same numbers.
@@ -375,7 +375,7 @@ class Projection:
                 self._applied += 1
                 yield entry
 
-    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int], blank: set[int]) -> None:
+    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int | None], blank: set[int]) -> None:
         """Apply entries of one kind: versions of memories, or one other entry. Adds to the memories that were erased,
         and to the versions without text."""
         if kind == "remembered":
@@ -392,7 +392,11 @@ class Projection:
                 self._apply_state(entry)
             elif isinstance(entry.event, Erased):
                 number = self.catalog.number(entry.event.memory)
-                erased += [] if number is None else [number]
+                if number is not None:
+                    erased.append(number)
+                elif self.relations.is_assertion(entry.event.memory) or self.links.has(entry.event.memory):
+                    self._apply_state(entry)
+                    erased.append(None)
 
     def _apply_versions(self, entries: Sequence[Entry]) -> None:
         first = len(self.catalog)
@@ -427,10 +431,11 @@ class Projection:
         found = self.load_vectors(list(hashes.values()))
         return {text: None for text, key in hashes.items() if key not in found}
 
-    def _remove_erased(self, memories: Sequence[int]) -> None:
-        """Remove what this index has of memories that were just erased."""
-        memories = [memory for memory in memories if self.catalog.has_text(memory)]
-        if not memories:
+    def _remove_erased(self, erased: Sequence[int | None]) -> None:
+        """Remove what this index has of memories that were just erased; None stands for a relation or a link."""
+        has_edges = None in erased
+        memories = [memory for memory in erased if memory is not None and self.catalog.has_text(memory)]
+        if not memories and not has_edges:
             return
         rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
         self._forget_erased_texts()

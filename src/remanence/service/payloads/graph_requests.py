@@ -209,6 +209,12 @@ class DeclareRequest(Request):
     inverse: str | None = None
 
 
+class EdgeRequest(Request):
+    """The id of a relation or link."""
+
+    edge: Name
+
+
 class InvalidateRequest(Request):
     """The id of a relation or link to end; or, with a predicate, its subject and perhaps its object."""
 
