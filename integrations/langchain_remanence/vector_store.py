@@ -225,16 +225,56 @@ class RemanenceVectorStore(VectorStore):
         Raises:
             InvalidInput: Both a space and an embedding are given.
         """
-        if space is None:
-            space = remanence.open(kwargs.pop("location", None), embedder=embedding, **kwargs)
-        elif embedding is not None:
-            raise InvalidInput(
-                "a space and an embedding are given, and the space has an embedder of its own. Give embedding=None, or "
-                "open the space with it: remanence.open(location, embedder=embedding)."
-            )
-        store = cls(space)
+        store = cls(_space_for(space, embedding, kwargs))
         store.add_texts(texts, metadatas, ids=ids)
         return store
+
+    @classmethod
+    async def afrom_texts(
+        cls, texts: list[str], embedding: Embeddings | None = None, *args: Any, **kwargs: Any
+    ) -> RemanenceVectorStore:
+        """As `from_texts`, without blocking the event loop."""
+        return await asyncio.to_thread(cls.from_texts, texts, embedding, *args, **kwargs)
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: list[Document],
+        embedding: Embeddings | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        space: Space | None = None,
+        **kwargs: Any,
+    ) -> RemanenceVectorStore:
+        """Make a vector store of documents.
+
+        Args:
+            documents: The documents.
+            embedding: The embedder of a new space, as for `from_texts`.
+            ids: Ids in place of the documents' own.
+            space: The space to add them to.
+            **kwargs: Arguments of `remanence.open` for a new space.
+
+        Raises:
+            InvalidInput: Both a space and an embedding are given.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     store = RemanenceVectorStore.from_documents([Document("Porto has six bridges.")], space=space)
+            ...     space.count()
+            1
+        """
+        store = cls(_space_for(space, embedding, kwargs))
+        store.add_documents(documents, ids=ids)
+        return store
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any
+    ) -> RemanenceVectorStore:
+        """As `from_documents`, without blocking the event loop."""
+        return await asyncio.to_thread(cls.from_documents, documents, embedding, **kwargs)
 
     def _nearest(self, vector: list[float], k: int, filter: dict[str, Any] | None, options: dict[str, Any]) -> Recall:
         if given := [name for name in _RANKING_OPTIONS if name in options]:
@@ -257,6 +297,23 @@ class RemanenceVectorStore(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: score  # it is from 0 to 1 already
+
+
+def _space_for(space: Space | None, embedding: Embeddings | None, options: dict[str, Any]) -> Space:
+    """The space that is given, or a new one with this embedder."""
+    if space is None:
+        return remanence.open(options.pop("location", None), embedder=embedding, **options)
+    if embedding is not None:
+        raise InvalidInput(
+            "a space and an embedding are given, and the space has an embedder of its own. Give embedding=None, or "
+            "open the space with it: remanence.open(location, embedder=embedding)."
+        )
+    if options:
+        raise InvalidInput(
+            f"{', '.join(options)} given with a space that is open already. Give such options to remanence.open, or "
+            "give no space."
+        )
+    return space
 
 
 class _Retriever(VectorStoreRetriever):

@@ -273,10 +273,27 @@ def test_it_is_made_from_texts(space: Space) -> None:
         np.array(fake.embed_query("x")) / np.linalg.norm(fake.embed_query("x"))
     )
 
-    RemanenceVectorStore.from_documents([BRIDGES], None, space=space)  # type: ignore[arg-type]
+    RemanenceVectorStore.from_documents([BRIDGES], None, space=space)
     assert space.count() == 1
     with pytest.raises(InvalidInput, match=r"remanence.open\(location, embedder=embedding\)"):
         RemanenceVectorStore.from_texts(["x"], fake, space=space)
+
+
+async def test_it_is_made_from_documents(space: Space) -> None:
+    """In a space without naming an embedder, which it has; or in a new one with the embedder that is given."""
+    RemanenceVectorStore.from_documents([BRIDGES, HILLS], space=space)
+    store = await RemanenceVectorStore.afrom_documents([RIVER], space=space, ids=["river"])
+    assert store.space.count() == 3
+    assert store.get_by_ids(["river"])[0].page_content == RIVER.page_content
+
+    fake = DeterministicFakeEmbedding(size=8)
+    own = RemanenceVectorStore.from_documents([Document("Porto.", id="a")], embedding=fake)
+    assert (own.get_by_ids(["a"])[0].page_content, len(own.embeddings.embed_query("x"))) == ("Porto.", 8)
+    assert (await RemanenceVectorStore.afrom_texts(["Porto."], fake, [{"page": 1}])).space.count() == 1
+    with pytest.raises(InvalidInput, match=r"remanence.open\(location, embedder=embedding\)"):
+        RemanenceVectorStore.from_documents([BRIDGES], embedding=fake, space=space)
+    with pytest.raises(InvalidInput, match="location given with a space that is open already"):
+        RemanenceVectorStore.from_documents([BRIDGES], space=space, location="./memory")
 
 
 def test_a_view_of_the_past_is_read_only(store: RemanenceVectorStore, space: Space, clock: FakeClock) -> None:
