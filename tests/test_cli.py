@@ -398,6 +398,15 @@ for words in (["add", "Zo\u00eb drinks ch\u00e1."], ["recall", "What does Zo\u00
         assert rb"Alice \u001b[31mlives" in _at_terminal([*COMMAND, *memory, "recall", "Alice", "--explain"])
 
 
+def test_errors_name_commands(run: Run) -> None:
+    """Not methods, which nobody can call there."""
+    memory = run("add", "Alice lives in Porto.")
+    run("forget", memory)
+
+    assert "See `remanence entities list`" in run("graph", "timeline", "Zed", code=1)
+    assert f"Restore it first: `remanence unforget {memory}`." in run("touch", memory, code=1)
+
+
 class TestHelp:
     @pytest.mark.parametrize(("name", "parser"), [pytest.param(*it, id=it[0]) for it in parsers()])
     def test_every_command_explains_itself(self, name: str, parser: argparse.ArgumentParser) -> None:

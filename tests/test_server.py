@@ -179,6 +179,18 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert answer.json()["detail"]
 
 
+def test_a_problem_names_methods_to_python_only(client: TestClient, space: Space) -> None:
+    """The page of the inspector and other programs cannot call `space.entities.list()`."""
+    space.add("Alice lives in Porto.")
+    answers = [
+        client.get(f"{BASE}/graph/timeline", params={"node": "Zed"}, headers={"user-agent": agent}).json()["detail"]
+        for agent in ("Mozilla/5.0", "remanence/0.1.0")
+    ]
+    assert "space." not in answers[0]
+    assert "space.entities.list()" in answers[1]
+    assert answers[1].startswith(answers[0])
+
+
 def test_a_route_that_does_not_exist_is_named_with_what_to_do(client: TestClient) -> None:
     answers = [client.get("/v1/nothing").json(), client.put(f"{BASE}/recall").json()]
     answers.append(client.put(f"{BASE}/memories").json())

@@ -123,7 +123,7 @@ async def _sweep(state: ServerState) -> None:
 def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RemanenceError)
     async def remanence_error(request: Request, error: RemanenceError) -> Response:
-        response = problem_of(error)
+        response = problem_of(error, request.headers.get("user-agent", ""))
         if response.status_code >= 500:
             log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
         return response

@@ -56,7 +56,9 @@ def _run(args: Namespace) -> int:
         code = int(args.run(args) or 0)
         sys.stdout.flush()
     except RemanenceError as error:
-        print(f"error: {error}", file=sys.stderr)
+        from remanence.service.error_wording import with_commands
+
+        print(f"error: {with_commands(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(file=sys.stderr)
