@@ -467,7 +467,7 @@ def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
         with space._engine.open_index(space.name) as index:
             [seen] = index.journal.unfinished_jobs()
         assert space.jobs.run_due() == 1
-        assert not jobs._try_job(space._engine, space.name, seen)
+        assert not jobs.try_job(space._engine, space.name, seen)
         assert len(extractor.asked) == 1
 
 

@@ -127,7 +127,8 @@ class View(MemoryListing):
                 decay score is close to `forget_below`; their evidence says so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
-            vector: The question's embedding, if you have it already.
+            vector: The question's embedding, if you have it already. Without a question, the memories nearest to it
+                are returned, by similarity alone: no reader and no choice by time.
 
         Returns:
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.

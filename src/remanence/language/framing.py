@@ -50,6 +50,7 @@ def frame(
     max_tokens: int | None = None,
     count_tokens: TokenCounter | None = None,
     ids: bool = False,
+    scores: bool = False,
     missing: Mapping[str, str] | None = None,
 ) -> str:
     """The hits as one block for a prompt, best first, as many as fit into `max_tokens`; "" if none does.
@@ -63,6 +64,7 @@ def frame(
         max_tokens: The limit of the block; None for no limit.
         count_tokens: Counts the tokens of a text; by default four characters are one token.
         ids: Whether to include the id of each memory, for tools that act on it.
+        scores: Whether to include the score of each hit.
         missing: The signals that failed, with the reason; the block names them.
 
     Returns:
@@ -86,7 +88,7 @@ def frame(
     lines: list[str] = []
     used = count_tokens("\n".join([OPEN_TAG, preamble, CLOSE_TAG]))
     for hit in drop_repeated(hits):
-        line = hit_as_json_line(hit, ids=ids)
+        line = hit_as_json_line(hit, ids=ids, score=scores)
         tokens = count_tokens(line + "\n")
         if max_tokens is None or used + tokens <= max_tokens:  # a long hit does not keep out shorter ones after it
             used += tokens
@@ -122,7 +124,7 @@ def _fitting_preamble(max_tokens: int | None, count_tokens: TokenCounter) -> str
     return SHORT_PREAMBLE if is_long else PREAMBLE
 
 
-def hit_as_json_line(hit: Hit, *, ids: bool = False) -> str:
+def hit_as_json_line(hit: Hit, *, ids: bool = False, score: bool = False) -> str:
     """One hit as one line of JSON that parses back to the same text and contains nothing like markup."""
     memory, turn = hit.memory, hit.memory.turn
     turn_time = None if turn is None else turn.at
@@ -130,6 +132,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False) -> str:
     ellipsis = " […]" if len(memory.text) > MAX_TEXT_CHARACTERS else ""
     fields = {
         "id": memory.id if ids else None,
+        "score": round(hit.score, 2) if score else None,
         "said" if turn_time else "noted": str(Window.from_moment(turn_time or memory.recorded_at)),
         "when": str(memory.valid) if memory.valid.has_bound and memory.valid.start != turn_time else None,
         # `SELF` is the user; a model would take the word "me" for itself.

@@ -231,7 +231,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         "positions names evidence memories facts context made used hidden promoted edges left tags".split(), tuple
     ),
-    **dict.fromkeys(("until", "expires_at", "told_at"), from_micros),
+    **dict.fromkeys(("until", "expires_at", "told_at", "last_used"), from_micros),
     **dict.fromkeys(("revised", "passages"), _pairs),
     "valid": _window,
     "turn": _turn,

@@ -233,7 +233,7 @@ def prompt_line(hit: Hit) -> str:
 
 def mark_archived(hit: Hit) -> Hit:
     """A hit for an archived memory, labelled as such."""
-    note = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
+    note = Evidence(_ARCHIVE, 1, 0.0, 0.0, "archived; `unforget` brings it back")
     return replace(hit, evidence=(*hit.evidence, note), current=False)
 
 

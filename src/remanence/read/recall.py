@@ -16,7 +16,8 @@ is the state of the space at a ledger position and a moment. Some rows are super
 later claim says otherwise. A signal is one way to search: by words, vectors, times or the graph.
 
 The steps share the `RecallContext` that `query` makes. The other modules are no steps of a recall: `receipts` has the
-request, `evaluation` measures results, `show` presents them, `profile` and `memories_used` have functions of their own.
+request, `similarity` answers a vector without a question, `evaluation` measures results, `show` presents them,
+`profile` and `memories_used` have functions of their own.
 """
 
 from __future__ import annotations

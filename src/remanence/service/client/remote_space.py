@@ -101,8 +101,11 @@ class RemoteViewBase(View):
         return self._read(memory_operations.now).now
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
-        request = ask.EmbedRequest(texts=list(texts), query=query)
-        return self._connection.call(memory_operations.embed, self.name, request).vectors
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), ask.MAX_TEXTS_TO_EMBED):
+            part = ask.EmbedRequest(texts=list(texts[start : start + ask.MAX_TEXTS_TO_EMBED]), query=query)
+            vectors += self._connection.call(memory_operations.embed, self.name, part).vectors
+        return vectors
 
     @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
