@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from remanence.testing.fakes import facts_reply
 
 GOOD_REPLY = '{"facts": [{"text": "Alice lives in Porto.", "kind": "semantic"}]}'
-_WRONG_TYPES = facts_reply({"text": 7, "kind": ["?"], "names": {"a": 1}, "triples": "none", "said": {"x": None}})
+_WRONG_TYPES = facts_reply({"text": 7, "kind": ["?"], "names": {"a": 1}, "triples": "none", "quotation": {"x": None}})
 
 UNUSABLE_REPLIES: Mapping[str, object] = {
     "prose": "I'm happy to help! Alice seems nice, and Porto is a lovely city.",

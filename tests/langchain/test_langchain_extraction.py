@@ -19,7 +19,7 @@ import remanence
 from langchain_remanence import CheckpointView, MemoryMiddleware, extractor
 from remanence import InvalidInput, Space
 
-FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "kind": "semantic"}]}'
+FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "quotation": "moved to Lisbon"}]}'
 """What an extractor's model answers."""
 
 

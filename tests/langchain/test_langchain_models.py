@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import remanence
 from langchain_remanence import embedder, extractor
 from remanence import InvalidInput
 from remanence.errors import ProjectionStale
-from remanence.ports import Extraction, ExtractionResult, Fact, Utterance
+from remanence.ports import Extraction, Mention, Utterance
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 
@@ -70,7 +69,7 @@ def test_what_cannot_embed_is_refused(given: object) -> None:
 
 def test_a_chat_model_finds_facts() -> None:
     """It is asked about what is remembered, and what it finds can be recalled."""
-    model = Actor(lines=['{"facts": [{"text": "Ana lives in Lisbon.", "kind": "semantic"}]}'])
+    model = Actor(lines=['{"facts": [{"text": "Ana lives in Lisbon.", "quotation": "Ana moved to Lisbon"}]}'])
     with remanence.open(None, extractor=extractor(model)) as space:
         space.remember("Ana moved to Lisbon.")
         found = [hit.memory.text for hit in space.recall("Where does Ana live?")]
@@ -80,7 +79,7 @@ def test_a_chat_model_finds_facts() -> None:
 
 
 def test_an_extractor_takes_the_options_of_ours() -> None:
-    """How much of a conversation is read at once, and what finds facts where the model does not."""
+    """How much of a conversation is read at once, and what reads the texts that are added."""
     story = [Utterance(f"On day {day} Ana walked to bridge {day}.") for day in range(9)]
     whole, parts = Actor(lines=['{"facts": []}']), Actor(lines=['{"facts": []}'])
     extractor(whole).facts(story, now=NOW)
@@ -91,20 +90,17 @@ def test_an_extractor_takes_the_options_of_ours() -> None:
         name = "ours"
 
         def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-            return Extraction()
+            return Extraction((Mention(text),))
 
-        def facts(self, said: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-            return ExtractionResult((Fact("Ana walks a lot.", "semantic"),), self.name)
-
-    down = extractor(Actor(lines=[ConnectionError("no route")]), rules=Rules())
-    found = down.facts([Utterance("On day 1 Ana walked.")], now=NOW)
-    assert ([fact.text for fact in found.facts], found.by) == (["Ana walks a lot."], "ours")
-    assert found.problem is not None
-    assert "no route" in found.problem
+    own = extractor(Actor(lines=[ConnectionError("no route")]), rules=Rules())
+    assert own.extract("Ana walks.", now=NOW).mentions == (Mention("Ana walks."),)
+    found = own.facts([Utterance("On day 1 Ana walked.")], now=NOW)
+    assert found.facts == ()
+    assert "no route" in str(found.problem)
 
 
 def test_an_extractor_waits_for_its_model_as_long_as_it_is_told() -> None:
-    """`timeout` is in seconds; what comes later is found by rule."""
+    """`timeout` is in seconds; what comes later is not read."""
     waiting = threading.Event()
 
     class Slow(Actor):
@@ -115,8 +111,8 @@ def test_an_extractor_waits_for_its_model_as_long_as_it_is_told() -> None:
     found = extractor(Slow(lines=["{}"]), timeout=0.05).facts([Utterance("Ana lives in Porto.")], now=NOW)
     waiting.set()
 
-    assert found.by == "rules"
-    assert found.problem is not None
+    assert (found.facts, found.model) == ((), None)
+    assert "no answer in 0.05 seconds" in str(found.problem)
 
 
 @pytest.mark.parametrize("options", [{"chunk_size": 3}, {"timeout": 0}, {"timeout": "long"}])

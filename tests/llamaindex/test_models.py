@@ -42,7 +42,12 @@ def test_an_embedding_of_llamaindex_embeds_a_space(home: Path) -> None:
 
 def test_a_model_of_llamaindex_finds_the_facts() -> None:
     """It is asked by `remember`, and the facts are its own."""
-    answer = json.dumps({"facts": [{"text": "Alice moved to Lisbon in May 2026.", "kind": "episode"}]})
+    fact = {
+        "text": "Alice moved to Lisbon in May 2026.",
+        "kind": "episode",
+        "quotation": "Alice moved to Lisbon in May",
+    }
+    answer = json.dumps({"facts": [fact]})
     llm = Scripted(*[answer] * 4)
 
     with remanence.open(None, embedder=HashingEmbedder(), extractor=extractor(llm)) as space:

@@ -21,7 +21,7 @@ from remanence.language.rule_extractor import speaker_name
 from remanence.language.text import normalize_name, normalize_text, replace_unstorable
 from remanence.models.llm_dates import checked_window, stated_times
 from remanence.models.llm_replies import Row, parse_index
-from remanence.models.llm_source import USER_LABEL, Chunk, Piece, numbers_in
+from remanence.models.llm_source import USER_LABEL, Chunk, Piece, bare_name, numbers_in
 from remanence.schema import ASSISTANT, PLAN_TAG, SELF, Fact, FactEffect, MemoryKind, Mention, Triple, Window
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
@@ -89,7 +89,7 @@ def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
         if spelled is None:
             invented = invented or not _is_in_source(name.text, chunk)
             continue
-        text = text.replace(name.text, spelled)
+        text = text.replace(bare_name(name.text), spelled)
         names.append(Mention(spelled, name.kind))
     return text, names, invented
 

@@ -53,7 +53,7 @@ def _parse_text(text: str, key: str) -> ParsedRows | None:
     named = re.compile(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", re.IGNORECASE)
     empty: ParsedRows | None = None
     position, lists = 0, 0
-    while (opening := named.search(text, position) or (None if lists else _LIST.search(text))) is not None:
+    while (opening := named.search(text, position) or (None if lists else _bare_list(text))) is not None:
         lists += 1
         rows, position, ending = _parse_list(text, opening.end())
         if rows:
@@ -63,6 +63,12 @@ def _parse_text(text: str, key: str) -> ParsedRows | None:
         if ending == _CUT:  # the rest of the text is inside the row that was cut off
             return empty
     return empty if lists else _parse_objects(text)
+
+
+def _bare_list(text: str) -> re.Match[str] | None:
+    """A list without a name; not one that is part of an object."""
+    opening = _LIST.search(text)
+    return opening if opening and opening.end() == text.find("{") else None
 
 
 _THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)

@@ -89,7 +89,7 @@ class Chunk:
         ('São Paulo', 'ANNA', 'Graz')
         >>> chunk.find_spelling("Ann")
         """
-        given = _bare(name)
+        given = bare_name(name)
         found = list(find_words(given, self._text))
         capitals = (spelled for spelled in found if spelled != spelled.lower())
         return next(capitals, given if found else None)
@@ -119,7 +119,7 @@ class Chunk:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(tokens(self._text))
+        return frozenset(tokens(self._text)) | self.numbers
 
 
 def numbers_in(text: str) -> Iterator[str]:
@@ -186,7 +186,8 @@ def _ends(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     return tuple(Piece(p.turn, replace(p.utterance, text=p.utterance.text[-PRECEDING_SIZE:])) for p in pieces)
 
 
-def _bare(name: str) -> str:
+def bare_name(name: str) -> str:
+    """A name without marks around it and without "'s"."""
     return POSSESSIVE.sub("", name.strip(_EDGES)).strip()
 
 

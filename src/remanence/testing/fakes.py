@@ -159,10 +159,10 @@ class HungModel:
 
 
 def facts_reply(*facts: Mapping[str, object] | str) -> str:
-    """The JSON reply with these facts. A text is a fact without other fields.
+    """The JSON reply with these facts. A text is a fact that was said in the same words.
 
     >>> facts_reply("Alice lives in Porto.")
-    '{"facts": [{"text": "Alice lives in Porto."}]}'
+    '{"facts": [{"text": "Alice lives in Porto.", "quotation": "Alice lives in Porto."}]}'
     """
-    rows = [{"text": fact} if isinstance(fact, str) else dict(fact) for fact in facts]
+    rows = [{"text": fact, "quotation": fact} if isinstance(fact, str) else dict(fact) for fact in facts]
     return json.dumps({"facts": rows}, ensure_ascii=False)

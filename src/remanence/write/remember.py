@@ -324,9 +324,12 @@ def _effect_events(
 def _claim_ends(
     index: Index, known: Memory, claims: Iterable[Triple], until: datetime, why: str, by: str, *, snapshot: Snapshot
 ) -> list[Invalidated]:
-    """The ends of the claims of a known fact. A claim that another memory makes too goes on."""
+    """The ends of the claims of a known fact, and of the turns that it comes from. A claim that another memory makes too
+    goes on."""
     events = (event for claim in claims for event in invalidation_events(index, snapshot, claim, until, why, by))
-    own = {claim_id(known.id, claim) for claim in known.triples}
+    sources = index.links.all_linked(index.require_number(known.id), "derived_from", "out")
+    ids = (known.id, *(index.catalog.ids[source] for source in sources))
+    own = {claim_id(memory, claim) for memory in ids for claim in known.triples}
     return [event for event in events if event.edge in own]
 
 
