@@ -12,14 +12,7 @@ from remanence.language.named_entities.name_rules import find_names
 from remanence.language.named_entities.name_spans import NameSpan, find_first_person, is_first_person_plural
 from remanence.language.temporal import find_stated_times
 from remanence.language.text import SENTENCE_END, normalize_name
-from remanence.schema import (
-    ASSISTANT,
-    SELF,
-    Extraction,
-    Mention,
-    Triple,
-    Window,
-)
+from remanence.schema import ASSISTANT, SELF, Extraction, Mention, Triple, Window
 
 MAX_MENTIONS = 64
 _MAX_TIMES = 16

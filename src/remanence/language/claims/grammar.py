@@ -92,7 +92,9 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
 
 # Sentences
 
-_OPENER = re.compile(r"[\s\"“'(*>-]*(?:[A-Za-z]+, |(?:Now|Actually|Currently|Today|Also|And|But|So|Yes|Well|Hi|Oh),? )?")
+_OPENER = re.compile(
+    r"[\s\"“'(*>-]*(?:[A-Za-z]+, |(?:Now|Actually|Currently|Today|Also|And|But|So|Yes|Well|Hi|Oh),? )?"
+)
 _CAPITAL = re.compile(r"[^\W\d_a-z]")
 _NOT_PLAIN = re.compile(
     rf"\b(?:{load_pattern('claimless_words')}|should|(?-i:will)|not|never|no longer|nor|neither|almost|nearly|until|"
