@@ -180,8 +180,9 @@ def try_job(engine: Engine, space: str, job: JobState) -> bool:
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
             if not isinstance(engine.extractor, FactExtractor):  # the sources are all that is remembered
+                remember.add_aliases(engine, space, sources, now)
                 done = Worked(job.id, "done", memories=tuple(source.id for source in sources))
-                _write_unless_finished(engine, space, done)
+                _write_unless_finished(engine, space, done, now)
                 engine.locks.delete(job.id)
                 return True
             source_facts = remember.extract_facts(engine, space, sources, now)
@@ -232,14 +233,14 @@ def _give_up(engine: Engine, space: str, job: JobState, problem: str) -> None:
     engine.locks.delete(job.id)
 
 
-def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
+def _write_unless_finished(engine: Engine, space: str, event: Worked, at: datetime | None = None) -> None:
     """Write the result of a try, unless the job was cancelled or finished in the meantime."""
 
     def decide(index: Index) -> list[Event]:
         state = index.journal.jobs.get(event.job)
         return [] if state is None or state.is_finished else [event]
 
-    engine.write(space, decide)
+    engine.write(space, decide, at)
 
 
 class JobQueue:

@@ -170,7 +170,7 @@ _SECOND_OBJECT = {
     "studies": (re.compile(r" at (?:the )?"), Phrase("studies_at", "name")),
     "works_as": (re.compile(r" (?:at|for) (?:the )?"), Phrase("works_at", "name")),
     "works_at": (re.compile(r" as an? "), Phrase("works_as", "profession")),
-    "left": (re.compile(r" (?:to join|for) (?:the )?"), Phrase("joined", "name")),
+    "left": (re.compile(r" (?:to join|for) (?:the )?"), Phrase("joined", "firm")),
 }
 """With what else an object may go on: "moved from Porto to Lisbon", "is a nurse at Mercy Hospital"."""
 
@@ -349,7 +349,12 @@ _DATE = re.compile(rf"(?:the )?(?P<words>{load_pattern('dates')}|(?:1[5-9]|20)\d
 _LANGUAGE = re.compile(r"(?P<words>[A-Z]\w+)(?P<joint>,? and |, )?")
 _NAME_JOINT = re.compile(r",? and |, ")
 _FIXED = {"profession": _PROFESSION, "number": _NUMBER, "date": _DATE}
-_NOT_A_PLACE = frozenset(("person", "organization", "product", "title", "url", "email", "handle", "code"))
+_NO_PLACE_OR_FIRM = frozenset(("person", "product", "title", "url", "email", "handle", "code"))
+_LEFT_FOR_GOOD = re.compile(  # not "left Bosch at 5 pm", "left Bosch and walked home"
+    r"[.;:!,\n)]|$| to join\b| for (?:the )?[A-Z]| (?:in|since) (?:(?:19|20)\d\d|(?:early |late )?[A-Z])"
+    r"| (?:early |late )?last (?:week|month|year|spring|summer|autumn|fall|winter|[A-Z])"
+    r"| (?:after|\w+) (?:\w+ )?(?:years|months)\b"
+)
 _LIST_PREDICATES = word_set("likes loves hates dislikes allergic_to visited met friend_of knows")
 
 
@@ -371,7 +376,7 @@ def _object_at(text: str, start: int, phrase: Phrase, names: NamesByStart) -> _O
         return None  # "works at Bob's", "Porto-based"
     if text[name.start : name.end] in _MY:
         return None
-    if not _fits(name, kind):
+    if not _fits(name, kind) or (kind == "firm_left" and not _LEFT_FOR_GOOD.match(text, name.end)):
         return None
     values, end = [name.text], name.end
     while phrase.predicate in _LIST_PREDICATES and (joint := _NAME_JOINT.match(text, end)):
@@ -390,7 +395,9 @@ def _fits(name: NameSpan, object_type: str) -> bool:
     if object_type == "certain_place":
         return name.kind == "place"
     if object_type == "place":
-        return name.kind not in _NOT_A_PLACE
+        return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "organization"
+    if object_type in ("firm", "firm_left"):
+        return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "place"
     return object_type != "person" or name.kind in ("person", "thing")
 
 
