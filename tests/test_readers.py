@@ -177,8 +177,8 @@ def test_what_is_told_of_the_user_hardly_answers_a_question_about_somebody_else(
 
 
 def marked(clock: FakeClock, **script: Told) -> dict[str, Hit]:
-    """The hits of a space with two homes, by town."""
-    with opened(ScriptedReader(**script), clock) as space:
+    """The hits of a space with two homes, by town. Both answer, unless the script says otherwise."""
+    with opened(ScriptedReader(**{"answers": {"Alice": 0.9}, **script}), clock) as space:
         for text, day in zip(HOMES[:2], DAYS[:2], strict=True):
             space.add(text, now=day)
         return {each.memory.text.rstrip(".").split()[-1]: each for each in space.recall("Where does Alice live?")}
@@ -199,25 +199,28 @@ def test_a_hit_that_a_later_one_replaces_is_marked(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize(
-    ("holds", "replaced"),
+    ("holds", "replaced", "answers"),
     [
-        ({"Porto": 0.1, "Lisbon": 0.9}, {"Porto": 0.8}),
-        ({"Porto": 0.4, "Lisbon": 0.9}, {"Porto": 0.95}),
-        ({"Porto": 0.1, "Lisbon": 0.4}, {"Porto": 0.95}),
-        ({"Porto": 0.9, "Lisbon": 0.1}, {"Lisbon": 0.95}),
+        ({"Porto": 0.1, "Lisbon": 0.9}, {"Porto": 0.8}, {"Alice": 0.9}),
+        ({"Porto": 0.4, "Lisbon": 0.9}, {"Porto": 0.95}, {"Alice": 0.9}),
+        ({"Porto": 0.1, "Lisbon": 0.4}, {"Porto": 0.95}, {"Alice": 0.9}),
+        ({"Porto": 0.9, "Lisbon": 0.1}, {"Lisbon": 0.95}, {"Alice": 0.9}),
+        ({"Porto": 0.1, "Lisbon": 0.9}, {"Porto": 0.95}, {"Porto": 0.2, "Lisbon": 0.9}),
     ],
-    ids=["not sure", "it may hold", "no other holds", "the other is older"],
+    ids=["not sure", "it may hold", "no other holds", "the other is older", "another matter"],
 )
-def test_a_hit_is_marked_only_if_all_of_it_is_likely(holds: Told, replaced: Told, clock: FakeClock) -> None:
-    """That it is replaced, that it does not hold, and that a later one does."""
-    hits = marked(clock, holds=holds, replaced=replaced)
+def test_a_hit_is_marked_only_if_all_of_it_is_likely(
+    holds: Told, replaced: Told, answers: Told, clock: FakeClock
+) -> None:
+    """That it tells the matter, that it is replaced, that it does not hold, and that a later one does."""
+    hits = marked(clock, holds=holds, replaced=replaced, answers=answers)
 
     assert all(each.current and each.superseded_by is None for each in hits.values())
 
 
 def test_what_a_reader_says_closes_nothing(clock: FakeClock) -> None:
     """Without that reader both are current."""
-    with opened(ScriptedReader({"Lisbon": 0.9}, replaced={"Porto": 0.95}), clock) as space:
+    with opened(ScriptedReader({"Lisbon": 0.9}, answers={"Alice": 0.9}, replaced={"Porto": 0.95}), clock) as space:
         for text, day in zip(HOMES[:2], DAYS[:2], strict=True):
             space.add(text, now=day)
         assert not all(each.current for each in space.recall("Where does Alice live?"))
@@ -535,6 +538,20 @@ class TestSmallReader(ReaderContract):
         assert home.confidence is not None
         assert unknown.confidence is not None
         assert unknown.confidence < 0.3 < home.confidence
+
+    def test_what_is_about_another_matter_is_not_marked(self, clock: FakeClock) -> None:
+        """The reader says that the code was told since: but not by the memory that answers this question."""
+        with remanence.open(None, embedder="fast", reader=self.make(), clock=clock, worker=False) as space:
+            for day, told in (
+                ("2026-02-03", "I need the code for the garage."),
+                ("2026-03-05", "The code for the garage is 4471."),
+                ("2026-04-04", "I work at CERN."),
+            ):
+                space.add_turns([{"role": "user", "content": told, "time": day, "conversation": day}])
+            answer = space.recall("Where do I work?")
+
+        assert answer[0].memory.text == "I work at CERN."
+        assert [each.superseded_by for each in answer] == [None] * 3
 
     def test_which_line_holds_depends_on_the_moment(self) -> None:
         """The last one by now, the first one by then."""
