@@ -10,21 +10,44 @@ from remanence.write.message_analysis import analyze_for_recall, analyze_message
 
 
 @pytest.mark.parametrize(
-    ("text", "strength"),
+    "text",
     [
-        ("I'm allergic to peanuts.", 0.9),
-        ("My sister Carol lives in Porto.", 0.9),
-        ("Hi! I switched from VS Code to Neovim.", 0.6),
-        ("I love hiking in the mountains.", 0.6),
+        "I'm allergic to peanuts.",
+        "My sister Carol lives in Porto.",
+        "Hi! I switched from VS Code to Neovim.",
+        "I love hiking in the mountains.",
+        "Next week I'm flying to Oslo.",
     ],
 )
-def test_a_message_that_tells_something_is_saved(text: str, strength: float) -> None:
-    """As strongly as its weightiest fact."""
+def test_a_message_that_tells_something_is_saved(text: str) -> None:
+    """With a kind and an importance, and the reason says of which kind it is."""
     found = analyze_message(text)
 
-    assert (found.save, found.strength) == (True, strength)
-    assert found.tags
-    assert 0.5 <= found.confidence <= 0.8
+    assert found.save
+    assert 0.5 <= found.confidence <= 1
+    assert found.strength in (0.3, 0.6, 0.9)
+    assert found.reason in KIND_OF
+
+
+KIND_OF = {
+    "it tells what is so": "semantic",
+    "it tells what happened": "episode",
+    "it tells what is planned": "episode",
+    "it tells a preference": "viewpoint",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("My sister Carol lives in Porto.", "it tells what is so"),
+        ("Next week I'm flying to Oslo.", "it tells what is planned"),
+    ],
+)
+def test_what_a_message_would_be_is_said_by_its_vector(text: str, reason: str) -> None:
+    """A state, an event, a plan or a preference."""
+    found = analyze_message(text)
+    assert (found.reason, found.kind) == (reason, KIND_OF[reason])
 
 
 @pytest.mark.parametrize("text", ["Hi!", "Thanks, that's great!", "Where do I live?", "Write me a poem.", "ok", ""])
@@ -32,16 +55,15 @@ def test_a_message_that_tells_nothing_is_not(text: str) -> None:
     """Greetings, thanks, questions and requests."""
     found = analyze_message(text)
 
-    assert (found.save, found.strength) == (False, 0)
-    assert found.reason.startswith("no fact in it")
+    assert (found.save, found.strength, found.kind) == (False, 0, "episode")
+    assert found.reason == "it asks, requests or chats, and tells nothing that lasts"
+    assert 0.5 <= found.confidence <= 1
 
 
-def test_an_analysis_names_whom_it_is_about_and_why() -> None:
-    """In words that a person can check."""
-    found = analyze_message("My brother Bob works at CERN.")
-
-    assert {"Bob", "CERN"} <= set(found.entities)
-    assert "Bob works at CERN" in found.reason
+def test_an_analysis_names_whom_it_is_about() -> None:
+    """People and organizations, and the speaker."""
+    assert set(analyze_message("My brother Bob works at CERN.").entities) == {"me", "Bob", "CERN"}
+    assert analyze_message("It rains.").entities == ()
 
 
 @pytest.mark.parametrize(
@@ -130,11 +152,8 @@ def test_what_is_asked_about_oneself_is_known_as_such() -> None:
     ],
 )
 def test_who_asks_to_be_remembered_is(text: str) -> None:
-    """Surely, whether or not the rules find a fact in it."""
-    found = analyze_message(text)
-    assert found.save
-    assert found.confidence > 0.7
-    assert found.reason.startswith("it asks to be remembered")
+    """Whatever it is about."""
+    assert analyze_message(text).save
 
 
 @pytest.mark.parametrize("text", ["Do you remember my name?", "Remember when we went to Rome?", "Remember me?"])
@@ -162,6 +181,6 @@ def test_the_query_is_what_is_asked_about(text: str, query: str) -> None:
     assert (found.recall, found.query) == (True, query)
 
 
-def test_an_analysis_for_recall_names_tags() -> None:
-    """Those that `remember` gives to such facts."""
-    assert analyze_for_recall("Where does my sister live?").tags == ("home", "family")
+def test_an_analysis_for_recall_names_whom_it_is_about() -> None:
+    """The names in it, and the speaker."""
+    assert analyze_for_recall("Where does my friend Carol live?").entities == ("me", "Carol")

@@ -21,8 +21,6 @@ from examples import examples
 from remanence import RemanenceError
 from remanence.admin.imports.markdown import MarkdownFolder
 from remanence.admin.jsonlines import JsonLinesWriter
-from remanence.language.rule_extractor import RuleExtractor
-from remanence.language.turn_statements import also_asks, has_statement, stated_text
 from remanence.language.framing import is_frame, plain_line, strip_frames
 from remanence.language.front_matter import strip_links
 from remanence.language.hidden_characters import escape_terminal
@@ -30,11 +28,15 @@ from remanence.language.lexicon.languages import language_of
 from remanence.language.named_entities.alias_rules import find_aliases
 from remanence.language.passages import split_passages
 from remanence.language.redaction import redact
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.temporal import find_stated_times, find_times, parse_moment, parse_window, time_parsing
-from remanence.language.text import normalize_name, normalize_text, question_share, split_sentences, tokens
+from remanence.language.text import last_words, normalize_name, normalize_text, question_share, split_sentences, tokens
 from remanence.models.llm_extractor import json_lines
+from remanence.models.message_words import turn_features
+from remanence.models.reader_input import as_line, needs_turn_before
+from remanence.ports import ReaderLine
 from remanence.read.question import parse_question
-from remanence.schema import Hit, Memory, Utterance
+from remanence.schema import Hit, Memory
 from remanence.testing import HashingEmbedder
 from remanence.upkeep.vault_notes import notes
 
@@ -66,9 +68,14 @@ def remember_answer(space: remanence.Space, text: str) -> object:
     return space.remember([asked, {"role": "user", "content": text}])
 
 
+def stated(space: remanence.Space, text: str) -> object:
+    """The profile of somebody who said so."""
+    space.add_turns([{"role": "user", "content": text, "before": text}])
+    return space.profile()
+
+
 PATHS: dict[str, Callable[[str], object]] = {
     "extract": lambda text: RULES.extract(text, now=NOW, speaker="user"),
-    "facts": lambda text: RULES.facts([Utterance(text, "user", NOW)], now=NOW),
     "question": lambda text: parse_question(text, NOW),
     "times": lambda text: (find_times(text, NOW), find_stated_times(text, NOW)),
     "moment": lambda text: parse_moment(text, NOW),
@@ -80,13 +87,10 @@ PATHS: dict[str, Callable[[str], object]] = {
     "prompt": lambda text: (json_lines([{"text": text}]), remanence.frame([Hit(Memory("m", "s", text), 1.0)])),
     "notes": lambda text: (notes.parse("a.md", f"---\n{text}\n---\n{text}"), strip_links(text)),
     "others": lambda text: (RULES.extract(text, now=NOW), RULES.extract(text, now=NOW, speaker="assistant")),
-    "answer": lambda text: RULES.facts(
-        [Utterance("Where do you work?", "assistant"), Utterance(text, "user")], now=NOW
-    ),
-    "asked": lambda text: RULES.facts([Utterance(text, "assistant"), Utterance("Yes, I do.", "user")], now=NOW),
     "follow-up": lambda text: parse_question("What does she like?", NOW, [text]),
+    "reader": lambda text: as_line(text, ReaderLine(text, NOW, speaker="user", before=text)),
+    "turn before": lambda text: (needs_turn_before(text, text), turn_features(text, text), last_words(text, 30)),
     "analysis": lambda text: (remanence.analyze_message(text), remanence.analyze_for_recall(text)),
-    "statements": lambda text: (has_statement(text), stated_text(text), also_asks(text)),
     "aliases": find_aliases,
     "language": lambda text: language_of.__wrapped__(text),
     "redaction": redact,
@@ -94,6 +98,7 @@ PATHS: dict[str, Callable[[str], object]] = {
     "add": in_space(remanence.Space.add),
     "remember": in_space(remanence.Space.remember),
     "remembered answer": in_space(remember_answer),
+    "profile": in_space(stated),
     "recall": in_space(remanence.Space.recall),
 }
 WHO = ("Ana ", "Ana Silva ", "Dr. Ana ", "my sister ", "my friend Bob ", "the user ", "The user's ", "I ", "i ", "she ")

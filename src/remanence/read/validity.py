@@ -18,9 +18,10 @@ _SIGNAL_SHARE = 0.5
 _CHOICE, _HOLDS, _ANSWERS = 0.25, 0.15, 0.1
 """The parts of what the reader says. They, and that the reader's choice comes first whatever the signals say, were
 measured on several sets (docs/benchmarks.md): of the others, what the signals say counts more."""
-_MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING = 0.9, 0.3, 0.5
+_MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING, _MIN_ANSWERING = 0.9, 0.3, 0.5, 0.5
 """A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
-the second, and a later one holds with at least the third."""
+the second, and a later one holds with at least the third. It must tell what is asked with at least the fourth: a hit
+about another matter may be replaced too, but not by the one that answers the question."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +84,7 @@ def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit
 
 def _successor(each: ReadHit, read: Sequence[ReadHit]) -> Memory | None:
     """The memory that replaces a hit by what the reader says; None if it may still hold."""
-    if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING:
+    if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING or each.answers < _MIN_ANSWERING:
         return None
     later = [other for other in read if other.told_at > each.told_at and other.holds >= _MIN_REPLACING]
     return max(later, key=lambda other: other.holds).memory if later else None
