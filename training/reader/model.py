@@ -1,5 +1,4 @@
-"""The reader: a small BERT that reads a question and a memory together, and has other answers for two memories, and for
-a question and several memories in the order they were told."""
+"""The reader: a small BERT that reads a question and dated lines as one text, and says four things of each line."""
 
 from __future__ import annotations
 
@@ -8,6 +7,9 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+KINDS = 10
+"""What a token may be part of: the question, a line, or the end of a line of one of eight classes of rank."""
 
 
 class Layer(nn.Module):
@@ -38,119 +40,69 @@ class Layer(nn.Module):
         return self.norm2(y + F.dropout(self.down(F.gelu(self.up(y))), drop, self.training))
 
 
-class Reader(nn.Module):
-    """Three answers: whether the second text tells what the first asks; what it does to it as the later statement; and
-    of several texts which one answers at the time asked about. Each is read off the tokens at `marks`. A fourth is for
-    training alone: which of the several texts tell the matter at whatever time."""
+class ListReader(nn.Module):
+    """Reads a question with its lines. It answers at `marks`, the first token and the end of each line:
+
+    choice: a number for each mark; the softmax is which line answers at the time asked about, the first mark for none
+    answers: whether a line tells what is asked, at whatever time
+    holds: whether it answers at the time asked about
+    replaced: whether what it says no longer holds
+    """
 
     def __init__(
         self,
-        layers: int = 12,
+        layers: int = 6,
         width: int = 384,
         heads: int = 12,
         inner: int = 1536,
-        words: int = 30522,
+        words: int = 21_000,
         places: int = 512,
     ) -> None:
         super().__init__()
-        self.shape = {
-            "layers": layers,
-            "width": width,
-            "heads": heads,
-            "inner": inner,
-            "words": words,
-            "places": places,
-        }
-        self.words, self.places, self.kinds = (
-            nn.Embedding(words, width),
-            nn.Embedding(places, width),
-            nn.Embedding(2, width),
-        )
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(places, width)
+        self.kinds = nn.Embedding(KINDS, width)
         self.norm = nn.LayerNorm(width, eps=1e-12)
         self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(layers))
-        self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
-        self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
         self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
-        self.tells = nn.Linear(width, 1)
+        self.tells, self.holds, self.replaced = (nn.Linear(width, 1) for _ in range(3))
         self.drop = 0.1
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        token_type_ids: Tensor,
-        marks: Tensor,
-        states: list[Tensor] | None = None,
-    ) -> tuple[Tensor, ...]:
-        x = self.words(input_ids) + self.places.weight[: input_ids.shape[1]] + self.kinds(token_type_ids)
+    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor, marks: Tensor) -> tuple[Tensor, ...]:
+        return self.read(self.words(ids), mask, kinds, marks)
+
+    def read(self, vectors: Tensor, mask: Tensor, kinds: Tensor, marks: Tensor) -> tuple[Tensor, ...]:
+        """The answers for word pieces that are given as vectors, as in the exported model."""
+        x = vectors + self.places.weight[: vectors.shape[1]] + self.kinds(kinds)
         x = F.dropout(self.norm(x), self.drop, self.training)
-        mask = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -10000.0
-        for number, layer in enumerate(self.layers):
-            x = layer(x, mask, self.drop, marks if number == len(self.layers) - 1 else None)
-            if states is not None:
-                states.append(x)
-        return _answers(self, x)
+        added = added_mask(mask, x)
+        for layer in self.layers[:-1]:
+            x = layer(x, added, self.drop)
+        x = self.layers[-1](x, added, self.drop, marks)
+        pooled = F.dropout(torch.tanh(self.choose_pool(x)), self.drop, self.training)
+        return tuple(head(pooled).squeeze(-1) for head in (self.choose, self.tells, self.holds, self.replaced))
 
 
-class Teacher(nn.Module):
-    """all-mpnet-base-v2 with the same answers: too large to ship, it knows more paraphrases to hand down."""
+class PairReader(nn.Module):
+    """The reader that came before, which reads a question and one text: the teacher for `answers`."""
 
-    def __init__(self, words: int, layers: int = 12, width: int = 768, heads: int = 12, inner: int = 3072) -> None:
+    def __init__(self, state: dict[str, Tensor]) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(words, width), nn.Embedding(514, width)
-        self.norm = nn.LayerNorm(width, eps=1e-5)
-        self.nearness = nn.Embedding(32, heads)
-        self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(layers))
+        self.body = ListReader()
+        self.body.load_state_dict(state, strict=False)
+        width = self.body.words.embedding_dim
         self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
-        self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
-        self.choose_pool, self.choose = nn.Linear(width, width), nn.Linear(width, 1)
-        self.tells = nn.Linear(width, 1)
-        self.drop = 0.1
+        for name, part in (("pool", self.pool), ("say", self.say)):
+            part.load_state_dict({key: state[f"{name}.{key}"] for key in ("weight", "bias")})
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, marks: Tensor
-    ) -> tuple[Tensor, ...]:
-        count = input_ids.shape[1]
-        x = F.dropout(self.norm(self.words(input_ids) + self.places.weight[2 : count + 2]), self.drop, self.training)
-        near = self.nearness.weight.detach()[_distances(count).to(x.device)].permute(2, 0, 1)[None]
-        mask = (near + (1.0 - attention_mask[:, None, None, :].float()) * -10000.0).to(torch.bfloat16)
-        for number, layer in enumerate(self.layers):
-            if number < len(self.layers) - 1:
-                x = layer(x, mask, self.drop)
-            else:
-                rows = marks[:, None, :, None].expand(-1, mask.shape[1], -1, count)
-                x = layer(x, torch.gather(mask, 2, rows), self.drop, marks)
-        return _answers(self, x)
+    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+        body = self.body
+        x = body.norm(body.words(ids) + body.places.weight[: ids.shape[1]] + body.kinds(kinds))
+        for layer in body.layers:
+            x = layer(x, added_mask(mask, x), 0.0)
+        said: Tensor = self.say(torch.tanh(self.pool(x[:, 0]))).squeeze(-1)
+        return said
 
 
-def _answers(model: Reader | Teacher, x: Tensor) -> tuple[Tensor, ...]:
-    """What a model says by the tokens at the marks, of which the first is the first of the text."""
-    first, drop = x[:, 0], model.drop
-    said = model.say(F.dropout(torch.tanh(model.pool(first)), drop, model.training))
-    compared = model.compare(F.dropout(torch.tanh(model.compare_pool(first)), drop, model.training))
-    lines = F.dropout(torch.tanh(model.choose_pool(x)), drop, model.training)
-    chosen = model.choose(lines).squeeze(-1)
-    if torch.onnx.is_in_onnx_export():
-        return said, compared, chosen
-    return said, compared, chosen, model.tells(lines).squeeze(-1)
-
-
-def _distances(count: int) -> Tensor:
-    """The class of distance from each token to each: 8 close ones and 8 wider and wider ones, before and after."""
-    away = torch.arange(count)[None] - torch.arange(count)[:, None]
-    far = 8 + (torch.log(away.abs().clamp(min=1) / 8) / math.log(128 / 8) * 8).long()
-    return torch.where(away.abs() < 8, away.abs(), far.clamp(max=15)) + 16 * (away > 0)
-
-
-def student_of(teacher: Reader, keep: list[int]) -> Reader:
-    """A reader that begins as some layers of another."""
-    small = Reader(**teacher.shape | {"layers": len(keep)})
-    old = teacher.state_dict()
-    new = {name: value for name, value in old.items() if not name.startswith("layers.")}
-    for number, layer in enumerate(keep):
-        prefix = f"layers.{layer}."
-        new |= {
-            f"layers.{number}.{name[len(prefix) :]}": value for name, value in old.items() if name.startswith(prefix)
-        }
-    small.load_state_dict(new)
-    return small
+def added_mask(mask: Tensor, like: Tensor) -> Tensor:
+    """What is added to the attention of each token, so that padding gets none."""
+    return (1.0 - mask[:, None, None, :].to(like.dtype)) * -10000.0
