@@ -1,52 +1,113 @@
-"""A trained reader as an 8-bit ONNX file, and how far its answers are from the floats.
+"""Writes the files of src/remanence/models/text_models: reader and embedder in 8 bits, and the word vectors of both.
 
-python training/export.py FOLDER/out/small4.pt TARGET [--check FOLDER]
+    python -m training.export OUT --start START.pt --readers reader1.pt reader2.pt reader3.pt --embedder embedder.pt
+
+Of several readers that began as one, the mean of the weights is written. START.pt has the word vectors. The tokenizer
+stays as it is. Prints the checksums for `remanence.models.text_model`. Needs onnx and onnxruntime.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
-from model import Reader
-from train import load
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from onnxruntime.transformers import optimizer
+from torch import Tensor, nn
+from training.embedder.model import HEADS, WIDTH, Embedder
+from training.reader.model import ListReader
 
-INPUTS = ("input_ids", "attention_mask", "token_type_ids", "marks")
-OUTPUTS = ("answers", "relation", "choice")
+LINE_OUTPUTS = ("choice", "answers", "holds", "replaced")
+TOKENS, LINES = 16, 3
+"""How long the example is with which a model is traced."""
 
 
-def export(reader: Reader, path: Path) -> None:
-    """Fused where the runtime knows how, then 8 bits: weights by column, in seven bits of them so that processors
-    without VNNI do not overflow; word vectors too."""
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.transformers import optimizer
+class ReadsVectors(nn.Module):
+    """A model that is given the vectors of word pieces, not their numbers."""
 
+    def __init__(self, model: ListReader | Embedder) -> None:
+        super().__init__()
+        self.m = model
+
+    def forward(self, vectors: Tensor, mask: Tensor, kinds: Tensor, *marks: Tensor) -> tuple[Tensor, ...]:
+        outputs: tuple[Tensor, ...] = self.m.read(vectors, mask, kinds, *marks)
+        return outputs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--start", type=Path, required=True)
+    parser.add_argument("--readers", type=Path, nargs="+", required=True)
+    parser.add_argument("--embedder", type=Path, required=True)
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    reader = reader.cpu().float().eval()
-    example = torch.ones(2, 16, dtype=torch.long)
-    axes = {name: {0: "batch", 1: "tokens"} for name in INPUTS} | {name: {0: "batch"} for name in OUTPUTS}
-    axes["marks"] = axes["choice"] = {0: "batch", 1: "lines"}
+    options.out.mkdir(parents=True, exist_ok=True)
+    export_reader(mean_of(options.readers), options.out / "reader.onnx")
+    export_embedder(mean_of([options.embedder]), options.out / "embedder.onnx")
+    write_word_vectors(torch.load(options.start, map_location="cpu")["words.weight"], options.out / "word_vectors.npz")
+    for path in sorted(options.out.iterdir()):
+        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, {hashlib.sha256(path.read_bytes()).hexdigest()}")
+
+
+def mean_of(files: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights in some files."""
+    states = [torch.load(path, map_location="cpu") for path in files]
+    return {name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]}
+
+
+def export_reader(state: dict[str, Tensor], path: Path) -> None:
+    """Write the reader. It reads one text at a time."""
+    model = ListReader()
+    model.load_state_dict(state, strict=False)
+    marks = torch.zeros(1, LINES, dtype=torch.long)
+    axes = {name: {1: "tokens"} for name in ("vectors", "mask", "kinds")}
+    axes |= {name: {1: "lines"} for name in ("marks", *LINE_OUTPUTS)}
+    _export(model, (*_example(1), marks), LINE_OUTPUTS, axes, path)
+
+
+def export_embedder(state: dict[str, Tensor], path: Path) -> None:
+    """Write the embedder."""
+    model = Embedder()
+    model.load_state_dict(state, strict=False)
+    axes = {name: {0: "batch", 1: "tokens"} for name in ("vectors", "mask", "kinds")}
+    axes |= {name: {0: "batch"} for name in ("vector", "classes")}
+    _export(model, _example(2), ("vector", "classes"), axes, path)
+
+
+def _example(count: int) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.randn(count, TOKENS, WIDTH), torch.ones(count, TOKENS), torch.zeros(count, TOKENS, dtype=torch.long)
+
+
+def _export(
+    model: ListReader | Embedder,
+    example: tuple[Tensor, ...],
+    outputs: Sequence[str],
+    axes: dict[str, dict[int, str]],
+    path: Path,
+) -> None:
+    """Fused where the runtime knows how, then 8 bits: weights by column, in seven bits of them so that processors
+    without VNNI do not overflow."""
     with tempfile.TemporaryDirectory() as folder:
         plain = str(Path(folder) / "plain.onnx")
         torch.onnx.export(
-            reader,
-            (example, example, example * 0, torch.zeros(2, 3, dtype=torch.long)),
+            ReadsVectors(model).eval(),
+            example,
             plain,
-            input_names=list(INPUTS),
-            output_names=list(OUTPUTS),
+            input_names=["vectors", "mask", "kinds", "marks"][: len(example)],
+            output_names=list(outputs),
             dynamic_axes=axes,
             opset_version=17,
             dynamo=False,
         )
-        shape = reader.shape
-        fused = optimizer.optimize_model(
-            plain, model_type="bert", num_heads=shape["heads"], hidden_size=shape["width"], opt_level=0
-        )
+        fused = optimizer.optimize_model(plain, model_type="bert", num_heads=HEADS, hidden_size=WIDTH, opt_level=0)
         fused.save_model_to_file(plain)
         quantize_dynamic(
             plain,
@@ -54,75 +115,17 @@ def export(reader: Reader, path: Path) -> None:
             per_channel=True,
             reduce_range=True,
             weight_type=QuantType.QInt8,
-            op_types_to_quantize=["MatMul", "Attention", "Gemm", "Gather"],
+            op_types_to_quantize=["MatMul", "Attention", "Gemm"],
             extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )
-    pack_places(path)
 
 
-def pack_places(path: Path) -> None:
-    """Store the vectors of places in 8 bits too; they are the only large table that quantising leaves alone."""
-    import onnx
-    from onnx import helper, numpy_helper
-
-    model = onnx.load(str(path))
-    graph = model.graph
-    (table,) = (tensor for tensor in graph.initializer if tensor.name == "places.weight")
-    (cut,) = (node for node in graph.node if "places.weight" in node.input)
-    values = numpy_helper.to_array(table)
-    scale = np.float32(np.abs(values).max() / 127)
-    packed = np.round(values / scale).astype(np.int8)
-    graph.initializer.remove(table)
-    graph.initializer.extend(
-        [
-            numpy_helper.from_array(packed, "places.weight_quantized"),
-            numpy_helper.from_array(np.array(scale, np.float32), "places.weight_scale"),
-        ]
-    )
-    cut.input[0] = "places.weight_quantized"
-    whole, cut.output[0] = cut.output[0], "places_cut"
-    unpack = helper.make_node("DequantizeLinear", ["places_cut", "places.weight_scale"], [whole], name="places_unpack")
-    graph.node.insert(list(graph.node).index(cut) + 1, unpack)
-    onnx.save(model, str(path))
-
-
-def mean_of(readers: list[Reader]) -> Reader:
-    """The reader whose weights are the means of these."""
-    states = [reader.state_dict() for reader in readers]
-    readers[0].load_state_dict({name: torch.stack([s[name] for s in states]).mean(0) for name in states[0]})
-    return readers[0]
-
-
-def check(reader: Reader, path: Path, folder: Path, count: int = 400) -> None:
-    """Print how far 8 bits and floats are apart on questions that took no part in training."""
-    import onnxruntime
-    from train import Data
-
-    data = Data(folder)
-    rng = np.random.default_rng(1)
-    measured = np.flatnonzero(data.flags & 4)
-    rows = np.array([rng.integers(data.begin[n], data.begin[n + 1]) for n in rng.choice(measured, count)])
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    gaps = []
-    for row in rows:
-        batch = [part.cpu() for part in data.batch(data.question_of[row : row + 1], data.cands[row : row + 1])]
-        keep = int(batch[1].sum())
-        batch = [*(part[:, :keep] for part in batch[:3]), batch[3]]
-        with torch.no_grad():
-            exact = torch.sigmoid(reader(*batch)[0]).item()
-        logit = session.run(["answers"], {name: part.numpy() for name, part in zip(INPUTS, batch, strict=True)})[0]
-        gaps.append(abs(exact - 1 / (1 + np.exp(-logit.item()))))
-    size = path.stat().st_size / 1e6
-    print(f"{path.name}: {size:.1f} MB; probabilities differ by {np.mean(gaps):.4f}, at most {max(gaps):.3f}")
+def write_word_vectors(vectors: Tensor, path: Path) -> None:
+    """Write the word vectors in 8 bits, with a scale for each."""
+    scales = vectors.abs().amax(1).clamp(min=1e-12) / 127
+    rounded = (vectors / scales[:, None]).round().to(torch.int8)
+    np.savez(path, vectors=rounded.numpy(), scales=scales.numpy().astype(np.float16))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readers", type=Path, nargs="+", help="of several that began as one, the mean is written")
-    parser.add_argument("target", type=Path)
-    parser.add_argument("--check", type=Path)
-    options = parser.parse_args()
-    trained = mean_of([load(path) for path in options.readers]).eval()
-    export(trained, options.target)
-    if options.check:
-        check(trained.cpu(), options.target, options.check)
+    main()

@@ -1,7 +1,8 @@
 """Learn the weights of `remanence.models.message_words` from messages that people labelled: which need a memory
 (training/messages, and those of training/chats that are known to need one), and which tell something to remember
 (../shared/chats with the turns before them, training/turns, training/askings, and half of the texts in training/worlds,
-training/lives and the memories of training/chats, which all tell something); and from the questions of training/worlds and training/talks: which ask for an earlier value, and which for the moment of a change.
+training/lives and the memories of training/chats, which all tell something); and from the questions of training/worlds
+and training/talks: which ask for an earlier value, and which for the moment of a change.
 
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
@@ -89,7 +90,9 @@ def turns_with_labels() -> dict[str, list[Message]]:
         return Message(text, tells, "", 0.4)
 
     for file in (HERE / "turns").glob("*.jsonl"):
-        files[f"turns of {file.stem}"] = [told(row["text"], row["label"] not in ("asks", "neither")) for row in read(file)]
+        files[f"turns of {file.stem}"] = [
+            told(row["text"], row["label"] not in ("asks", "neither")) for row in read(file)
+        ]
     for file in (HERE / "askings").glob("*.jsonl"):
         rows = [*read(file)]
         asks = [told(text, False) for row in rows for text in row["asks"]]

@@ -1,11 +1,11 @@
 """Learn the weights of `remanence.models.turn_classes`: what a turn tells, and how important it is.
 
-    python training/turn_classes.py LABELS...      files of labelled turns (see below); writes the weights
-    python training/turn_classes.py LABELS... --check     only prints how well they tell turns of ../shared/chats/c.jsonl
+    python training/turn_classes.py training/labels/*.jsonl      writes the weights
+    python training/turn_classes.py training/labels/*.jsonl --check     only prints how well they tell turns apart
 
-From ../shared/chats (a and b) come the kinds of the facts in each turn, from LABELS, with a person and the importance of
-each fact a line, how important they are; from training/projects the kinds of facts in notes. A logistic regression over
-the vectors of the default embedder.
+From ../shared/chats (a and b) come the kinds of the facts in each turn, from the labels, with a person and the
+importance of each fact a line, how important they are; from training/projects the kinds of facts in notes. The check is
+on c, which is not learned from. A logistic regression over the vectors of the default embedder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def main() -> None:
     parser.add_argument("labels", type=Path, nargs="*")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    importance = {row["person"]: {f["id"]: f["importance"] for f in row["facts"]} for p in options.labels for row in read(p)}
+    importance = {
+        row["person"]: {f["id"]: f["importance"] for f in row["facts"]} for p in options.labels for row in read(p)
+    }
     rows = [*turns("a", importance), *turns("b", importance), *notes()]
     weights, biases = learn(rows)
     if options.check:
@@ -49,7 +51,10 @@ def turns(name: str, importance: dict[str, dict[str, int]]) -> Iterator[tuple[st
         for turn in (turn for session in person["sessions"] for turn in session["turns"]):
             if turn.get("facts"):
                 most = max((known.get(fact["id"], 0) for fact in turn["facts"]), default=0)
-                yield turn["text"], [*_kinds(turn["facts"]), int(most >= 2) if known else -1, int(most >= 3) if known else -1]
+                yield (
+                    turn["text"],
+                    [*_kinds(turn["facts"]), int(most >= 2) if known else -1, int(most >= 3) if known else -1],
+                )
 
 
 def notes() -> Iterator[tuple[str, list[int]]]:

@@ -1,19 +1,17 @@
-"""Made-up worlds of the hand-written matters: questions with candidates, and pairs of statements.
+"""Made-up worlds of the hand-written matters: what is told of them over time, and questions with candidates.
 
-A candidate is right where it tells the matter asked about, of that person or thing, whatever the time: which of several
-is valid at which time is decided by their dates, not by the reader.
+A candidate of a question is right where it tells the matter asked about, of that person or thing, at whatever time.
+`timelines.py` makes the questions that are about a time.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-MATTERS = Path(__file__).resolve().parent / "matters"
-RELATIONS = ("none", "replaces", "extends", "ends")
+from training.material.files import TRAINING, read_folder
+
 TELLING = {"state", "change", "add", "long", "passing", "chat"}
 """The kinds of lines that tell how a matter stands."""
 MONTHS = "January February March April May June July August September October November December".split()
@@ -57,11 +55,9 @@ class Told:
         return self.matter["matter"], "user" if self.me else self.subject
 
 
-def read_matters(folder: Path = MATTERS) -> list[dict[str, Any]]:
+def read_matters() -> list[dict[str, Any]]:
     """All hand-written matters."""
-    return [
-        json.loads(line) for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines() if line
-    ]
+    return list(read_folder(TRAINING / "matters"))
 
 
 def split_matters(matters: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -228,7 +224,6 @@ class World:
         return {
             "set": "matters",
             "q": asked,
-            "pairs": self._pairs_for(asked, told, close, askings),
             "kind": kind,
             "matter": told.key[0],
             "unseen": matter.get("unseen"),
@@ -255,81 +250,17 @@ class World:
             lines.append(Line(text, rng.choice(speakers), frozenset(), frozenset([told.key]), kind="asked"))
         return lines
 
-    def _pairs_for(self, asked: str, told: Told, close: list[Line], askings: list[Line]) -> list[dict[str, Any]]:
-        """For a question, pairs of a statement that answers it and a later one, with what that does to the answer: of
-        the later ones on another matter or of someone else, nothing."""
-        rng = self.rng
-        stated = [line for line in told.lines if line.kind in TELLING]
-        if not stated:
-            return []
-        earlier = rng.choice(stated)
-        own = [(line, _relation(told.matter, earlier, line)) for line in told.lines if line is not earlier]
-        own = [(line, relation) for line, relation in own if relation is not None]
-        others = [(line, "none") for line in [*close, *askings] if line.kind == "asked" or told.key not in line.about]
-        chosen = rng.sample(own, min(len(own), 2)) + rng.sample(others, min(len(others), 2))
-        return [
-            {"q": asked, "earlier": _side(earlier), "later": _side(line), "relation": relation}
-            for line, relation in chosen
-        ]
-
-    def pairs(self) -> list[dict[str, Any]]:
-        """Pairs of statements with what the later does to the earlier."""
-        rng = self.rng
-        out = []
-        for told in self.told:
-            stated = [line for line in told.lines if line.kind in TELLING]
-            for earlier in stated:
-                for later in told.lines:
-                    relation = _relation(told.matter, earlier, later)
-                    if earlier is not later and relation is not None:
-                        out.append((earlier, later, relation))
-            for other in rng.sample(self.told, min(4, len(self.told))):
-                if other is not told and stated and other.lines:
-                    out.append((rng.choice(stated), rng.choice(other.lines), "none"))
-        touched = [pair for pair in out if pair[2] != "none"]
-        untouched = [pair for pair in out if pair[2] == "none"]
-        return [
-            {"earlier": _side(earlier), "later": _side(later), "relation": relation}
-            for earlier, later, relation in touched + rng.sample(untouched, min(len(untouched), len(touched) + 3))
-        ]
-
-
-def _side(line: Line) -> dict[str, Any]:
-    return {"t": line.text, "s": line.speaker, "p": line.before}
-
-
-def _relation(matter: dict[str, Any], earlier: Line, later: Line) -> str | None:
-    """What a later statement on the same matter of the same subject does to the earlier; None if that is open."""
-    held, (value, other) = earlier.values[0], later.values
-    if later.kind in ("not", "near", "chat_no"):
-        return "none"
-    if later.kind == "none":
-        return "ends"
-    if later.kind == "end":
-        return "ends" if other == held else "none"
-    if later.kind == "fix_1":
-        return "replaces" if value != held and (not matter.get("many") or other == held) else None
-    if value == held:
-        return "none"  # the same in other words
-    if later.kind == "add":
-        return "extends"
-    if matter.get("many"):
-        return None
-    return "replaces"
-
 
 def _fill(wording: str, subject: str, value: str, other: str) -> str:
     filled = wording.replace("{N}", subject).replace("{V}", str(value)).replace("{O}", str(other))
     return filled[:1].upper() + filled[1:] if wording.startswith("{V}") and wording[-1:] in ".!?" else filled
 
 
-def make_questions(matters: list[dict[str, Any]], count: int, seed: int) -> tuple[list[dict], list[dict]]:
-    """So many questions, and the pairs of the same worlds."""
+def make_questions(matters: list[dict[str, Any]], count: int, seed: int) -> list[dict[str, Any]]:
+    """So many questions with candidates."""
     rng = random.Random(seed)
     questions: list[dict[str, Any]] = []
-    pairs: list[dict[str, Any]] = []
     while len(questions) < count:
         world = World(rng, matters)
         questions += [asked for asked in (world.question() for _ in range(4)) if asked is not None]
-        pairs += world.pairs()
-    return questions[:count], pairs
+    return questions[:count]

@@ -1,11 +1,10 @@
-"""Trains the table of the default embedder: a vector for each word piece, so that questions are near their answers.
+"""Trains the table of the fast embedder: a vector for each word piece, so that questions are near their answers.
 
-    python training/embedder.py FOLDER --external ../shared/reader --dumps DUMPS --data ../shared/data
+    python -m training.word_table FOLDER --candidates CANDIDATES
 
-Begins with the table of the `wordllama` wheel (MIT), its longest vectors shortened and its mean subtracted. The
-questions and candidates are those that the reader is trained on (`prepare.py`), with the same ones left out to
-measure. A question has to be nearer to what answers it than to its other candidates and to those of the other
-questions of its batch; a small weight draws each vector back to where it began, and the tables of six seeds are
+Begins with the table of the `wordllama` wheel (MIT), its longest vectors shortened and its mean subtracted. A question
+(`training.material.questions`) has to be nearer to what answers it than to its other candidates and to those of the
+other questions of its batch; a small weight draws each vector back to where it began, and the tables of six seeds are
 averaged. FOLDER/pieces.npz is then the file of `src/remanence/models/word_table`. It takes a minute on one GPU and
 about a quarter of an hour on two cores. It needs torch, wordllama and safetensors.
 """
@@ -19,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import prepare
 import torch
 import torch.nn.functional as F
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
+from training.material.files import DEVELOPMENT_SETS, PUBLIC_QUESTIONS
+from training.material.questions import read_questions
 
 from remanence.read.question import in_first_person
 
@@ -120,18 +120,21 @@ def measure(packs: Packs, table: torch.Tensor) -> str:
 
 def main() -> None:
     """Read, train, measure, write."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("folder", type=Path)
-    prepare.add_source_options(options)
-    given = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--candidates", type=Path, help="recall's candidates for the development sets")
+    parser.add_argument("--data", type=Path, default=DEVELOPMENT_SETS, help="the development sets")
+    parser.add_argument("--public", type=Path, nargs="*", default=[PUBLIC_QUESTIONS], help="questions of public data")
+    parser.add_argument("--questions", type=int, default=42_000, help="how many are made of the matters")
+    given = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     wheel = Path(next(iter(importlib.util.find_spec("wordllama").submodule_search_locations)))
     tokenizer = Tokenizer.from_file(str(wheel / "tokenizers/l2_supercat_tokenizer_config.json"))
     vectors = load_file(wheel / "weights/l2_supercat_256.safetensors")["embedding.weight"].astype(np.float32)
     vectors *= np.minimum(1, MAX_LENGTH / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6))
     start = torch.from_numpy(vectors - vectors[FIRST_WORD:].mean(axis=0)).to(device)
-    ours, others, _ = prepare.read_sources(given)
-    packs = Packs([*ours, *others], tokenizer, device)
+    questions = list(read_questions(given.questions, given.public, given.candidates, given.data))
+    packs = Packs(questions, tokenizer, device)
     print("before", measure(packs, start))
     table = torch.stack([train(packs, start, seed) for seed in SEEDS]).mean(0)
     print("after ", measure(packs, table))
