@@ -3,8 +3,8 @@
     python training/ended_weights.py ../shared/chats/c.jsonl            writes the weights
     python training/ended_weights.py ../shared/chats/c.jsonl --check    only prints what halves say about each other
 
-The chats name the facts in each turn and which earlier facts end. A turn has ended if all of its facts have. The features
-are those that the profile itself uses.
+The chats name the facts in each turn and which earlier facts end. A turn has ended if all of its facts have. The
+features are those that the profile itself uses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ import remanence
 from remanence.read.profile import _KEPT, _by_topic, _Kept, _told_memories
 from remanence.read.standing import WEIGHTS, Told, ended_features
 from remanence.read.topics import PERSON, load_topics
+from remanence.schema import UTC
 
 
 def main() -> None:
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def features(person: dict, number: int) -> Iterator[tuple[int, dict[str, float], bool]]:
-    """For each turn with facts that a profile would look at: the number of the person, the features, whether it ended."""
+    """For each turn with facts that a profile looks at: the number of the person, the features, whether it ended."""
     ended = {fact for session in person["sessions"] for turn in session["turns"] for fact in turn.get("ends", ())}
     facts: dict[str, list[str]] = {}
     with remanence.open(None, worker=False) as space:

@@ -343,8 +343,8 @@ def _effect_events(
 def _claim_ends(
     index: Index, known: Memory, claims: Iterable[Triple], until: datetime, why: str, by: str, *, snapshot: Snapshot
 ) -> list[Invalidated]:
-    """The ends of the claims of a known fact, and of the turns that it comes from. A claim that another memory makes too
-    goes on."""
+    """The ends of the claims of a known fact, and of the turns that it comes from. A claim that another memory makes
+    too goes on."""
     events = (event for claim in claims for event in invalidation_events(index, snapshot, claim, until, why, by))
     sources = index.links.all_linked(index.require_number(known.id), "derived_from", "out")
     ids = (known.id, *(index.catalog.ids[source] for source in sources))
