@@ -1,11 +1,11 @@
-"""How much of what is true of a person a profile states, and how much of what it states is true no more.
+"""How much of what is true of a person or a project a profile states, and how much of what it states is true no more.
 
     python benchmarks/profile.py ../shared/chats/c.jsonl
 
-Each line of the file is a person with chats: the facts in each user turn, and which earlier facts end. At the end, the
-facts that did not end are true. A fact is covered if a turn that tells it is quoted; a line is untrue if all facts of
-its turn have ended, empty if its turn has none. The budget is left open, so that the number of lines is the profile's
-own.
+Each line of a file is a person with chats, or a project with notes: the facts in each turn or note, and which earlier
+facts end. At the end, the facts that did not end are true. A fact is covered if a text that tells it is quoted; a line
+is untrue if all facts of its text have ended, empty if its text has none. The budget is left open, so that the number of
+lines is the profile's own.
 """
 
 from __future__ import annotations
@@ -14,42 +14,37 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import remanence
+from remanence import Space
 
 
 def main() -> None:
     """Print one line of figures for each file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--half", type=int, choices=(0, 1), help="only every second person")
     options = parser.parse_args()
     for file in options.files:
-        people = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        people = people if options.half is None else people[options.half :: 2]
-        counts = [measure(person) for person in people]
+        records = read(file)
+        counts = [measure(record) for record in records]
         true, covered, lines, untrue, empty, seconds = (sum(column) for column in zip(*counts, strict=True))
         print(
-            f"{file.name}: {len(people)} people, {covered / true:.0%} of {true} true facts covered, "
-            f"{untrue / lines:.1%} of the lines untrue, {empty / lines:.1%} empty, {lines / len(people):.1f} lines, "
-            f"{seconds / len(people):.1f} s a profile"
+            f"{file.name}: {len(records)} profiles, {covered / true:.0%} of {true} true facts covered, "
+            f"{untrue / lines:.1%} of the lines untrue, {empty / lines:.1%} empty, {lines / len(records):.1f} lines, "
+            f"{seconds / len(records):.1f} s each"
         )
 
 
-def measure(person: dict) -> tuple[int, int, int, int, int, float]:
+def read(file: Path) -> list[dict[str, Any]]:
+    """The people or projects of a file."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def measure(record: dict[str, Any]) -> tuple[int, int, int, int, int, float]:
     """True facts, covered ones, lines, untrue lines, empty lines, seconds."""
-    facts: dict[str, list[str]] = {}
-    ended: set[str] = set()
     with remanence.open(None, worker=False) as space:
-        for place, session in enumerate(person["sessions"]):
-            turns = []
-            for number, turn in enumerate(session["turns"]):
-                key = f"{place}.{number}"
-                facts[key] = [fact["id"] for fact in turn.get("facts", ())]
-                ended.update(turn.get("ends", ()))
-                said = {"role": turn["role"], "content": turn["text"], "key": key}
-                turns.append({**said, "time": session["at"], "conversation": session["at"]})
-            space.add_turns(turns)
+        facts, ended = fill(space, record)
         start = time.perf_counter()
         profile = space.profile(max_tokens=100_000)
         seconds = time.perf_counter() - start
@@ -58,6 +53,26 @@ def measure(person: dict) -> tuple[int, int, int, int, int, float]:
     covered = {fact for told in quoted for fact in told} & true
     untrue = sum(bool(told) and ended.issuperset(told) for told in quoted)
     return len(true), len(covered), len(quoted), untrue, sum(not told for told in quoted), seconds
+
+
+def fill(space: Space, record: dict[str, Any]) -> tuple[dict[str | None, list[str]], set[str]]:
+    """Store what a person said or a project noted. Returns the facts by the key of their memory, and what has ended."""
+    facts: dict[str | None, list[str]] = {}
+    ended: set[str] = set()
+    for note in record.get("notes", ()):
+        facts[note["id"]] = [fact["id"] for fact in note["facts"]]
+        ended.update(note["ends"])
+        space.add(note["text"], key=note["id"], now=note["at"], observed_by=note["author"])
+    for place, session in enumerate(record.get("sessions", ())):
+        turns = []
+        for number, turn in enumerate(session["turns"]):
+            key = f"{place}.{number}"
+            facts[key] = [fact["id"] for fact in turn.get("facts", ())]
+            ended.update(turn.get("ends", ()))
+            said = {"role": turn["role"], "content": turn["text"], "key": key}
+            turns.append({**said, "time": session["at"], "conversation": session["at"]})
+        space.add_turns(turns)
+    return facts, ended
 
 
 if __name__ == "__main__":

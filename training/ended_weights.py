@@ -1,39 +1,40 @@
 """Learn `src/remanence/read/ended_weights.tsv`: which of the memories of a profile have ended by now.
 
-    python training/ended_weights.py ../shared/chats/c.jsonl            writes the weights
-    python training/ended_weights.py ../shared/chats/c.jsonl --check    only prints what halves say about each other
+    python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl            writes the weights
+    python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl --check    only says how well
 
-The chats name the facts in each turn and which earlier facts end. A turn has ended if all of its facts have. The
-features are those that the profile itself uses.
+The files name the facts in each turn or note and which earlier facts end. A text has ended if all of its facts have. The
+features are those that the profile itself uses. `--check` learns from one half and asks the other.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import remanence
+from benchmarks.profile import fill, read
 from remanence.read.profile import _KEPT, _by_topic, _Kept, _told_memories
 from remanence.read.standing import WEIGHTS, Told, ended_features
-from remanence.read.topics import PERSON, load_topics
+from remanence.read.topics import PERSON, PROJECT, load_topics
 from remanence.schema import UTC
 
 
 def main() -> None:
     """Read the arguments, and learn or check."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("chats", type=Path)
+    parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    people = [json.loads(line) for line in options.chats.read_text(encoding="utf-8").splitlines()]
-    rows = [row for number, person in enumerate(people) for row in features(person, number)]
+    records = [record for file in options.files for record in read(file)]
+    rows = [row for number, record in enumerate(records) for row in features(record, number)]
     if options.check:
         for half in (0, 1):
             weights = learn([row for row in rows if row[0] % 2 == half])
@@ -45,26 +46,11 @@ def main() -> None:
     WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def features(person: dict, number: int) -> Iterator[tuple[int, dict[str, float], bool]]:
-    """For each turn with facts that a profile looks at: the number of the person, the features, whether it ended."""
-    ended = {fact for session in person["sessions"] for turn in session["turns"] for fact in turn.get("ends", ())}
-    facts: dict[str, list[str]] = {}
+def features(record: dict[str, Any], number: int) -> Iterator[tuple[int, dict[str, float], bool]]:
+    """For each text with facts that a profile looks at: the number of the record, the features, whether it ended."""
+    table = PROJECT if "notes" in record else PERSON
     with remanence.open(None, worker=False) as space:
-        for place, session in enumerate(person["sessions"]):
-            turns = []
-            for turn_number, turn in enumerate(session["turns"]):
-                key = f"{place}.{turn_number}"
-                facts[key] = [fact["id"] for fact in turn.get("facts", ())]
-                turns.append(
-                    {
-                        "role": turn["role"],
-                        "content": turn["text"],
-                        "time": session["at"],
-                        "conversation": session["at"],
-                        "key": key,
-                    }
-                )
-            space.add_turns(turns)
+        facts, ended = fill(space, record)
         engine = space._engine
         with engine.open_index(space.name) as index:
             kept = _KEPT.setdefault(index, _Kept())
@@ -72,10 +58,10 @@ def features(person: dict, number: int) -> Iterator[tuple[int, dict[str, float],
         texts = [f"{hit.context} {hit.memory.text}".strip() for hit in hits]
         told = [Told(hit.memory, hit.context, v) for hit, v in zip(hits, kept.vectors_of(texts), strict=True)]
         newest = max(each.at for each in told)
-        for topic, members in _by_topic(told, [load_topics(PERSON)]):
+        for topic, members in _by_topic(told, [load_topics(table)]):
             readings = kept.readings.read(engine.reader, topic.questions[0], members, set())
             for each, reading in zip(members, readings, strict=True):
-                if own := facts[each.memory.key or ""]:
+                if own := facts[each.memory.key]:
                     yield number, ended_features(each, reading, newest), ended.issuperset(own)
 
 
