@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -812,6 +813,16 @@ def test_a_worker_that_meets_with_an_error_goes_on(
     assert "the disk is full" in caplog.text
 
 
+@pytest.fixture
+def frequent_switches() -> Iterator[None]:
+    """Threads take turns after a few instructions, so that an access without its lock is likely to fail."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("frequent_switches")
 @pytest.mark.parametrize("with_model", [False, True])
 def test_remembering_while_another_thread_adds_raises_nothing(clock: FakeClock, with_model: bool) -> None:
     """Memories are added between the steps of `remember`, after one was forgotten: each is stored."""
@@ -834,7 +845,7 @@ def test_remembering_while_another_thread_adds_raises_nothing(clock: FakeClock, 
 
         adding = threading.Thread(target=add)
         adding.start()
-        said = [f"My dog is called Rex{number}. I live in Town{number}." for number in range(60)]
+        said = [f"My dog is called Rex{number}. I live in Town{number}." for number in range(150)]
         try:
             for text in said:
                 [remembered] = space.remember([{"role": "user", "content": text}])
