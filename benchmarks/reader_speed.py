@@ -12,11 +12,11 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from remanence.read.rerank import MAX_READ_HITS, fit_word_budget
 
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage
 from remanence.ports import Reader
-from remanence.read.rerank import MAX_READ_HITS, fit_word_budget
 from unseen import read_worlds
 
 STOCK = "ms-marco-MiniLM-L-12-v2"

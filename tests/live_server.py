@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
-
 from remanence import Space
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
+from remanence_server.running import make_server
 
 
 @contextmanager
@@ -22,8 +21,9 @@ def served(space: Space, tokens: TokenStore | None = None, **settings: Any) -> I
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    app = create_app(space, settings=ServerSettings(sweep_seconds=0, port=port, **settings), tokens=tokens)
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", timeout_graceful_shutdown=1))
+    chosen = ServerSettings(sweep_seconds=0, port=port, shutdown_seconds=1, **settings)
+    app = create_app(space, settings=chosen, tokens=tokens)
+    server = make_server(app, chosen)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

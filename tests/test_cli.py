@@ -376,15 +376,35 @@ for words in (["add", "Zo\u00eb drinks ch\u00e1."], ["recall", "What does Zo\u00
         piped = subprocess.run(command, capture_output=True, check=True).stdout
         assert b"\x1b" not in piped
 
-        ours, theirs = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
-        environment.pop("NO_COLOR", None)
-        with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
-            os.close(theirs)
-            shown = _all_of(ours)
-        assert process.returncode == 0
+        shown = _at_terminal(command)
         assert b"\x1b" in shown
         assert b"reason" in shown
+
+    def test_progress_bars_are_drawn_at_a_terminal(self, run: Run, home: Path, tmp_path: Path) -> None:
+        """Their escapes move the cursor and are not shown as text. Those of a memory are shown."""
+        rows, memory = tmp_path / "rows.jsonl", ["--memory", str(home)]
+        rows.write_text("".join(json.dumps({"text": f"Fact {number}."}) + "\n" for number in range(300)))
+        run("add", "Alice \x1b[31mlives in Porto.")
+        run("export", str(tmp_path / "all.jsonl"))
+
+        for command in (
+            ["add-many", str(rows)],
+            ["rebuild"],
+            ["import", str(tmp_path / "all.jsonl"), "--space", "copy"],
+        ):
+            shown = _at_terminal([*COMMAND, *memory, *command])
+            assert b"\x1b[" in shown
+            assert rb"\u001b" not in shown
+        assert rb"Alice \u001b[31mlives" in _at_terminal([*COMMAND, *memory, "recall", "Alice", "--explain"])
+
+
+def test_errors_name_commands(run: Run) -> None:
+    """Not methods, which nobody can call there."""
+    memory = run("add", "Alice lives in Porto.")
+    run("forget", memory)
+
+    assert "See `remanence entities list`" in run("graph", "timeline", "Zed", code=1)
+    assert f"Restore it first: `remanence unforget {memory}`." in run("touch", memory, code=1)
 
 
 class TestHelp:
@@ -468,6 +488,19 @@ class TestDemo:
         (tmp_path / "mine.txt").write_text("mine")
         assert main(["demo", "--keep", str(tmp_path)]) == 1
         assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def _at_terminal(command: list[str]) -> bytes:
+    """What a command that succeeds sends to a terminal with colours."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        shown = _all_of(ours)
+        problem = b"" if process.stderr is None else process.stderr.read()
+    assert process.returncode == 0, problem
+    return shown
 
 
 def _all_of(descriptor: int) -> bytes:

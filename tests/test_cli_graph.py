@@ -124,6 +124,17 @@ def test_relations_have_windows(run: Run) -> None:
     assert "she left" in run("graph", "timeline", "Alice")
 
 
+def test_a_relation_is_erased(run: Run) -> None:
+    """For good, and only after a yes."""
+    run("relate", "Alice", "lives_in", "Porto", "--valid-from", "2024-01-01")
+    run("relate", "Alice", "lives_in", "Lisbon", "--valid-from", "2026-05-03")
+
+    assert "Give --yes" in run("graph", "erase", "Alice", "lives_in", "Porto", code=2)
+    assert "1 related" in run("graph", "erase", "Alice", "lives_in", "Porto", "--yes")
+    assert run("graph", "when", "Alice", "lives_in") == "Alice —lives_in→ Lisbon (since 2026-05-03)"
+    assert "no relation is stated" in run("graph", "erase", "Alice", "knows", "Lisbon", "--yes", code=1)
+
+
 def test_two_entities_are_connected(run: Run) -> None:
     """By the shortest way, or by none."""
     run("relate", "Alice", "works_at", "Acme")

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence import Memory, NotFound, Space
+from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.core.index import Index
 from remanence.testing import HashingEmbedder
+from remanence.upkeep.steps import decay
 from remanence.write import remember as remembering
 from remote import connected
 from warm_process import WarmProcess
@@ -248,6 +249,27 @@ class TestWhatGoes:
         space.remember("I live in Porto.")
         assert list(space.memories()) == []
 
+    @pytest.mark.parametrize("count", [20, MANY])
+    @pytest.mark.parametrize("by", ["this space", "another opening", "everything"])
+    def test_what_is_erased_while_upkeep_reads_is_no_tampering(
+        self, space: Space, home: Path, count: int, by: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The rows were chosen before, and have no text any more: they are left out."""
+        memories, erased = fill(space, count), list[str]()
+        monkeypatch.setattr(decay, "_CHUNK", count // 10)
+
+        def erase(done: int, total: int) -> None:
+            if not erased:
+                erased.append(memories[-1].id)
+                with open_folder(home) if by == "another opening" else nullcontext(space) as eraser:
+                    eraser.erase_space() if by == "everything" else eraser.erase(erased[0])
+
+        plan = space.upkeep.run(steps=("decay", "clusters"), progress=erase)
+
+        assert erased
+        assert erased[0] not in str(plan)
+        space.verify()
+
     def test_what_another_process_erases_during_an_erasure_goes_too(
         self, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -291,6 +313,76 @@ class TestWhatGoes:
             assert "Mine." in left
             assert any(str(edited) in each for each in certificate.not_erased)
             assert certificate.notes
+
+
+class TestEdges:
+    @pytest.mark.parametrize("count", [3, MANY])
+    @pytest.mark.parametrize("over", ["here", "a connection"])
+    def test_a_stated_relation_goes_from_the_past_and_from_every_file(self, home: Path, count: int, over: str) -> None:
+        """With what ended it, whoever stated it too; the chain stays valid, and other relations stay."""
+        with open_folder(home) as space, connected(space) if over != "here" else nullcontext(space) as asked:
+            fill(space, count)
+            relation = asked.graph.relate("Zanzibar", "keeps", "Quetzalcoatl", observed_by="Ana")
+            asked.graph.relate("Zanzibar", "keeps", "Quetzalcoatl", observed_by="Bob")
+            asked.graph.relate("Porto", "lies_in", "Portugal")
+            asked.graph.invalidate(relation, why="Quetzalcoatl left")
+            before = space._now()
+            certificate = asked.graph.erase(relation)
+
+            assert certificate.erased_entries == {"related": 2, "invalidated": 2}
+            assert certificate.memories == ()
+            for view in (space, space.as_of(before)):
+                with pytest.raises(NotFound):
+                    view.graph.when("Zanzibar", "keeps")
+                assert len(view.graph.when("Porto", "lies_in")) == 1
+            with pytest.raises(NotFound):
+                asked.graph.erase(relation)
+            assert eventually(lambda: not space.audit.pending_erasures())
+            assert not files_with(home, "Zanzibar", "Quetzalcoatl")
+            assert (space.admin.check(), space.count()) == ({}, count)
+            space.verify()
+        with open_folder(home) as space:
+            assert "Zanzibar" not in [entity.name for entity in space.entities.list()]
+            assert "erased" not in {change.kind for change in space.audit.changes()}
+
+    @pytest.mark.parametrize("count", [3, MANY])
+    def test_a_link_goes_and_its_memories_stay(self, space: Space, home: Path, count: int) -> None:
+        """Also one that superseded a memory, which is current then."""
+        old, new, *_ = fill(space, count)
+        link = space.graph.link(new, "supersedes", old, why="Zanzibar said so")
+        space.graph.erase(link)
+
+        assert {old.id, new.id} <= {memory.id for memory in space.memories("current")}
+        assert [details.links_out for details in space.get_many(new)] == [()]
+        assert eventually(lambda: not space.audit.pending_erasures())
+        assert not files_with(home, "Zanzibar")
+        assert space.admin.check() == {}
+        space.verify()
+
+    def test_what_a_memory_says_goes_with_the_memory(self, space: Space) -> None:
+        """A relation that it claims stays, and the error names it."""
+        memory = space.add("Alice lives in Porto.", triples=[("Alice", "lives_in", "Porto")])
+        stated = space.graph.relate("Alice", "lives_in", "Porto", observed_by="Ana")
+        space.graph.erase(stated)
+        [claimed] = space.graph.when("Alice", "lives_in")
+        with pytest.raises(InvalidInput, match=f"memory '{memory.id}' says. Erase that memory"):
+            space.graph.erase(claimed)
+        with pytest.raises(NotFound, match="no relation or link 'nothing'"):
+            space.graph.erase("nothing")
+        with pytest.raises(InvalidInput, match="neither a relation"):
+            space.graph.erase(memory)  # type: ignore[arg-type]
+        assert len(space.graph.when("Alice", "lives_in")) == 1
+
+    def test_an_export_has_no_word_of_it(self, space: Space, tmp_path: Path) -> None:
+        """And can be imported."""
+        space.graph.erase(space.graph.relate("Zanzibar", "keeps", "Quetzalcoatl"))
+        space.graph.relate("Porto", "lies_in", "Portugal")
+        space.admin.export(tmp_path / "a.jsonl")
+        assert "Zanzibar" not in (tmp_path / "a.jsonl").read_text()
+        other = space.child("other")
+        remanence.import_(tmp_path / "a.jsonl", into=other)
+        assert len(other.graph.when("Porto", "lies_in")) == 1
+        space.verify()
 
 
 class TestVectorsInTheEngine:

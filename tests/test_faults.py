@@ -10,16 +10,19 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
 import remanence
+from examples import examples
 from remanence import Space
 from remanence.errors import LedgerTampered, LedgerUnavailable
 from remanence.testing import FakeClock, HashingEmbedder
@@ -127,7 +130,86 @@ def test_a_log_that_another_process_deleted_is_named(home: Path) -> None:
         assert space.admin.check() == {}
 
 
+# Interrupts: Ctrl-C, the stop of a notebook, a timeout by signal
+
+
+class InterruptAt:
+    """Raises KeyboardInterrupt at one of the calls that the package makes in a block, as a signal does: when a function
+    begins, or after one in C. Without a number, counts them."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number, self.calls = number, 0
+
+    def __enter__(self) -> InterruptAt:
+        sys.setprofile(self._observe)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+
+    def _observe(self, frame: FrameType, event: str, argument: object) -> None:
+        if event in ("call", "c_return") and "remanence" in frame.f_code.co_filename:
+            self.calls += 1
+            if self.calls == self.number:
+                raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("with_files")
+def test_an_interrupted_add_leaves_a_ledger_and_an_index_that_work(location: str) -> None:
+    """Wherever it is: the text is stored or not, the next call works here and elsewhere, and the index is whole."""
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
+        space.add("Boat 0 lies in the harbour.")
+        with InterruptAt() as counted:
+            space.add("Boat 1 lies in the harbour with Ana.")
+        stored = 2
+        for number in range(1, counted.calls, max(1, counted.calls // examples(40))):
+            with suppress(KeyboardInterrupt), InterruptAt(number):
+                space.add(f"Boat {number} lies in the harbour with Ana.")
+            space.add(f"Boat {number} is back.")
+            stored += 1
+            assert space.recall(f"Boat {number} is back.")
+        assert stored <= len(texts(space)) <= 2 * stored
+        assert space.admin.check() == {}
+        space.verify()
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
+        assert space.count() >= stored
+        assert space.admin.check() == {}
+
+
+def test_an_index_that_was_interrupted_is_not_saved(home: Path) -> None:
+    """It is closed as it is, and the next process reads the ledger."""
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        space.add_many([f"Boat {number} lies in the harbour." for number in range(40)])
+        with space._engine.open_index(space.name) as index, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(index.words, "apply", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                space.add("The bakery is open.")
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert space.recall("bakery")[0].memory.text == "The bakery is open."
+        assert space.admin.check() == {}
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 # Folders
+
+
+@pytest.mark.usefixtures("with_files")
+def test_only_the_owner_may_read_what_is_stored(home: Path, tmp_path: Path) -> None:
+    """The ledger and its log, the indexes, and an export; also in a folder that everybody may look into."""
+    home.mkdir(mode=0o755)
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        space.add("The password of the boat is Poseidon.")
+        open_files = {path.name: path.stat().st_mode & 0o077 for path in home.glob("ledger*")}
+        space.admin.export(tmp_path / "memory.jsonl.gz")
+    shards = [path for path in home.glob("vectors/*") if path.is_dir()]
+    kept = [home / "ledger.db", *home.rglob("*.idx"), *shards, tmp_path / "memory.jsonl.gz"]
+
+    assert open_files == {"ledger.db": 0, "ledger.db-wal": 0, "ledger.db-shm": 0, "ledger.head": 0}
+    assert len(kept) == 4
+    assert {path.name: path.stat().st_mode & 0o077 for path in kept} == {path.name: 0 for path in kept}
 
 
 @pytest.mark.parametrize("lost", [["index"], ["vectors"], ["index", "vectors"]])

@@ -80,7 +80,7 @@ def test_a_copy_that_was_cut_short_is_continued(
     fill(home)
     monkeypatch.setattr("remanence.ledger.tables.READ_STORED", copying.tables.READ_STORED.replace("2000", "7"))
     monkeypatch.setattr("remanence.ledger.tables.CHUNK", 7)
-    monkeypatch.setattr(copying, "_VECTORS", copying._VECTORS.replace("1000", "7"))
+    monkeypatch.setattr("remanence.ledger.tables.READ_VECTORS", copying.tables.READ_VECTORS.replace("1000", "7"))
     original = copying._finish
     monkeypatch.setattr(copying, "_finish", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):

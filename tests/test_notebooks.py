@@ -53,7 +53,8 @@ def kernels() -> Iterator[KernelServer]:
 def test_a_notebook_shows_what_it_prints(
     path: Path, kernels: KernelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an empty folder, with just its own extra and the reader that everybody gets. No warning is printed."""
+    """In an empty folder, with just its own extra and the reader that everybody gets. No warning is printed. No file is
+    left behind: run in a checkout, a notebook would add to it, and find what another one left."""
     monkeypatch.delenv("REMANENCE_READER", raising=False)
     monkeypatch.delenv("REMANENCE_MEMORY", raising=False)
 
@@ -65,6 +66,7 @@ def test_a_notebook_shows_what_it_prints(
             f"If that is right: python tests/test_notebooks.py --update notebooks/{path.name}"
         )
     assert not [out for cell in ran.cells for out in cell.get("outputs", []) if out.get("name") == "stderr"]
+    assert not list(tmp_path.iterdir())
 
 
 @every_notebook

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from postgres_server import ABSENT, PASSWORD, Server
@@ -23,8 +25,9 @@ psycopg = pytest.importorskip("psycopg", reason=ABSENT)
 import remanence
 from remanence import Space, errors
 from remanence.ledger import open_ledger, shown_location
+from remanence.ledger.postgres_backend import postgres as postgres_backend
 from remanence.ledger.postgres_backend import postgres_ledger
-from remanence.ledger.postgres_backend.postgres import parse_address
+from remanence.ledger.postgres_backend.postgres import Address, Connection, parse_address
 from remanence.ledger.postgres_backend.postgres_ledger import PostgresLedger
 from remanence.ledger.postgres_backend.postgres_locks import PostgresLocks
 from remanence.ports import Ledger
@@ -218,6 +221,20 @@ class TestAddresses:
         with pytest.raises(psycopg.errors.RaiseException, match="never deleted or changed"):
             query(database, sql)
 
+    def test_a_changed_vector_is_noticed(self, ledger: PostgresLedger, database: str) -> None:
+        """Also in a ledger of the first schema, whose vectors are counted when it is opened."""
+        vectors = {bytes([n]): np.full(4, n, np.float32) for n in range(3)}
+        with ledger.transaction() as transaction:
+            transaction.put_vectors("home", "m", vectors)
+        query(database, "DELETE FROM meta WHERE name = 'ledger:vectors'")
+        query(database, "UPDATE meta SET value = '1' WHERE name = 'ledger:schema'")
+        again = PostgresLedger(database)
+        again.verify()
+        query(database, r"UPDATE space_embedding SET vector = '\x00' WHERE hash = '\x01'")
+        with pytest.raises(errors.LedgerTampered, match="vectors"):
+            again.verify()
+        again.close()
+
     def test_a_changed_entry_is_named(self, ledger: PostgresLedger, database: str) -> None:
         """Whoever switches the refusal off is found by `verify`."""
         append_events(ledger, remembered_event("a"), remembered_event("b"))
@@ -387,6 +404,28 @@ class TestCuts:
         assert caught.value.written is False
         append_events(ledger, remembered_event("kept"))
         assert texts(ledger) == ["kept"]
+
+    def test_a_cut_right_after_connecting_is_named(
+        self, ledger: PostgresLedger, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As any other, for a write and for opening."""
+
+        def connect(address: Address) -> Connection:
+            connection = real(address)
+            connection.close()
+            return connection
+
+        real = postgres_backend.connect
+        append_events(ledger, remembered_event("before"))
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres_backend, "connect", connect)
+            cut_connections(database)
+            for write in (lambda: append_events(ledger, remembered_event("lost")), lambda: PostgresLedger(database)):
+                with pytest.raises(errors.LedgerUnavailable, match="cannot be opened") as caught:
+                    write()
+                assert caught.value.written is False
+        append_events(ledger, remembered_event("kept"))
+        assert texts(ledger) == ["before", "kept"]
 
     def test_a_cut_after_the_commit_is_no_error(self, through_proxy: PostgresLedger, proxy: Proxy) -> None:
         """The server is asked: the entry is there, once."""
@@ -560,6 +599,9 @@ class TestFiles:
             assert PASSWORD.replace(" ", "%20") not in f"{space.admin.location} {space.admin.stats()}"
 
 
+UNUSED = "unused space in the files of the tables"
+
+
 class TestErasure:
     def test_old_versions_of_rows_are_removed(self, database: str, postgres: Server) -> None:
         """Not while somebody reads an older state; then by itself, and the word is in no file of the table."""
@@ -575,10 +617,69 @@ class TestErasure:
                 reader.execute("SELECT count(*) FROM entry")
                 pending = space.erase(memory).pending
                 assert any("old pages" in each.location for each in pending)
-            wait_for(lambda: space.audit.pending_erasures() == [])
+            wait_for(lambda: all("unused space" in each.location for each in space.audit.pending_erasures()))
             query(database, "CHECKPOINT")
             assert b"quicksilver" not in table.read_bytes()
             space.verify()
+
+    def test_text_in_unused_space_is_pending_until_the_tables_are_rewritten(
+        self, database: str, postgres: Server
+    ) -> None:
+        """Removing old versions of rows leaves their bytes in the pages. The certificate gives the command."""
+        with opened(database) as space:
+            space.add_many([f"Boat {number} lies in the harbour." for number in range(300)])
+            memory = space.add("The vault opens with quicksilver.")
+            assert self.files_with(database, postgres, b"quicksilver")
+            space.erase(memory)
+            wait_for(lambda: [each.location for each in space.audit.pending_erasures()] == [UNUSED])
+            [pending] = space.audit.pending_erasures()
+            schema = parse_address(database).schema
+            assert f"`VACUUM FULL {schema}.entry, {schema}.space_embedding`" in pending.removed_when
+            assert space.admin.compact().skipped == ()
+            assert space.audit.pending_erasures() == []
+            assert not self.files_with(database, postgres, b"quicksilver")
+            space.erase(space.add("The cellar opens with mercury."))
+            wait_for(lambda: [each.location for each in space.audit.pending_erasures()] == [UNUSED])
+            space.verify()
+
+    def test_erasing_a_space_rewrites_the_tables(self, database: str, postgres: Server) -> None:
+        """Neither its texts nor its vectors are in their files."""
+        with opened(database) as space:
+            space.add_many([f"Boat {number} lies in the harbour." for number in range(300)])
+            zoe = space.child("users", "zoe")
+            zoe.add_many([f"The vault {number} opens with quicksilver." for number in range(50)])
+            [(vector,)] = query(database, "SELECT vector FROM space_embedding WHERE space LIKE '%zoe' LIMIT 1")
+            certificate = zoe.erase_space()
+            assert UNUSED not in [each.location for each in certificate.pending]
+            assert not self.files_with(database, postgres, b"quicksilver")
+            assert not self.files_with(database, postgres, bytes(vector))  # type: ignore[arg-type]
+            assert space.count() == 300
+
+    def test_a_role_that_may_not_rewrite_is_told_what_its_owner_can_run(self, database: str, postgres: Server) -> None:
+        """Then it is pending, until the owner of the tables has done it, whoever that is."""
+        opened(database).close()
+        schema, role = parse_address(database).schema, f"clerk_{uuid4().hex}"
+        query(database, f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON SCHEMA {schema} TO {role}")
+        query(database, f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}")
+        address = f"postgresql://{role}:x@127.0.0.1:{postgres.port}/postgres?schema={schema}"
+        with opened(address) as space:
+            space.add("The vault opens with quicksilver.")
+            assert UNUSED in [each.location for each in space.erase_space().pending]
+            assert "could not be written again" in space.admin.compact().skipped[0]
+            query(database, f"VACUUM FULL {schema}.entry, {schema}.space_embedding")
+            assert UNUSED not in [each.location for each in space.audit.pending_erasures()]
+
+    @staticmethod
+    def files_with(database: str, postgres: Server, content: bytes) -> list[Path]:
+        """The files of the tables, and of what belongs to them, that have these bytes."""
+        of_tables = "relname IN ('entry', 'space_embedding') AND relnamespace = current_schema()::regnamespace"
+        toast = f"SELECT reltoastrelid FROM pg_class WHERE {of_tables}"
+        found = query(
+            database, f"SELECT pg_relation_filepath(oid) FROM pg_class WHERE ({of_tables}) OR oid IN ({toast})"
+        )
+        query(database, "CHECKPOINT")
+        paths = [postgres.folder / "data" / str(path) for (path,) in found]
+        return [path for path in paths if content in path.read_bytes()]
 
     def test_another_machine_is_named_until_it_has_noticed(self, database: str, tmp_path: Path) -> None:
         """Its index has the words until it looks at the ledger again."""
@@ -586,7 +687,7 @@ class TestErasure:
         memory = one.add("The vault opens with quicksilver.")
         assert two.recall("vault")
         assert any("an index of process" in each.location for each in one.erase(memory).pending)
-        wait_for(lambda: one.audit.pending_erasures() == [])
+        wait_for(lambda: not any("an index" in each.location for each in one.audit.pending_erasures()))
         assert two.count() == 0
         one.close()
         two.close()

@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import remanence
-from conversations import profile_after
 from remanence import Memory, Space, Triple, Window
 from remanence.errors import JobFailed
-from remanence.events import Worked
-from remanence.models.readers import READER_VARIABLE
-from remanence.ports import Extraction, ExtractionResult, Fact, Utterance, Verdict
+from remanence.events import Extracted, Linked, Worked
+from remanence.ports import Extraction, ExtractionResult, Fact, FactEffect, Utterance
 from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.write import jobs
+from remanence.write.known_facts import MAX_KNOWN
 from warm_process import WarmProcess
 
 Reopen = Callable[..., Space]
-PORTO = Fact("Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),), source_turns=(0,))
-LISBON = Fact("Alice lives in Lisbon.", triples=(Triple("Alice", "lives_in", "Lisbon"),), source_turns=(0,))
+PORTO = Fact(
+    "Alice lives in Porto.",
+    triples=(Triple("Alice", "lives_in", "Porto"),),
+    source_turns=(0,),
+    quotation="Alice finally has a flat in Porto",
+)
+LISBON = Fact(
+    "Alice lives in Lisbon.",
+    triples=(Triple("Alice", "lives_in", "Lisbon"),),
+    source_turns=(0,),
+    quotation="Alice is in Lisbon now",
+)
 TEA = Fact("Alice likes green tea.", kind="viewpoint", importance=0.3, source_turns=(0,))
 CHAT = [
     {"role": "user", "content": "Guess what, Alice finally has a flat in Porto!"},
@@ -37,23 +49,32 @@ CHAT = [
 
 @dataclass
 class Scripted:
-    """An extractor that says what it is told to, and remembers what it was asked."""
+    """An extractor that says what it is told to, and notes what it was asked."""
 
     told: list[Sequence[Fact] | Exception]
-    verdicts: list[Verdict] = field(default_factory=list)
     name: str = "scripted"
     model: str | None = "none"
     prompt: str | None = "1"
     problem: str | None = None
     asked: list[list[Utterance]] = field(default_factory=list)
-    judged: list[tuple[list[str], list[list[str]]]] = field(default_factory=list)
+    known: list[list[str]] = field(default_factory=list)
+    before: list[list[str]] = field(default_factory=list)
     gate: threading.Event | None = None
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
         return Extraction()
 
-    def facts(self, said: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        self.asked.append(list(said))
+    def facts(
+        self,
+        utterances: Sequence[Utterance],
+        *,
+        now: datetime,
+        known: Sequence[Memory] = (),
+        before: Sequence[Utterance] = (),
+    ) -> ExtractionResult:
+        self.asked.append(list(utterances))
+        self.known.append([memory.text for memory in known])
+        self.before.append([utterance.text for utterance in before])
         if self.gate is not None:
             assert self.gate.wait(20)
         told = self.told.pop(0) if len(self.told) > 1 else self.told[0]
@@ -61,15 +82,21 @@ class Scripted:
             raise told
         return ExtractionResult(tuple(told), self.name, self.model, self.prompt, self.problem)
 
-    def compare(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        self.judged.append(([m.text for m in new], [[m.text for m in beside] for beside in old]))
-        by_text = {m.text: m.id for beside in old for m in beside}
-        return [Verdict(v.new_index, by_text.get(v.old_id, v.old_id), v.effect, v.why) for v in self.verdicts]
+
+def opened(extractor: Scripted, clock: FakeClock, **options: object) -> Space:
+    return remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, **options)  # type: ignore[arg-type]
 
 
 def told(*facts: Fact, clock: FakeClock, **options: object) -> Space:
-    extractor = Scripted([facts], **options)  # type: ignore[arg-type]
-    return remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor)
+    return opened(Scripted([facts], **options), clock)  # type: ignore[arg-type]
+
+
+def with_effect(fact: Fact, effect: Literal["ends", "replaces", "confirms"], known_index: int = 0) -> Fact:
+    return replace(fact, effects=(FactEffect(known_index, effect),))
+
+
+def superseded(space: Space) -> list[str]:
+    return [memory.text for memory in space.memories("superseded")]
 
 
 def links(space: Space) -> list[tuple[str, str, str]]:
@@ -81,6 +108,93 @@ def links(space: Space) -> list[tuple[str, str, str]]:
             link.id: link for number in range(len(index.catalog.ids)) for link in index.links.links_of(number, sight)
         }
     return sorted((texts[link.source], link.kind, texts[link.target]) for link in found.values())
+
+
+# Without a language model
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        CHAT,
+        [{"role": "user", "content": "I'm vegetarian, my sister Ana isn't. I left Bosch and moved to Graz."}],
+        [{"role": "user", "content": "Hi!"}, {"role": "user", "content": "お元気ですか？"}],
+    ],
+)
+def test_without_a_model_the_turns_are_returned_as_they_were_said(space: Space, turns: list[dict[str, str]]) -> None:
+    """Nothing is rewritten, and nothing else is stored."""
+    remembered = space.remember(turns)
+
+    assert [memory.text for memory in remembered] == [turn["content"] for turn in turns]
+    assert all(memory.turn is not None for memory in remembered)
+    assert list(space.memories()) == remembered
+    assert links(space) == []
+
+
+def test_without_a_model_a_text_is_returned_as_it_was_written(space: Space) -> None:
+    """Verbatim, and once."""
+    [memory] = space.remember("I owe Saskia 300 euros.", source="letter", observed_by="Bob")
+
+    assert (memory.text, memory.source, memory.observed_by) == ("I owe Saskia 300 euros.", "letter", "Bob")
+    assert [each.id for each in space.remember("I owe Saskia 300 euros.", source="letter", observed_by="Bob")] == [
+        memory.id
+    ]
+    assert list(space.memories()) == [memory]
+
+
+def test_without_a_model_a_job_returns_the_turns(clock: FakeClock) -> None:
+    """The job has nothing to read, and is done."""
+    with remanence.open(None, clock=clock, worker=False, reader=None) as space:
+        job = space.remember(CHAT, wait=False)
+        assert space.jobs.run_due() == 1
+        assert [memory.text for memory in job.result(1)] == [turn["content"] for turn in CHAT]
+        assert space.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I hate olives.", "I eat olives by the bowl now."),
+        ("I'm vegetarian.", "I'm vegan now."),
+        ("I owe Saskia 300 euros.", "paid Saskia back. all of it."),
+        ("I smoke about ten a day.", "I quit smoking last week."),
+        ("My sister is pregnant.", "My niece Fia was born."),
+    ],
+)
+def test_without_a_model_other_words_end_nothing(space: Space, clock: FakeClock, old: str, new: str) -> None:
+    """Only a claim of the grammar ends one; which statement is later is seen at reading time."""
+    space.remember([{"role": "user", "content": old}])
+    clock.advance(days=1)
+    space.remember([{"role": "user", "content": new}])
+
+    assert superseded(space) == []
+    assert links(space) == []
+
+
+def test_rule_written_facts_of_an_old_ledger_are_removed_by_reading_again(space: Space, clock: FakeClock) -> None:
+    """Earlier versions wrote facts by rules. Without a model `reextract` forgets them, and the source stays."""
+    [turn] = space.remember([{"role": "user", "content": "My dog Rex and I moved to Graz."}])
+    fact = space.add("The user lives in Graz.")
+    mine = space.add("The garden is green.")
+    space._engine.write(
+        space.name,
+        lambda _: [
+            Linked("a-link", fact.id, "derived_from", turn.id, observed_by="rules"),
+            Extracted(turn.id, "rules", facts=(fact.id,)),
+        ],
+    )
+    before = clock.now()
+    clock.advance(days=1)
+
+    assert space.admin.reextract() == []
+    assert [memory.id for memory in space.memories()] == [turn.id, mine.id]
+    assert space.get(fact.id) is None
+    assert space.as_of(before).get(fact.id) is not None, "history stays"
+    entries = space.verify().entries
+    space.admin.reextract(turn.id)
+    assert [memory.id for memory in space.memories()] == [turn.id, mine.id], "again changes nothing"
+    assert space.verify().entries > entries, "but that it was read again is recorded"
+    assert space.admin.check() == {}
 
 
 # Sources and facts
@@ -135,34 +249,51 @@ def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> N
         assert len(space._engine.extractor.asked) == 1  # type: ignore[attr-defined]
 
 
+def test_the_extractor_is_given_the_turns_before(clock: FakeClock) -> None:
+    """Of the same conversation, so that "there" can be understood."""
+    extractor = Scripted([[]])
+    with opened(extractor, clock) as space:
+        space.remember([{"role": "user", "content": "I love Porto.", "conversation": "chat"}])
+        space.remember([{"role": "user", "content": "I live there.", "conversation": "chat"}])
+        space.remember([{"role": "user", "content": "Hello.", "conversation": "another"}])
+
+    assert extractor.before == [[], ["I love Porto."], []]
+
+
 @pytest.mark.parametrize("with_related", [False, True])
 @pytest.mark.parametrize("forget", ["forget", "erase"])
-@pytest.mark.parametrize("told", ["I am allergic to nuts.", [{"role": "user", "content": "I am allergic to nuts."}]])
+@pytest.mark.parametrize("said", ["No nuts for me.", [{"role": "user", "content": "No nuts for me."}]])
 def test_a_forgotten_fact_that_is_told_again_comes_back(
-    space: Space, told: object, forget: str, with_related: bool
+    clock: FakeClock, said: object, forget: str, with_related: bool
 ) -> None:
     """`remember` returns it, and it is found."""
-    [fact] = space.remember(told)
-    getattr(space, forget)(fact.id, with_related=with_related)
-    assert fact.text not in [memory.text for memory in space.memories()]
-    assert [memory.text for memory in space.remember(told)] == [fact.text]
-    assert fact.text in [hit.memory.text for hit in space.recall("What is the user allergic to?")]
-    assert [memory.text for memory in space.remember(told)] == [fact.text], "once more changes nothing"
-    assert space.count() == 2
+    with told(Fact("The user is allergic to nuts.", source_turns=(0,)), clock=clock) as space:
+        [fact] = space.remember(said)
+        getattr(space, forget)(fact.id, with_related=with_related)
+        assert fact.text not in [memory.text for memory in space.memories()]
+        assert [memory.text for memory in space.remember(said)] == [fact.text]
+        assert fact.text in [hit.memory.text for hit in space.recall("What is the user allergic to?")]
+        assert [memory.text for memory in space.remember(said)] == [fact.text], "once more changes nothing"
+        assert space.count() == 2
+
+
+@pytest.mark.parametrize("forget", ["forget", "erase"])
+def test_a_forgotten_turn_that_is_told_again_comes_back(space: Space, forget: str) -> None:
+    """Also without a model."""
+    [turn] = space.remember([{"role": "user", "content": "I am allergic to nuts."}])
+    getattr(space, forget)(turn.id)
+    assert space.count() == 0
+    assert [memory.text for memory in space.remember([{"role": "user", "content": turn.text}])] == [turn.text]
+    assert turn.text in [hit.memory.text for hit in space.recall("What am I allergic to?")]
 
 
 @pytest.mark.parametrize("as_turn", [True, False])
-@pytest.mark.parametrize(
-    ("old", "new"), [("I live in Porto.", "I moved from Porto to Lisbon."), ("I'm vegetarian.", "I eat meat again.")]
-)
-def test_a_fact_that_is_told_again_after_it_ended_is_valid_again(
-    clock: FakeClock, monkeypatch: pytest.MonkeyPatch, old: str, new: str, as_turn: bool
-) -> None:
+def test_a_text_that_is_told_again_after_it_ended_is_valid_again(clock: FakeClock, as_turn: bool) -> None:
     """In the same words and without a date. The same history told twice changes nothing."""
-    monkeypatch.delenv(READER_VARIABLE, raising=False)
+    old, new = "I live in Porto.", "I moved from Porto to Lisbon."
     as_told = [{"role": "user", "content": old}, {"role": "user", "content": new}] if as_turn else [old, new]
-    with remanence.open(None, clock=clock, worker=False) as space:
-        first = space.remember(as_told[:1] if as_turn else old)[0].text
+    with remanence.open(None, clock=clock, worker=False, reader=None) as space:
+        space.remember(as_told[:1] if as_turn else old)
         clock.advance(days=1)
         space.remember(as_told[1:] if as_turn else new)
         clock.advance(days=1)
@@ -170,9 +301,9 @@ def test_a_fact_that_is_told_again_after_it_ended_is_valid_again(
             entries = space.verify().entries
             space.remember(as_told)
             assert space.verify().entries == entries, "it is the same history"
-        assert first not in [hit.memory.text for hit in space.recall(old) if hit.current]
+        assert old not in [hit.memory.text for hit in space.recall(old) if hit.current]
         space.remember(as_told[:1] if as_turn else old)
-        assert first in [hit.memory.text for hit in space.recall(old) if hit.current]
+        assert old in [hit.memory.text for hit in space.recall(old) if hit.current]
 
 
 @pytest.mark.parametrize("add", ["add_many", "add_turns"])
@@ -209,13 +340,22 @@ def test_a_long_conversation_is_read_a_stretch_at_a_time(clock: FakeClock) -> No
         assert [len(said) for said in space._engine.extractor.asked] == [200, 200, 50]  # type: ignore[attr-defined]
 
 
-def test_an_extractor_that_raises_costs_only_its_opinion(clock: FakeClock) -> None:
-    """The words are kept, and the rules read them."""
-    extractor = Scripted([RuntimeError("quota")])
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        space.remember("Alice lives in Porto.")
+@pytest.mark.parametrize("model", ["none", None])
+def test_an_extractor_that_raises_costs_no_words(clock: FakeClock, model: str | None) -> None:
+    """The source is kept without facts, and is read when it is told again."""
+    extractor = Scripted([RuntimeError("quota"), [PORTO]], model=model, prompt=None)
+    with opened(extractor, clock) as space:
+        assert space.remember("Alice? She has a flat in Porto.") == []
+        assert space.recall("Who has a flat in Porto?")[0].memory.text == "Alice? She has a flat in Porto."
+        assert [memory.text for memory in space.remember("Alice? She has a flat in Porto.")] == [PORTO.text]
 
-        assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Porto."
+
+def test_a_model_that_fails_later_costs_no_earlier_facts(clock: FakeClock) -> None:
+    """What it found before stays."""
+    with opened(Scripted([[PORTO], RuntimeError("quota")]), clock) as space:
+        [fact] = space.remember(CHAT)
+        space.admin.reextract()
+        assert space.get(fact.id) is not None
 
 
 @pytest.mark.parametrize("given", ["", "  ", 7, None, [7], [{"role": "user", "content": 7}], b"hello"])
@@ -225,76 +365,6 @@ def test_what_is_no_conversation_is_refused(clock: FakeClock, given: object) -> 
         space.remember(given)
     with told(clock=clock) as space:
         assert space.remember([]) == []
-
-
-# Evolving
-
-
-def test_a_fact_that_updates_another_takes_its_place(clock: FakeClock) -> None:
-    """The old one steps out of recall, stays in history, and a link says why."""
-    extractor = Scripted([[PORTO], [LISBON]], verdicts=[Verdict(0, PORTO.text, "updates", "she moved")])
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        space.remember("Alice? In Porto, with her cats.")
-        clock.advance(days=1)
-        space.remember("Alice is in Lisbon now, her cats too.")
-
-        assert (LISBON.text, "supersedes", PORTO.text) in links(space)
-        texts = [hit.memory.text for hit in space.recall("Where does Alice live?")]
-        assert PORTO.text not in texts
-        assert LISBON.text in texts
-        [old] = [h for h in space.recall("Where does Alice live?", history=True) if h.memory.text == PORTO.text]
-        assert not old.current
-        assert old.superseded_by is not None
-        assert old.superseded_by.text == LISBON.text
-
-
-def test_facts_are_held_against_facts_and_not_against_what_was_said(clock: FakeClock) -> None:
-    """What was said stays said; what is near or about the same is asked about, once for all."""
-    extractor = Scripted([[PORTO], [LISBON, TEA]])
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        space.remember("Alice? In Porto, with her cats.")
-        space.remember("Alice is in Lisbon now, her cats too.")
-
-        assert len(extractor.judged) == 1
-        new, old = extractor.judged[0]
-        assert new == [LISBON.text, TEA.text]
-        assert old[0] == [PORTO.text]
-
-
-def test_only_what_is_near_or_about_the_same_is_asked_about(clock: FakeClock) -> None:
-    """The bridge beside the bridge, claim or no claim; a boat beside neither."""
-    closed, boat = Fact("The old bridge is closed.", source_turns=(0,)), Fact("Bob owns a boat.", source_turns=(0,))
-    opened = Fact("The old bridge is open.", source_turns=(0,))
-    extractor = Scripted([[closed, boat], [opened]])
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        space.remember("No way across the river today, and Bob told of a boat of his.")
-        space.remember("One can drive over the river again.")
-
-        assert extractor.judged[-1] == ([opened.text], [[closed.text]])
-
-
-def test_what_claims_something_of_the_same_is_asked_about_however_it_is_worded(clock: FakeClock) -> None:
-    """Same subject, same predicate: no word in common is needed."""
-    flat = replace(PORTO, text="Porto became home.")
-    hut = replace(LISBON, text="Her new hut stands near Lisbon.")
-    extractor = Scripted([[flat], [hut]])
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        space.remember("Alice is so glad about her flat.")
-        space.remember("Alice bought a hut.")
-
-        assert extractor.judged == [([hut.text], [[flat.text]])]
-
-
-def test_a_model_retires_nothing_that_it_was_not_asked_about(clock: FakeClock) -> None:
-    """Even under an id that there is."""
-    extractor = Scripted([[Fact("Bob owns a boat.", source_turns=(0,))], [PORTO], [LISBON]])
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        [boat] = space.remember("Bob? A sailor.")
-        space.remember("Alice? In Porto, with her cats.")
-        extractor.verdicts = [Verdict(0, boat.id, "updates")]
-        space.remember("Alice is in Lisbon now, her cats too.")
-
-        assert not [link for link in links(space) if link[1] == "supersedes"]
 
 
 def test_a_fact_has_all_that_was_found_of_it(clock: FakeClock) -> None:
@@ -309,15 +379,181 @@ def test_a_fact_has_all_that_was_found_of_it(clock: FakeClock) -> None:
     assert (memory.source, memory.observed_by) == ("letter", "Bob")
 
 
-def test_a_verdict_about_something_else_is_passed_over(clock: FakeClock) -> None:
-    """A model may invent ids; no memory is retired by that."""
-    verdicts = [Verdict(0, "made up", "updates"), Verdict(9, PORTO.text, "updates")]
-    extractor = Scripted([[PORTO], [LISBON]], verdicts=verdicts)
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
-        space.remember("Alice? In Porto, with her cats.")
-        space.remember("Alice is in Lisbon now, her cats too.")
+# What a fact does to known ones
 
-        assert not [link for link in links(space) if link[1] == "supersedes"]
+
+@pytest.mark.parametrize("effect", ["ends", "replaces"])
+def test_a_fact_that_ends_or_replaces_another_supersedes_it(
+    clock: FakeClock, effect: Literal["ends", "replaces"]
+) -> None:
+    """The old one leaves recall and stays in history; the link has the words that say so."""
+    extractor = Scripted([[PORTO], [with_effect(LISBON, effect)]])
+    with opened(extractor, clock) as space:
+        [old] = space.remember("Alice? In Porto, with her cats.")
+        clock.advance(days=1)
+        [new] = space.remember("Alice is in Lisbon now, her cats too.")
+
+        assert extractor.known == [[], [PORTO.text]]
+        assert (LISBON.text, "supersedes", PORTO.text) in links(space)
+        texts = [hit.memory.text for hit in space.recall("Where does Alice live?")]
+        assert PORTO.text not in texts
+        assert LISBON.text in texts
+        [hit] = [h for h in space.recall("Where does Alice live?", history=True) if h.memory.id == old.id]
+        assert not hit.current
+        assert hit.superseded_by is not None
+        assert hit.superseded_by.id == new.id
+        [event] = space.graph.timeline(old, relations="supersedes")
+        assert event.why == LISBON.quotation
+
+
+def test_a_fact_that_ends_another_closes_its_claims(clock: FakeClock) -> None:
+    """From when it was told, whether or not the predicate has one value at a time."""
+    chess = Fact("Alice plays chess.", triples=(Triple("Alice", "plays", "chess"),), source_turns=(0,))
+    stopped = with_effect(Fact("Alice has given up chess.", source_turns=(0,)), "ends")
+    with opened(Scripted([[chess], [stopped]]), clock) as space:
+        space.remember("Chess again for Alice.", now="2026-01-05")
+        space.remember("The chess board is sold.", now="2026-03-01")
+
+        assert [str(relation) for relation in space.graph.when("Alice", "plays")] == [
+            "Alice —plays→ chess (2026-01-05 to 2026-03-01)"
+        ]
+
+
+def test_a_claim_that_another_memory_makes_too_goes_on(clock: FakeClock) -> None:
+    """Only the claim of the known fact is ended."""
+    claim = Triple("Alice", "plays", "chess")
+    chess = Fact("Alice plays chess.", triples=(claim,), source_turns=(0,))
+    stopped = with_effect(Fact("Alice has given up chess at school.", source_turns=(0,)), "ends")
+    with opened(Scripted([[chess], [stopped]]), clock) as space:
+        space.remember("Chess again for Alice.", now="2026-01-05")
+        space.add("The club has her as a member.", triples=[claim], now="2026-01-06")
+        space.remember("The chess board at school is sold.", now="2026-03-01")
+
+        assert (stopped.text, "supersedes", chess.text) in links(space)
+        assert any(relation.valid.end is None for relation in space.graph.when("Alice", "plays"))
+
+
+def test_a_fact_that_confirms_another_supports_it(clock: FakeClock) -> None:
+    """Both are current."""
+    still = with_effect(Fact("Alice is still in Porto.", source_turns=(0,)), "confirms")
+    with opened(Scripted([[PORTO], [still]]), clock) as space:
+        space.remember("Alice? In Porto, with her cats.")
+        clock.advance(days=1)
+        space.remember("Porto it is, as ever.")
+
+        assert (still.text, "supports", PORTO.text) in links(space)
+        assert superseded(space) == []
+
+
+@pytest.mark.parametrize("effect", ["ends", "replaces"])
+def test_a_fact_of_lower_trust_contradicts_in_place_of_ending(
+    clock: FakeClock, effect: Literal["ends", "replaces"]
+) -> None:
+    """A web page closes nothing that the user said."""
+    chess = Fact("Alice plays chess.", triples=(Triple("Alice", "plays", "chess"),), source_turns=(0,))
+    stopped = with_effect(Fact("Alice has given up chess.", source_turns=(0,)), effect)
+    with opened(Scripted([[chess], [stopped]]), clock, trust={"web": "web"}) as space:
+        space.remember("Chess again for Alice.")
+        clock.advance(days=1)
+        space.remember("The chess board is sold.", source="web")
+
+        assert (stopped.text, "contradicts", chess.text) in links(space)
+        assert superseded(space) == []
+        assert all(relation.valid.end is None for relation in space.graph.when("Alice", "plays"))
+
+
+def test_without_an_effect_a_fact_closes_nothing_in_other_words(clock: FakeClock) -> None:
+    """The model was shown the known fact and said nothing about it."""
+    bowl = Fact("Alice eats olives by the bowl.", source_turns=(0,))
+    extractor = Scripted([[Fact("Alice hates olives.", source_turns=(0,))], [bowl]])
+    with opened(extractor, clock) as space:
+        space.remember("No olives for Alice.")
+        space.remember("Olives, a whole bowl of them!")
+
+        assert extractor.known[1] == ["Alice hates olives."]
+        assert superseded(space) == []
+
+
+@pytest.mark.parametrize("index", [-1, 1, 99])
+def test_an_effect_on_a_fact_that_was_not_shown_is_ignored(clock: FakeClock, index: int) -> None:
+    """A model may invent an index; no memory is closed by that, and the fact is kept."""
+    bridge = Fact("The old bridge is closed.", source_turns=(0,))
+    opened_again = with_effect(Fact("The old bridge is open.", source_turns=(0,)), "replaces", index)
+    with opened(Scripted([[bridge], [opened_again]]), clock) as space:
+        space.remember("No way across the river today.")
+        assert [fact.text for fact in space.remember("One can drive over the old bridge again.")] == [opened_again.text]
+        assert superseded(space) == []
+
+
+def test_known_facts_are_facts_and_not_what_was_said(clock: FakeClock) -> None:
+    """What was said stays said. All turns are read in one call."""
+    extractor = Scripted([[PORTO], [LISBON, TEA]])
+    with opened(extractor, clock) as space:
+        space.remember(CHAT)
+        space.remember([{"role": "user", "content": "Alice is in Lisbon now."}, {"role": "user", "content": "Tea!"}])
+
+    assert extractor.known == [[], [PORTO.text]]
+    assert [len(said) for said in extractor.asked] == [2, 2]
+
+
+def test_a_memory_that_was_added_is_a_known_fact(clock: FakeClock) -> None:
+    """Not only facts of earlier conversations."""
+    extractor = Scripted([[with_effect(LISBON, "replaces")]])
+    with opened(extractor, clock) as space:
+        space.add(PORTO.text, triples=PORTO.triples)
+        clock.advance(days=1)
+        space.remember("Alice lives in Lisbon now, her cats too.")
+
+        assert extractor.known == [[PORTO.text]]
+        assert superseded(space) == [PORTO.text]
+
+
+def test_what_claims_something_of_the_same_is_shown_however_it_is_worded(clock: FakeClock) -> None:
+    """Same subject, same predicate: no word in common is needed."""
+
+    class Claiming(Scripted):
+        def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+            return Extraction(triples=LISBON.triples if "hut" in text else ())
+
+    extractor = Claiming([[replace(PORTO, text="Porto became home.")], []])
+    with opened(extractor, clock) as space:
+        space.remember("So glad about the flat.")
+        space.remember("She bought a hut.")
+
+    assert extractor.known[1] == ["Porto became home."]
+
+
+def test_of_many_facts_the_nearest_are_shown(clock: FakeClock) -> None:
+    """Not all of them, and none that was superseded."""
+    extractor = Scripted([[]])
+    with opened(extractor, clock) as space:
+        space.add_many([f"Boat {number} is in the harbour." for number in range(60)])
+        old = space.add("The old bridge is closed.")
+        space.graph.link(space.add("The old bridge is open."), "supersedes", old)
+        space.remember("What a lot of boats in the harbour, and the old bridge!")
+
+    [shown] = extractor.known
+    assert 0 < len(shown) <= MAX_KNOWN
+    assert old.text not in shown
+
+
+def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
+    """Until then both are current, as the plan names its time."""
+    clock = FakeClock("2026-01-05")
+    move = Fact(
+        "The user is moving to Oslo in June 2026.",
+        kind="episode",
+        tags=("plan",),
+        valid=Window(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)),
+        source_turns=(0,),
+    )
+    rome = Fact("The user lives in Rome.", source_turns=(0,))
+    with opened(Scripted([[rome], [with_effect(move, "replaces")]]), clock) as space:
+        space.remember("Rome, as ever.", now=clock.now())
+        space.remember("Rome is over: Oslo in June!", now=clock.now())
+        assert superseded(space) == []
+        clock.advance(days=160)
+        assert superseded(space) == [rome.text]
 
 
 # Reading again
@@ -414,7 +650,7 @@ def test_a_job_that_takes_too_long_says_so(clock: FakeClock) -> None:
 def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
     """Each time later; when it is up again, its answer counts."""
     extractor = Scripted([[PORTO]], problem="the model is down")
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
+    with opened(extractor, clock, worker=False) as space:
         job = space.remember(CHAT, wait=False)
         assert space.jobs.run_due() == 1
         assert (job.status, job.problem) == ("waiting", "the model is down")
@@ -428,7 +664,7 @@ def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
 def test_each_wait_is_longer_than_the_last(clock: FakeClock) -> None:
     """A model that stays down is asked less and less often: after 2, 8, 32 and 128 seconds."""
     extractor = Scripted([[PORTO]], problem="the model is down")
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
+    with opened(extractor, clock, worker=False) as space:
         space.remember(CHAT, wait=False)
         assert space.jobs.run_due() == 1
         for wait in (2, 8, 32, 128):
@@ -467,7 +703,7 @@ def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
         with space._engine.open_index(space.name) as index:
             [seen] = index.journal.unfinished_jobs()
         assert space.jobs.run_due() == 1
-        assert not jobs._try_job(space._engine, space.name, seen)
+        assert not jobs.try_job(space._engine, space.name, seen)
         assert len(extractor.asked) == 1
 
 
@@ -487,16 +723,18 @@ def test_of_two_who_did_a_job_one_writes(clock: FakeClock) -> None:
         assert PORTO.text not in [memory.text for memory in space.memories()]
 
 
-def test_after_the_last_try_the_rules_have_it(clock: FakeClock) -> None:
-    """A model that stays down never costs the conversation: what was found without it is kept."""
-    extractor = Scripted([[PORTO]], problem="the model is down")
-    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
+def test_after_the_last_try_the_words_are_kept(clock: FakeClock) -> None:
+    """A model that stays down costs the facts and not the conversation, which can be read again later."""
+    extractor = Scripted([[]], problem="the model is down")
+    with opened(extractor, clock, worker=False) as space:
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
             assert space.jobs.run_due() == 1
             clock.advance(days=1)
-        assert (job.status, job.problem) == ("done", "the model is down")
-        assert [memory.text for memory in job.result()] == [PORTO.text]
+        assert (job.status, job.problem, job.result()) == ("done", "the model is down", [])
+        assert [memory.text for memory in space.memories()] == [turn["content"] for turn in CHAT]
+        extractor.problem, extractor.told = None, [[PORTO]]
+        assert [memory.text for memory in space.admin.reextract()] == [PORTO.text]
 
 
 def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock) -> None:
@@ -534,10 +772,9 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
         class Slow:
             name = "slow"
             def extract(self, text, *, now, speaker=None): return Extraction()
-            def facts(self, said, *, now):
+            def facts(self, said, *, now, known=(), before=()):
                 print("reading", flush=True)
                 time.sleep(60)
-            def judge(self, new, old): return []
 
         space = remanence.open(sys.argv[1], embedder=HashingEmbedder(), extractor=Slow())
         space.remember([{"role": "user", "content": "Alice has a flat in Porto."}], wait=False)
@@ -552,122 +789,6 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
     space = reopen(extractor=Scripted([[PORTO]]))
     [job] = space.jobs.list()
     assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
-
-
-# Expiry
-
-
-def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(space: Space, clock: FakeClock) -> None:
-    """Once, and nothing is deleted."""
-    memory = space.add("The meeting is at three.", expires_at="2026-05-04T15:00")
-    assert space.recall("meeting")
-    clock.advance(hours=7)
-
-    assert not space.recall("meeting")
-    assert [expired.id for expired in space.upkeep.expire()] == [memory.id]
-    assert space.upkeep.expire() == []
-    assert space.recall("meeting", history=True)[0].current is False
-    assert space.admin.check() == {}
-
-
-# What holds no longer
-
-
-def test_what_a_fact_ends_holds_no_longer_whoever_said_it(space: Space, clock: FakeClock) -> None:
-    """The relation ends where the fact begins, and the line that said it stays."""
-    space.remember([{"role": "user", "content": "I use Emacs."}], now="2026-01-05")
-    space.remember([{"role": "user", "content": "I switched from Emacs to Neovim."}], now="2026-03-01")
-
-    used = {str(relation) for relation in space.graph.when("me", "uses")}
-    assert "me —uses→ Emacs (2026-01-05 to 2026-03-01)" in used
-    assert "me —uses→ Neovim (since 2026-03-01)" in used
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("I'm married to Bob.", "I got divorced."),
-        ("My wife is Ana.", "We got divorced."),
-        ("I work at Google.", "I got laid off."),
-        ("I am the wife of Bob.", "I got divorced."),
-    ],
-)
-def test_what_is_over_is_over_whoever_it_was(space: Space, clock: FakeClock, before: str, after: str) -> None:
-    """Nobody says the name of whom they left; the fact steps back all the same, and no other does."""
-    [fact] = space.remember([{"role": "user", "content": before}])
-    [other] = space.remember([{"role": "user", "content": "Carol is married to Dan."}])
-    clock.advance(days=1)
-    space.remember([{"role": "user", "content": after}])
-
-    hits = {hit.memory.id: hit.current for hit in space.recall(before)}
-    assert fact.id not in hits
-    assert hits[other.id]
-    assert fact.text not in str(space.profile())
-    assert space.recall(before, history=True)[0].memory.text in (before, fact.text)
-
-
-@pytest.mark.parametrize(
-    ("ended", "holding"),
-    [
-        (Triple("Alice", "reports_to", ""), "Bob —reports_to→ Ali"),
-        (Triple("", "reports_to", "Alice"), "Ali —reports_to→ Carol"),
-    ],
-)
-def test_an_end_left_open_is_the_end_on_that_side_only(clock: FakeClock, ended: Triple, holding: str) -> None:
-    """Who has no boss any longer may still be one, under whatever name that was said."""
-    with told(Fact("That is over.", ended_claims=(ended,), source_turns=(0,)), clock=clock) as space:
-        space.entities.register("Alice", aliases=["Ali"])
-        space.graph.relate("Bob", "reports_to", "Ali")
-        space.graph.relate("Ali", "reports_to", "Carol")
-        clock.advance(days=1)
-        space.remember(CHAT)
-
-        held = [*space.graph.when("Bob", "reports_to"), *space.graph.when("Alice", "reports_to")]
-        assert [str(replace(r, valid=Window())) for r in held if r.valid.end is None] == [holding]
-
-
-@pytest.mark.parametrize("after", ["Alice is single again.", "Alice broke up with Bob.", "Bob left Alice."])
-@pytest.mark.parametrize(
-    ("who", "bond", "before"),
-    [
-        ("Bob", "dating", "Bob is dating Alice."),
-        ("Alice", "dating", "Alice is dating Bob."),
-        ("Bob", "married_to", "Bob is married to Alice."),
-        ("Alice", "wife_of", "Alice is the wife of Bob."),
-        ("Bob", "husband_of", "Bob is the husband of Alice."),
-    ],
-)
-def test_a_couple_parts_from_whichever_side_it_was_told(
-    space: Space, clock: FakeClock, who: str, bond: str, before: str, after: str
-) -> None:
-    """He was with her, and she with him."""
-    space.remember([{"role": "user", "content": before}])
-    clock.advance(days=1)
-    space.remember([{"role": "user", "content": after}])
-
-    [was] = space.graph.when(who, bond)
-    assert was.valid.end is not None
-
-
-def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
-    """Its links and opinions too, so that a chat of last year can be brought in turn by turn."""
-    space.remember([{"role": "user", "content": "I live in Porto."}], now="2025-01-05")
-    space.remember([{"role": "user", "content": "I moved to Lisbon."}], now="2025-06-05")
-
-    assert {memory.revised_at.year for memory in space.memories()} == {2025}
-    believed = space.as_of("2025-03-01").recall("Where do I live?")
-    assert {hit.memory.text for hit in believed} == {"I live in Porto.", "The user lives in Porto."}
-
-
-def test_the_last_word_goes_before_the_turn_that_said_otherwise(space: Space) -> None:
-    """What somebody said stays said, but the newer fact is the answer, and says in whose place it stands."""
-    space.remember([{"role": "user", "content": "I work at Google."}], now="2026-01-10")
-    space.remember([{"role": "user", "content": "I left Google last May to join Anthropic."}], now="2026-06-03")
-    first, second, *_ = space.recall("Where do I work?")
-
-    assert (first.memory.text, first.current) == ("The user works at Anthropic.", True)
-    assert (second.memory.text, second.current) == ("I work at Google.", False)
-    assert "supersedes 'I work at Google.'" in first.reason
 
 
 def test_a_worker_that_meets_with_an_error_goes_on(
@@ -691,6 +812,80 @@ def test_a_worker_that_meets_with_an_error_goes_on(
     assert "the disk is full" in caplog.text
 
 
+@pytest.mark.parametrize("with_model", [False, True])
+def test_remembering_while_another_thread_adds_raises_nothing(clock: FakeClock, with_model: bool) -> None:
+    """Memories are added between the steps of `remember`, after one was forgotten: each is stored."""
+    finished = threading.Event()
+    extractor = Scripted([[PORTO]]) if with_model else None
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, reader=None) as space:
+        space.forget(space.add("Something to forget.").id)
+        space.add_many([f"Base {number}." for number in range(30)])
+        added: list[str] = []
+        errors: list[BaseException] = []
+
+        def add() -> None:
+            try:
+                while not finished.is_set():
+                    text = f"Added {len(added)}."
+                    space.add(text)
+                    added.append(text)
+            except BaseException as error:  # noqa: BLE001  -- shown by the assertion below
+                errors.append(error)
+
+        adding = threading.Thread(target=add)
+        adding.start()
+        said = [f"My dog is called Rex{number}. I live in Town{number}." for number in range(60)]
+        try:
+            for text in said:
+                [remembered] = space.remember([{"role": "user", "content": text}])
+                assert remembered.text == (PORTO.text if with_model else text)
+        finally:
+            finished.set()
+            adding.join(20)
+        assert errors == []
+        assert added
+        assert {*said, *added} <= {memory.text for memory in space.memories()}
+        assert space.admin.check() == {}
+
+
+# Time
+
+
+def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(space: Space, clock: FakeClock) -> None:
+    """Once, and nothing is deleted."""
+    memory = space.add("The meeting is at three.", expires_at="2026-05-04T15:00")
+    assert space.recall("meeting")
+    clock.advance(hours=7)
+
+    assert not space.recall("meeting")
+    assert [expired.id for expired in space.upkeep.expire()] == [memory.id]
+    assert space.upkeep.expire() == []
+    assert space.recall("meeting", history=True)[0].current is False
+    assert space.admin.check() == {}
+
+
+def test_a_fact_expires_and_its_source_stays(clock: FakeClock) -> None:
+    """When the appointment is over, the fact is no longer recalled."""
+    expiry = clock.now() + timedelta(days=2)
+    fact = Fact("The user has a dentist appointment.", expires_at=expiry, source_turns=(0,))
+    with told(fact, clock=clock) as space:
+        [memory] = space.remember([{"role": "user", "content": "Dentist tomorrow at 9am."}])
+        assert memory.id in [hit.memory.id for hit in space.recall("Which dentist appointment?")]
+        clock.advance(days=10)
+        assert memory.id not in [hit.memory.id for hit in space.recall("Which dentist appointment?")]
+        assert "Dentist tomorrow at 9am." in [memory.text for memory in space.memories()]
+
+
+def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
+    """So that a chat of last year can be brought in turn by turn."""
+    space.remember([{"role": "user", "content": "I live in Porto."}], now="2025-01-05")
+    space.remember([{"role": "user", "content": "I moved to Lisbon."}], now="2025-06-05")
+
+    assert {memory.revised_at.year for memory in space.memories()} == {2025}
+    believed = space.as_of("2025-03-01").recall("Where do I live?")
+    assert [hit.memory.text for hit in believed] == ["I live in Porto."]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -698,160 +893,68 @@ def test_a_worker_that_meets_with_an_error_goes_on(
         "Our wedding is on February 21st and I still don't have shoes.",
         "I quit smoking in 2019 and never looked back.",
         "Our daughter was born on November 30.",
-        "Right now I'm reading Middlemarch.",
         "On Halloween we're hosting all the kids from the street.",
         "Letzte Woche lag ich mit Grippe im Bett.",
     ],
 )
 def test_the_same_words_are_the_same_time_by_every_way_in(text: str) -> None:
+    """`add`, `add_turns` and `remember` read the times of a text alike."""
     at = datetime(2026, 3, 11, 9, 30, tzinfo=UTC)
-    with remanence.open(None, clock=lambda: at) as space:
+    with remanence.open(None, clock=lambda: at, reader=None) as space:
         added = space.add(text).valid
-        (turn,) = space.add_turns([{"speaker": "Kim", "content": text, "time": at}])
-    with remanence.open(None, clock=lambda: at) as space:
-        facts = space.remember(text)
-        remembered = facts[0] if facts else next(space.memories())
+        [turn] = space.add_turns([{"speaker": "Kim", "content": text, "time": at}])
+    with remanence.open(None, clock=lambda: at, reader=None) as space:
+        [remembered] = space.remember(text)
     assert added.start is not None
     assert added == turn.valid == remembered.valid
 
 
-def test_no_doubtful_year_is_written_into_a_fact() -> None:
-    now = datetime(2025, 11, 4, tzinfo=UTC)
-    with remanence.open(None, clock=lambda: now) as space:
-        (certain,) = space.remember("Alice flies to Rome on 7 February.")
-        (doubtful,) = space.remember("Remember this: trip to Rome with Alice, 7 February.")
-    assert certain.text == "Alice flies to Rome on 7 February (2026-02-07)."
-    assert "2026" not in doubtful.text
-
-
-# -- what a new fact means for older ones ----------------------------------------------------------------
-
-
-class Comparing:
-    """A reader that takes every pair it is asked about for a replacement, and notes the pairs."""
-
-    fingerprint = "comparing"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-
-    def read(self, question: str, texts: Sequence[str]) -> list[float]:
-        return [0.5] * len(texts)
-
-    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[str, float]]:
-        self.asked += pairs
-        return [{"replaces": 0.97, "extends": 0.01, "ends": 0.01, "none": 0.01} for _ in pairs]
-
-
-def test_the_reader_relates_what_the_rules_cannot() -> None:
-    """A change in other words replaces the older fact."""
-    reader = Comparing()
-    assert "hates olives" not in profile_after("I hate olives", "I eat olives by the bowl now", reader=reader)
-    assert any("olives" in earlier and "bowl" in later for earlier, later in reader.asked)
-
-
+@pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "together"])
 @pytest.mark.parametrize(
-    ("earlier", "later", "kept"),
+    ("earlier", "later", "question", "current"),
     [
-        ("I have a dog, Pepper", "We're looking after my aunt's dog Sancho this week", "Pepper"),
-        ("My sister Carla is a pilot", "My other sister Renata is a vet now", "Carla"),
-        ("I'm a test engineer at Bosch", "I left Bosch at 5 pm and walked home", "Bosch"),
-        ("I'm a test engineer at Bosch", "I left Bosch around six", "Bosch"),
-        ("I'm a test engineer at Bosch", "I left Bosch at half past six and took the bus", "Bosch"),
-        ("I'm a test engineer at Bosch", "Left Bosch late again, shortly before nine", "Bosch"),
-        ("I drive a Skoda", "I need a new roast beef recipe", "Skoda"),
+        (("2026-05-01", "I live in Ghent."), ("2026-05-11", "I live in Bruges."), "Where do I live?", "Bruges"),
+        (("2026-05-01", "I live in Rome."), ("2020-01-01", "I live in Oslo."), "Where do I live?", "Rome"),
+        (("2026-06-02", "I work at Google."), ("2026-06-03", "I work at Stripe."), "Where do I work?", "Stripe"),
     ],
 )
-def test_the_reader_is_not_asked_where_the_rules_know_better(earlier: str, later: str, kept: str) -> None:
-    """What is temporary, about somebody else, or no change closes nothing, whatever a reader says."""
-    assert kept in profile_after(earlier, later, reader=Comparing())
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("I like jazz", "I like rock"),
-        ("I'm allergic to nuts", "I'm allergic to penicillin"),
-        ("I speak French", "I speak German"),
-        ("I'm Portuguese but live in Luxembourg", "I bought a boat"),
-    ],
-)
-def test_a_second_value_of_a_predicate_with_many_replaces_nothing(first: str, second: str) -> None:
-    """Claims of one predicate are compared by rule, so the reader is not asked."""
-    profile = profile_after(first, second, reader=Comparing())
-    assert first.split()[-1] in profile or "Portuguese" in profile
-    assert second.split()[-1] in profile
-
-
-def test_a_turn_without_facts_may_end_an_older_fact() -> None:
-    """The rules find no fact in it. The reader compares the turn as a whole, and it is kept as the new fact."""
-    profile = profile_after("I owe Saskia 300 euros", "paid Saskia back. all of it.", reader=Comparing())
-    assert "owes" not in profile
-    assert "Paid Saskia back" in profile
-
-
-@pytest.mark.parametrize("later", ["lovely and sunny again", "paid Saskia back?", "what did you pay Saskia"])
-def test_a_turn_on_another_topic_or_a_question_ends_nothing(later: str) -> None:
-    """Such a turn is not compared, whatever the reader would say, and is not kept as a fact."""
-    assert profile_after("I owe Saskia 300 euros", later, reader=Comparing()) == "The user owes Saskia 300 euros."
-
-
-def test_without_a_reader_turns_without_facts_are_not_kept() -> None:
-    """Only a reader can tell that they change something."""
-    assert "owes" in profile_after("I owe Saskia 300 euros", "paid Saskia back. all of it.", reader=None)
-
-
-def test_what_still_holds_of_a_fact_is_kept() -> None:
-    """One flatmate of two leaves, one of two brothers is none, a midwife works elsewhere."""
-    shared = profile_after(
-        "I share a flat with Bojan and Terese in Leeds", "Terese moved out in January", reader=Comparing()
-    )
-    assert "shares a flat with Bojan in Leeds" in shared
-    brothers = profile_after(
-        "I have two brothers, Karel and Jan", "I don't have a brother called Jan", reader=Comparing()
-    )
-    assert "has one brother, Karel" in brothers
-    moved = profile_after("My sister Hanne works as a midwife in Odense", "Hanne is in Esbjerg now", reader=Comparing())
-    assert "works as a midwife" in moved or "Esbjerg" in moved
-
-
-def test_without_a_reader_the_rules_decide_alone() -> None:
-    """A space that was opened without one compares nothing."""
-    assert "hates olives" in profile_after("I hate olives", "I eat olives by the bowl now")
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "gone"),
-    [
-        ("I'm single", "Moritz and I got married on Saturday", "single"),
-        ("I live with my girlfriend Rosa", "Rosa and I split up before Christmas", "lives with"),
-        ("My dog Bella is 12", "We had to put Bella down last week", "is 12"),
-        ("I have two cats", "I have three cats", "two cats"),
-        ("I'm vegetarian", "I'm vegan now", "vegetarian"),
-        ("User works at Siemens.", "The user works at Bosch.", "Siemens"),
-    ],
-)
-def test_a_profile_states_nothing_that_has_ended(earlier: str, later: str, gone: str) -> None:
-    """What cannot hold together is not stated together."""
-    assert gone not in profile_after(earlier, later)
-
-
-def test_a_fact_that_equals_its_text_is_related_too() -> None:
-    """A note that is one fact by itself replaces the earlier note."""
+def test_of_two_homes_or_jobs_the_later_one_is_current(
+    earlier: tuple[str, str], later: tuple[str, str], question: str, current: str, at_once: bool
+) -> None:
+    """In the order of the times at which they were told, whichever is stored first."""
+    messages = [{"role": "user", "content": text, "time": day} for day, text in (earlier, later)]
     with remanence.open(None, reader=None) as space:
-        space.remember("Alice lives in Porto.", now="2026-01-01")
-        space.remember("Alice lives in Lisbon.", now="2026-02-01")
-        assert str(space.profile()) == "Alice lives in Lisbon."
+        for batch in [messages] if at_once else [[message] for message in messages]:
+            space.remember(batch, now=batch[-1]["time"])
+
+        [old] = [message["content"] for message in messages if current not in message["content"]]
+        assert superseded(space) == [old]
+        assert current in space.recall(question, now="2026-06-15")[0].memory.text
 
 
-def test_an_expired_fact_takes_its_words_with_it() -> None:
-    """When the appointment is over, nothing says that it is coming."""
-    clock = FakeClock("2026-05-04")
-    with remanence.open(None, clock=clock, reader=None) as space:
-        space.remember([{"role": "user", "content": "I have a dentist appointment tomorrow at 9am."}], now=clock.now())
-        assert space.recall("What appointment do I have now?")
-        clock.advance(days=10)
-        assert not space.recall("What appointment do I have now?")
+def test_a_home_ends_when_the_move_was_and_not_when_it_was_told() -> None:
+    """The graph shows one home after the other."""
+    with remanence.open(None, reader=None) as space:
+        space.remember("I live in Ghent.", now="2026-03-01")
+        space.remember("I moved to Lisbon last month.", now="2026-05-11")
+
+        homes = [(str(each.object), str(each.valid)) for each in space.graph.when("me", "lives_in")]
+        assert homes == [("Ghent", "2026-03-01 to 2026-04-01"), ("Lisbon", "since 2026-04-01")]
+        assert superseded(space) == ["I live in Ghent."]
+
+
+# Names
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_names_are_joined_now_and_in_the_background(clock: FakeClock, wait: bool) -> None:
+    """With and without a job."""
+    with remanence.open(None, clock=clock, reader=None, worker=False) as space:
+        space.remember("Katherine Holm, whom everyone calls Katie, runs the desk.", wait=wait)
+        space.jobs.run_due()
+        katie, katherine = space.entities.resolve("Katie"), space.entities.resolve("Katherine Holm")
+    assert katie is not None
+    assert katie == katherine
 
 
 @pytest.mark.parametrize(
@@ -919,223 +1022,40 @@ def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str
     assert first is None or second is None or first.id != second.id
 
 
-@pytest.mark.parametrize("at_once", [False, True], ids=["one by one", "together"])
-@pytest.mark.parametrize(
-    ("earlier", "later", "current"),
-    [
-        (
-            ("2026-05-01", "I live in Ghent."),
-            ("2026-05-11", "I moved to Bruges last month."),
-            "The user lives in Bruges.",
-        ),
-        (
-            ("2026-06-02", "I work at Google."),
-            ("2026-06-03", "I started at Anthropic two weeks ago."),
-            "The user works at Anthropic.",
-        ),
-        (("2026-05-01", "I live in Rome."), ("2020-01-01", "I live in Oslo."), "The user lives in Rome."),
-        (("2026-05-01", "I live in Lisbon."), ("2026-05-11", "I moved to Porto in 2019."), "The user lives in Lisbon."),
-    ],
+# Hostile text
+
+FRAGMENTS = (
+    *("I ", "my sister ", "Ana ", "Ana Silva ", "Dr. Ana ", "the user ", "she ", "we ", "The CEO of ", "`", '"', "'s "),
+    *("lives in ", "moved from ", "left ", "is a ", "likes ", "works at ", "said ", "is the ", "whom everyone calls "),
+    *("Porto", "IBM", "tea and ", "of ", "the ", "in 2019 ", "last May ", "on 3 May ", "at 5 pm ", "a@b.c ", "www."),
+    *(". ", ", ", "; ", "? ", " and ", "\n", " ", "(", ")", "**", "- ", "# ", "@", "1", "さん", "🎉 ", "É", "x"),
 )
-def test_of_two_homes_or_jobs_one_is_current(
-    earlier: tuple[str, str], later: tuple[str, str], current: str, at_once: bool
-) -> None:
-    """A change that began before the old value was told does not end both values."""
-    messages = [{"role": "user", "content": text, "time": day} for day, text in (earlier, later)]
-    with remanence.open(None, reader=None) as space:
-        for batch in [messages] if at_once else [[message] for message in messages]:
-            space.remember(batch, now=batch[-1]["time"])
-
-        assert str(space.profile()) == current
-        assert current not in [memory.text for memory in space.memories("superseded")]
-        question = "Where do I live?" if "live" in current else "Where do I work?"
-        place = current.split()[-1]
-        assert place in space.recall(question, now="2026-06-15")[0].memory.text
 
 
-def test_a_home_that_had_been_left_when_it_was_told_has_an_end() -> None:
-    """The graph shows one home after the other, not the old one again."""
-    with remanence.open(None, reader=None) as space:
-        space.remember("I live in Ghent.", now="2026-05-01")
-        space.remember("I moved to Bruges last month.", now="2026-05-11")
-
-        homes = [(str(each.object), str(each.valid)) for each in space.graph.when("me", "lives_in")]
-        assert homes == [("Ghent", "until 2026-04-01"), ("Bruges", "since 2026-04-01")]
+def hostile_texts(count: int, length: int) -> list[str]:
+    """Texts that repeat a few ordinary fragments, always the same ones."""
+    chosen = random.Random(7)
+    units = ["".join(chosen.choices(FRAGMENTS, k=chosen.randint(1, 6))) for _ in range(count)]
+    return [(unit * (length // len(unit) + 1))[:length] for unit in units]
 
 
-def test_the_reason_of_a_replacement_names_the_user() -> None:
-    with remanence.open(None, reader=None) as space:
-        [old] = space.remember("I work at Google.", now="2026-01-10")
-        space.remember("I work at Stripe now.", now="2026-02-10")
-        [event] = space.graph.timeline(old, relations="supersedes")
-
-    assert event.why == "the user works at Stripe now, not Google"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "ended", "stated"),
-    [
-        ("My sister Ana is pregnant.", "Ana gave birth to a girl.", "pregnant", "gave birth"),
-        ("I'm unemployed.", "I got a job at Siemens.", "unemployed", "Siemens"),
-        ("I'm between jobs.", "I found a new job!", "between jobs", "new job"),
-        ("My son Leo can't swim.", "Leo has learned to swim.", "can't swim", "learned to swim"),
-        ("I'm pregnant.", "Our son Malik was born.", "pregnant", "Malik"),
-        ("My wife is pregnant.", "Our daughter Lia was born.", "pregnant", "Lia"),
-        ("My sister is pregnant.", "My niece Fia was born.", "pregnant", "Fia"),
-        ("I study medicine in Graz.", "I have graduated now.", "studies", "graduated"),
-        ("I'm a nursing student.", "I passed my finals.", "student", "finals"),
-        ("I smoke about ten a day.", "I quit smoking last week.", "smokes", "quit smoking"),
-        ("I go to the gym every day.", "I have stopped going to the gym.", "goes to", "stopped going"),
-        ("My brother Al is studying Welsh.", "Al gave up studying Welsh.", "is studying", "gave up"),
-        ("I rent a flat in Leith.", "We bought the flat in the end.", "rents", "bought"),
-        ("Georgina runs our team.", "Aurel took over from Georgina.", "runs", "Aurel"),
-        ("Georgina runs our team.", "Georgina handed over to Aurel.", "runs", "Aurel"),
-    ],
-)
-def test_a_state_ends_with_what_ends_it_in_other_words(before: str, after: str, ended: str, stated: str) -> None:
-    profile = profile_after(before, after)
-    assert stated in profile
-    assert ended not in profile
+def seconds_to_remember(said: object) -> float:
+    """The time of the processor, which other processes do not change."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None, worker=False) as space:
+        space.add("Ana works at Bosch.")
+        began = time.process_time()
+        space.remember(said)
+        return time.process_time() - began
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kept"),
-    [
-        ("I'm pregnant.", "I was born in Turin.", "pregnant"),
-        ("I'm pregnant.", "My nephew Ben was born.", "pregnant"),
-        ("My sister is pregnant.", "Our daughter Lia was born.", "pregnant"),
-        ("I'm studying Spanish.", "I have graduated now.", "Spanish"),
-        ("I study medicine in Graz.", "My cousin Bo has graduated now.", "medicine"),
-        ("I smoke about ten a day.", "My brother Al quit smoking.", "user smokes"),
-        ("I smoke about ten a day.", "I want to quit smoking.", "user smokes"),
-        ("I smoke about ten a day.", "I quit smoking in 2019.", "user smokes"),
-        ("I run a bakery.", "I stopped running.", "bakery"),
-        ("I play tennis.", "I stopped playing chess.", "tennis"),
-        ("I rent a flat in Leith.", "We bought the flat in Paris.", "rents"),
-        ("Georgina lives in Rome.", "Aurel took over from Georgina.", "Rome"),
-        ("My sister lives in Rome.", "My other sister moved to Oslo.", "Rome"),
-        ("My older brother is a vet.", "My younger brother is a plumber.", "vet"),
-    ],
-)
-def test_what_ends_another_state_ends_nothing(before: str, after: str, kept: str) -> None:
-    """A birth ends the pregnancy of the parents; a degree ends studies, not a language course."""
-    assert kept in profile_after(before, after)
-
-
-@pytest.mark.parametrize(
-    ("later", "read"),
-    [
-        ("I quit smoking in March.", "user: I quit smoking."),
-        ("Last week I quit smoking.", "user: I quit smoking."),
-        ("I quit smoking in 2019.", "user: I quit smoking in 2019."),
-        ("I don't smoke these days.", "user: I don't smoke these days."),
-    ],
-)
-def test_the_reader_sees_no_times_since_the_older_fact(later: str, read: str) -> None:
-    """It would take the statement for one about the past. Which of the two is later is known."""
-    reader = Comparing()
-    with remanence.open(None, reader=reader) as space:
-        space.remember("I like my ten cigarettes a day.", now="2026-01-10")
-        space.remember(later, now="2026-04-10")
-    assert read in {text for _, text in reader.asked}
-
-
-@pytest.mark.parametrize("later", ["Lindqvist took a chair in Oslo.", "I have been handed to Dr. Banerjee."])
-def test_a_fact_about_a_role_is_about_both_people(later: str) -> None:
-    """The one who has the role, by a part of the name, and the one for whom."""
-    assert "Lindqvist is" not in profile_after("My tutor is Prof. Lindqvist.", later, reader=Comparing())
-
-
-def test_a_plan_replaces_what_holds_only_when_it_comes_true() -> None:
-    """Until then both are stated, as the plan names its time."""
-    clock = FakeClock("2026-01-05")
-    with remanence.open(None, clock=clock, reader=Comparing()) as space:
-        space.remember("I live in Rome.", now=clock.now())
-        space.remember("I'm moving to Oslo in June 2026.", now=clock.now())
-        before = str(space.profile())
-        clock.advance(days=160)
-        after = str(space.profile())
-
-    assert "lives in Rome" in before
-    assert "moving to Oslo in June 2026" in before
-    assert after == "The user is moving to Oslo in June 2026."
-
-
-class Ending(Comparing):
-    """A reader for which a later text ends whatever has one of some words."""
-
-    def __init__(self, *words: str) -> None:
-        super().__init__()
-        self.words = words
-
-    def compare(self, pairs: Sequence[tuple[str, str]], question: str = "") -> list[dict[str, float]]:
-        odds = super().compare(pairs)
-        ended = [any(word in earlier for word in self.words) for earlier, _ in pairs]
-        return [each if is_ended else {"none": 1.0} for each, is_ended in zip(odds, ended, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "kept"),
-    [
-        ("I go by Sasha", "I'm Aleksandra at work now, friends still say Sasha", "Sasha"),
-        ("I'm at Airbus in Varel", "It's official, so I stay at Airbus", "Varel"),
-        ("I have two cats, Salt and Pepper", "and now a third cat, Cumin!", "Pepper"),
-        ("I met Ana in Rome", "I never see Ana in Rome any more", ""),
-        ("I subscribe to the Guardian", "I almost cancelled the Guardian. It stays.", "subscribes"),
-        ("I work at the town library", "I started doing Saturdays at the garden centre on top", "library"),
-    ],
-)
-def test_what_goes_on_is_added_or_has_happened_is_not_replaced(earlier: str, later: str, kept: str) -> None:
-    """Whatever a reader says."""
-    clock = FakeClock("2026-01-05")
-    with remanence.open(None, clock=clock, reader=Comparing()) as space:
-        for message in (earlier, later):
-            space.remember([{"role": "user", "content": message, "time": clock.now()}], now=clock.now())
-            clock.advance(days=30)
-        assert kept in str(space.profile())
-        assert not list(space.memories("superseded"))
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later", "gone", "stated"),
-    [
-        ("my dad's in hospital with his heart", "Dad's home! Stent and a new diet", "hospital", "home"),
-        ("I take the 7:12 to Basingstoke every morning", "No more 7:12", "takes", "No more 7:12"),
-        ("My mate Callum lives round the corner", "waved callum off, Inverness of all places", "corner", "Inverness"),
-        ("My daughter Lumi wants to be a vet", "Lumi wants to be an astronaut now", "vet", "astronaut"),
-    ],
-)
-def test_short_messages_and_loose_names_are_compared(earlier: str, later: str, gone: str, stated: str) -> None:
-    """A reader is asked about sentences of two words, names without "my" or a capital, and two wishes."""
-    profile = profile_after(earlier, later, reader=Comparing())
-    assert gone not in profile
-    assert stated in profile
-
-
-def test_of_a_list_the_part_that_changed_is_left_out() -> None:
-    """The reader says which parts these are."""
-    plot = profile_after("Plot notes: number 17, clay soil, no shade.", "plot 4 is mine now", reader=Ending("17"))
-    assert "Plot notes: clay soil, no shade." in plot
-    calendar = profile_after("My calendar is in CET, and always Zoom.", "We got rid of Zoom", reader=Ending("Zoom"))
-    assert "The user's calendar is in CET." in calendar
-    assert "always Zoom" not in calendar
-
-
-def test_the_fact_that_ends_the_older_one_is_linked_to_it() -> None:
-    """Of two facts of a message, not the one about a plan, which would end it later."""
-    profile = profile_after(
-        "I'm a barista at Blackbird.",
-        "I handed back my apron at Blackbird. On Monday I start at the fire station.",
-        reader=Comparing(),
-    )
-    assert "barista" not in profile
-
-
-def test_messages_without_facts_are_counted_apart_from_those_that_end_something() -> None:
-    """The second message ends an older fact and is kept, the first does not and is not: the indexes of both differ."""
-    with remanence.open(None, reader=Ending("owes")) as space:
-        space.remember("I owe Saskia 300 euros", now="2026-01-05")
-        later = ["lovely and sunny again", "paid Saskia back. all of it."]
-        kept = space.remember([{"role": "user", "content": text} for text in later], now="2026-02-05")
-        assert [fact.text for fact in kept if "back" in fact.text] == ["Paid Saskia back. all of it."]
-        assert "owes" not in str(space.profile())
+@pytest.mark.parametrize("as_turn", [True, False])
+def test_no_repeated_text_takes_long_to_remember(as_turn: bool) -> None:
+    """160,000 characters take less than 3 s, and at most about three times as long as half of them."""
+    slow: list[str] = []
+    for half, whole in zip(hostile_texts(12, 80_000), hostile_texts(12, 160_000), strict=True):
+        short, long = (
+            seconds_to_remember([{"role": "user", "content": text}] if as_turn else text) for text in (half, whole)
+        )
+        if long >= 3 or long > 3 * short + 0.2:
+            slow.append(f"{whole[:60]!r}: {short:.2f} s, and {long:.2f} s for twice as many")
+    assert not slow

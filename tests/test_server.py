@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -33,11 +35,14 @@ from remanence import InvalidInput, Space
 from remanence.cli import main
 from remanence.language.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
+from remanence.service.endpoints import admin_operations
+from remanence.service.hosting.server_database import open_database
 from remanence.service.hosting.tokens import TokenStore
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence_server import ServerSettings, create_app, serve
 from remanence_server.body_route import BodyRoute
 from remanence_server.routes import operation_routes
+from remote import connected
 
 BASE = "/v1/spaces/default"
 
@@ -117,6 +122,43 @@ def test_a_write_with_a_key_is_done_once(tmp_path: Path) -> None:
     assert (other.status_code, len(jobs)) == (422, 1)
 
 
+def test_an_erased_text_is_in_no_stored_answer_and_is_not_sent_again(location: str, home: Path) -> None:
+    """Neither by the server that has answered nor by the next one. What was only forgotten is answered as before."""
+    secret = "Zebrafish keeps the emerald ledger"
+    writes = [
+        ("memories", {"text": f"{secret}."}),
+        ("memories/batch", {"rows": [{"text": f"{secret} {number}."} for number in range(3)]}),
+        ("graph/relate", {"subject": "Zebrafish", "predicate": "keeps", "object": "the ledger"}),
+    ]
+
+    def send(client: TestClient) -> list[httpx.Response]:
+        keys = [{"Idempotency-Key": path} for path, _ in writes]
+        return [
+            client.post(f"{BASE}/{path}", json=body, headers=key)
+            for (path, body), key in zip(writes, keys, strict=True)
+        ]
+
+    with remanence.open(location, embedder=HashingEmbedder()) as space:
+        with client_of(space) as client:
+            first, again = send(client), send(client)
+            space.forget(first[0].json()["id"])
+            space.erase(first[1].json()["items"][1]["id"])
+            erased = send(client)
+        with client_of(space) as client:
+            later = send(client)
+        count = space.count()
+
+    assert [answer.json() for answer in again] == [answer.json() for answer in first]
+    assert [answer.status_code for answer in erased] == [answer.status_code for answer in later] == [201, 410, 409]
+    assert erased[0].json() == later[0].json() == first[0].json()
+    assert count == 2
+    with contextlib.closing(open_database(location)) as database:
+        stored = [row[0] for row in database.execute("SELECT outcome FROM outcomes")]
+    files = [path.read_bytes() for path in home.glob("server.db*")]
+    assert (len(stored), bool(files)) == (3, location == str(home))
+    assert not [content for content in (*stored, *files) if b"ebrafish" in content]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "error"),
     [
@@ -135,6 +177,18 @@ def test_problems(client: TestClient, method: str, path: str, body: Any, status:
     assert (answer.status_code, answer.json().get("error")) == (status, error)
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
+
+
+def test_a_problem_names_methods_to_python_only(client: TestClient, space: Space) -> None:
+    """The page of the inspector and other programs cannot call `space.entities.list()`."""
+    space.add("Alice lives in Porto.")
+    answers = [
+        client.get(f"{BASE}/graph/timeline", params={"node": "Zed"}, headers={"user-agent": agent}).json()["detail"]
+        for agent in ("Mozilla/5.0", "remanence/0.1.0")
+    ]
+    assert "space." not in answers[0]
+    assert "space.entities.list()" in answers[1]
+    assert answers[1].startswith(answers[0])
 
 
 def test_a_route_that_does_not_exist_is_named_with_what_to_do(client: TestClient) -> None:
@@ -188,6 +242,42 @@ def test_a_body_that_cannot_be_read(
     assert answer.json()["detail"].startswith(detail)
 
 
+@pytest.mark.parametrize(
+    ("body", "reported"),
+    [
+        ({"rows": [0] * 5_000}, 1),
+        ({"rows": [{"text": "a", "tags": [0] * 5_000}] * 3}, 1),
+        ({f"field{number}": 0 for number in range(50)}, 10),
+        ({f"field{number}": 0 for number in range(5_000)}, 1),
+        ({"x" * 1_000_000: 0, "rows": []}, 1),
+    ],
+)
+def test_a_body_with_many_mistakes_has_a_short_answer(client: TestClient, body: Any, reported: int) -> None:
+    """At most ten of them are reported, and neither long values nor long names are repeated."""
+    answer = client.post(f"{BASE}/memories/batch", json=body)
+
+    assert (answer.status_code, len(answer.json()["errors"])) == (422, reported)
+    assert len(answer.content) < 20_000
+
+
+def test_a_message_that_shows_a_long_value_is_cut(client: TestClient) -> None:
+    """Whatever raised it."""
+    answer = client.post(f"{BASE}/upkeep/apply", json={"plan": "x" * 1_000_000})
+
+    assert (answer.status_code, answer.json()["error"]) == (404, "NotFound")
+    assert len(answer.content) < 20_000
+
+
+def test_a_list_that_is_too_long_is_refused(client: TestClient, space: Space) -> None:
+    """An answer has something for each item: a vector for each text."""
+    long = client.post(f"{BASE}/embed", json={"texts": ["a"] * 1_001})
+    with connected(space) as remote:
+        embedded = remote._embed(["a"] * 1_001)
+
+    assert (long.status_code, long.json()["error"]) == (422, "InvalidInput")
+    assert len(embedded) == 1_001  # the client asks twice
+
+
 def test_a_body_may_be_left_out_where_nothing_is_required(client: TestClient, porto: remanence.Memory) -> None:
     """Then the defaults hold, whatever the media type of nothing is."""
     assert client.post(f"{BASE}/memories/{porto.id}/touch").status_code == 200
@@ -202,6 +292,27 @@ def test_files_become_memories_and_exports_come_back(client: TestClient, space: 
     assert (added.json()["added"], back.json()["kind"]) == (2, "export")
     assert {memory.source for memory in space.memories()} == {"../notes.txt"}
     assert client.get("/v1/spaces/copy/count").json() == {"count": 2}
+
+
+def test_nobody_else_may_read_an_export_while_it_is_written(
+    client: TestClient, space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It contains every memory, and is in the folder for temporary files, which all users share."""
+    modes: list[int] = []
+
+    def export_file(space: Space, path: Path, request: Any) -> Any:
+        report = real(space, path, request)
+        modes.extend(each.stat().st_mode & 0o077 for each in (path, path.parent))
+        return report
+
+    real = admin_operations.export_file
+    monkeypatch.setattr(admin_operations, "export_file", export_file)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    space.add("Ana lives in Porto.")
+
+    assert client.get(f"{BASE}/export").status_code == 200
+    assert modes == [0, 0]
+    assert not list(tmp_path.iterdir())
 
 
 def test_long_answers_are_compressed(client: TestClient, space: Space) -> None:
@@ -299,6 +410,19 @@ class TestAccess:
             answers = [client.get(f"{BASE}/count", headers={"authorization": header}) for header in headers]
         assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
 
+    def test_made_up_tokens_count_for_their_address(self, space: Space, tokens: TokenStore) -> None:
+        """However many there are. A token that was valid before is answered all the same."""
+        (ana, _), (bob, _) = (tokens.create(name, spaces=["default"], access="read") for name in ("ana", "bob"))
+        made_up = [f"rem_{number:012x}_x" for number in range(4)]
+        with client_of(space, tokens=tokens, require_token=True, rate_limit=3) as client:
+            answers = [
+                client.get(f"{BASE}/count", headers={"authorization": f"Bearer {token}"})
+                for token in (ana, *made_up, ana, bob)
+            ]
+            without = client.get(f"{BASE}/count")
+        assert [answer.status_code for answer in answers] == [200, 401, 401, 401, 429, 200, 429]
+        assert without.status_code == 429
+
     @pytest.mark.parametrize(("access", "expected"), [("read", [200, 403, 403]), ("write", [200, 201, 403])])
     def test_a_token_allows_what_it_says(
         self, space: Space, tokens: TokenStore, porto: remanence.Memory, access: str, expected: list[int]
@@ -338,10 +462,61 @@ class TestAccess:
                 assert (answer.status_code, "www-authenticate" in answer.headers) == (401, True)
                 assert answer.json()["error"] == "InvalidToken"
 
+    def test_an_event_stream_ends_when_its_token_is_revoked(self, space: Space, tmp_path: Path) -> None:
+        """Also by another process, and what is written after it is not sent."""
+        here, there = TokenStore(tmp_path), TokenStore(tmp_path)
+        secret, token = here.create("bob", spaces=["default"], access="read")
+        past = FakeClock("2020-01-01").now()
+        _, expired = here.create("ana", spaces=["default"], access="read", expires_at=past)
+        texts: list[str] = []
+        with client_of(space, here, require_token=True) as client:
+            headers = {"authorization": f"Bearer {secret}"}
+            events = threading.Thread(target=lambda: texts.append(client.get(f"{BASE}/events", headers=headers).text))
+            events.start()
+            wait_for(lambda: client.app.state.server.streams)  # type: ignore[attr-defined]
+            there.revoke(token.id)
+            space.add("Ana lives in Porto.")
+            events.join(20)
+            ended = not events.is_alive()
+            client.portal.call(client.app.state.server.stopping.set)  # type: ignore[attr-defined, union-attr]
+            events.join(20)
+
+        assert ended
+        assert "Porto" not in texts[0]
+        assert not here.is_still_valid(expired.id)
+
+    @pytest.mark.parametrize("access", [None, "read"])
+    def test_a_body_is_read_only_of_those_who_may_send_it(
+        self, space: Space, tokens: TokenStore, access: str | None
+    ) -> None:
+        """Without a token, and with one that does not allow it: neither its size nor its mistakes are seen."""
+        secret, _ = tokens.create("bob", spaces=["default"], access=access or "write")
+        headers = {} if access is None else {"authorization": f"Bearer {secret}"}
+        with client_of(space, tokens, require_token=True, max_body=200) as client:
+            bodies: list[Any] = [b"{", iter([b"x" * 150, b"x" * 150])]
+            answers = [client.post(f"{BASE}/memories/batch", content=body, headers=headers) for body in bodies]
+
+        assert [answer.status_code for answer in answers] == [401 if access is None else 403] * 2
+
     @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
     def test_a_page_of_another_site_is_refused(self, client: TestClient, headers: dict[str, str]) -> None:
         """Whatever name it gives this machine."""
         assert client.post(f"{BASE}/recall", json={"query": "x"}, headers=headers).status_code == 403
+
+    @pytest.mark.parametrize("site", ["cross-site", "same-site"])
+    def test_a_page_of_another_site_cannot_tell_whether_a_key_exists(
+        self, client: TestClient, space: Space, site: str
+    ) -> None:
+        """Browsers send no Origin with an image or a script. What they loaded they may not use."""
+        space.add("The test was positive.", key="test")
+        addresses = [f"{BASE}/memories/find?key={key}" for key in ("test", "none")]
+        answers = [client.get(address, headers={"sec-fetch-site": site}) for address in addresses]
+        own = [client.get(address, headers={"sec-fetch-site": "same-origin"}) for address in addresses]
+
+        assert [answer.status_code for answer in (*answers, *own)] == [403, 403, 200, 404]
+        assert answers[0].content == answers[1].content
+        shown = [*answers, *own, client.get("/"), client.get("/nothing"), client.get("/healthz")]
+        assert [answer.headers.get_list("cross-origin-resource-policy") for answer in shown] == [["same-origin"]] * 7
 
     def test_other_addresses_need_tokens(self, tmp_path: Path) -> None:
         """The server does not start without one."""
@@ -508,6 +683,56 @@ def test_many_clients_are_answered_without_error(space: Space) -> None:
     assert space.count() == 32
 
 
+class TestConnections:
+    """What a connection may hold and how long, whatever comes over it."""
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            b"",
+            b"GET /v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: ",
+            b"POST /v1/spaces/default/recall HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+            b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n\r\n",
+        ],
+        ids=["nothing", "half a head", "half a body", "an empty line after a request"],
+    )
+    def test_half_sent_requests_are_ended(self, space: Space, sent: bytes) -> None:
+        """After the time for them, so that they keep no connection for ever."""
+        with served(space, idle_seconds=1) as address:
+            assert exchange(address, sent).count(b"HTTP/1.1 200") == sent.count(b"healthz")
+
+    def test_an_answer_may_take_longer_than_a_request(self, space: Space) -> None:
+        """Only what the client has to send is waited for; also after another request on the same connection."""
+        with served(space, idle_seconds=1) as address, httpx.Client(base_url=address, timeout=30) as client:
+            position = client.get(f"{BASE}/changes").json()["position"]
+            with client.stream("GET", f"{BASE}/events", params={"after": position}) as answer:
+                lines = answer.iter_lines()
+                next(lines)
+                time.sleep(1.5)
+                space.add("Ana lives in Porto.")
+                assert any("Porto" in line for line in lines if line.startswith("data"))
+
+    @pytest.mark.parametrize("size", [70_000, 2_000_000])
+    def test_long_headers_are_refused(self, space: Space, size: int) -> None:
+        """Before they are complete, if they do not come at once."""
+        with served(space) as address:
+            answer = exchange(address, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * size, b"\r\n\r\n")
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 400")  # or the connection was cut first
+            assert httpx.get(f"{address}/healthz", headers={"x": "a" * 30_000}).status_code == 200
+
+
+def exchange(address: str, *parts: bytes) -> bytes:
+    """What a server sends until it closes the connection. It has 20 seconds."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    received = b""
+    with socket.create_connection((host, int(port)), timeout=20) as sent, contextlib.suppress(ConnectionError):
+        for part in parts:
+            sent.sendall(part)
+        while chunk := sent.recv(65_536):
+            received += chunk
+    return received
+
+
 def test_the_description_is_exact(space: Space) -> None:
     """Schemathesis calls every route by its description, with fitting and unfitting values.
 
@@ -545,12 +770,12 @@ def test_routes_are_prepared_once() -> None:
 class Running:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, **environment: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         command = [sys.executable, "-m", "remanence.cli", "serve", str(folder), "--port", str(self.port), *options]
-        self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none"})
+        self.process = subprocess.Popen(command, env={**os.environ, "REMANENCE_READER": "none", **environment})
         self.url = f"http://127.0.0.1:{self.port}"
         with httpx.Client(base_url=self.url) as client:  # one for all attempts: making it takes longer than they do
             wait_for(lambda: self.answers(client))
@@ -567,6 +792,51 @@ def wait_for(condition: Any, seconds: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_a_job_that_never_ends_holds_nobody_up_and_is_given_up(tmp_path: Path) -> None:
+    """A pattern that runs away keeps the interpreter to itself, and one that ends the process is no better."""
+    (tmp_path / "hostile.py").write_text(_HOSTILE)
+    options = ("--reader", "none", "--extractor", "hostile:extractor", "--job-seconds", "4")
+    running = Running(tmp_path / "memory", *options, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+    try:
+        with httpx.Client(base_url=running.url, timeout=60) as client:
+            jobs = [
+                client.post(f"{BASE}/remember", json={"text": text}).json()["id"]
+                for text in ("Loop for ever.", "Die at once.", "I live in Porto.")
+            ]
+
+            def statuses() -> list[str]:
+                return [client.get(f"{BASE}/jobs/{job}").json()["status"] for job in jobs]
+
+            wait_for(lambda: statuses()[0] == "running")
+            assert client.get("/healthz").status_code == 200
+            wait_for(lambda: statuses() == ["given up", "given up", "done"], seconds=60)
+            problems = [client.get(f"{BASE}/jobs/{job}").json()["problem"] for job in jobs]
+    finally:
+        running.process.send_signal(signal.SIGTERM)
+        running.process.wait(40)
+
+    assert problems == [
+        "the try was ended twice: it took more than 4 s",
+        "the try was ended twice: its process ended",
+        None,
+    ]
+
+
+_HOSTILE = """
+import os, re
+import remanence
+
+def model(prompt: str) -> str:
+    if "Loop for ever" in prompt:
+        re.match(r"(a+)+$", "a" * 60 + "b")
+    if "Die at once" in prompt:
+        os._exit(1)
+    return '{"facts": []}'
+
+extractor = remanence.LLMExtractor(model)
+"""
 
 
 def test_an_end_during_writes_loses_nothing(tmp_path: Path) -> None:

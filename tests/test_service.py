@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +18,7 @@ from pydantic import ValidationError
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.facets.graph_facet import Graph
+from remanence.cli.parser import make_parser
 from remanence.core.index import Index
 from remanence.service.endpoints import (
     admin_operations,
@@ -27,6 +30,7 @@ from remanence.service.endpoints import (
     upkeep_operations,
 )
 from remanence.service.endpoints.files import FileAnswer
+from remanence.service.error_wording import with_commands, without_calls
 from remanence.service.hosting.spaces import Spaces, from_segment, to_segment
 from remanence.service.operations import OPERATIONS
 from remanence.service.payloads import graph_requests
@@ -44,6 +48,40 @@ def test_every_operation_has_an_address_of_its_own() -> None:
     for each in OPERATIONS.values():
         assert set(re.findall(r"{(\w+)}", each.path)) <= set(each.request.model_fields), each.name
         assert each.summary.endswith("."), each.name
+
+
+def test_no_error_outside_of_python_names_a_method() -> None:
+    """Of every message in the package that names a call: commands are named that exist, and no call is left."""
+    messages = list(_messages_with_calls())
+    assert len(messages) > 20
+
+    for message in messages:
+        message = f"It failed. {message[0].upper()}{message[1:]}"
+        assert not re.search(r"\b(space|remanence)\.\w+\(", without_calls(message) + with_commands(message)), message
+        for command in re.findall("`remanence ([^`]+)`", with_commands(message)):
+            make_parser().parse_args(shlex.split(command))
+    for odd in (
+        "there is no entity 'space.x()'.",
+        "no space.entities.list( here",
+        "space.x(" + "(" * 9_000 + ")" * 9_000,
+    ):
+        assert without_calls(odd) == odd  # a message is not left out as a whole
+
+
+def _messages_with_calls() -> Iterator[str]:
+    """The texts in `raise` and in variables for it that contain a call, with an id in place of each value."""
+    for path in Path(remanence.__file__).parent.rglob("*.py"):
+        if {"adapters", "cli", "client"} & set(path.parts):
+            continue  # for Python alone, or no error of the core
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Raise | ast.Assign):
+                whole = {id(part) for each in ast.walk(node) if isinstance(each, ast.JoinedStr) for part in each.values}
+                for inner in (each for each in ast.walk(node) if id(each) not in whole):
+                    parts = inner.values if isinstance(inner, ast.JoinedStr) else [inner]
+                    filled = [each.value if isinstance(each, ast.Constant) else "'7'" for each in parts]
+                    text = "".join(map(str, filled)).replace("''", "'")
+                    if re.search(r"\b(space|remanence)(\.[a-z_]+)+\([^(]*\)", text):
+                        yield text
 
 
 def test_all_reads_take_a_moment() -> None:

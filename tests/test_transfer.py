@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
@@ -190,6 +190,9 @@ class TestExact:
         old, new = fresh(), fresh()
         old.child("beside").add("So that positions differ.")
         said = [sample(kind) for kind in get_args(Event) if kind is not Emptied]  # which erases all before it
+        now = datetime(2026, 5, 4, tzinfo=timezone.utc)
+        asked = remanence.Receipt("default", 1, "settings", "Where?", now).to_dict()
+        said = [replace(event, asked=asked) if isinstance(event, Served) else event for event in said]
         with old._engine.ledger.transaction() as pen:
             pen.append("default", said, at=datetime(2026, 5, 4, tzinfo=timezone.utc))
         old.admin.export(tmp_path / "a.jsonl")
@@ -313,6 +316,9 @@ class TestWhat:
         assert (await space.admin.aexport(tmp_path / "a.jsonl")).entries == 1
 
 
+WORDS = {"memory": "m", "text": "hunter2", "identity": "i"}
+
+
 class TestRefused:
     def test_a_space_that_holds_something(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Its lines and those of the file could not both keep their times; a child can take it."""
@@ -378,6 +384,12 @@ class TestRefused:
             ({"at": 1, "kind": "erased", "event": {"memory": "m", "positions": [3]}}, "points at entry 3"),
             ({"at": 1, "kind": "restored"}, "not a ledger entry"),
             ({"at": 1, "kind": "restored", "event": "m"}, "not a ledger entry"),
+            ({"at": 1, "kind": "remembered", "event": {**WORDS, "text": " "}}, "its text is blank"),
+            ({"at": 1, "kind": "remembered", "event": {**WORDS, "importance": 1e308}}, "importance=1e.308"),
+            (
+                {"at": 1, "kind": "served", "event": {"receipt": "r", "asked": {"position": 1, "now": "noon"}}},
+                "not a receipt",
+            ),
             ({"vectors": {"00": "AAAA"}}, "its vectors cannot be read"),
             ({"space": 3, "lines": 0}, "3 is not the name of a space"),
             ({"space": "", "lines": 0}, "space 'default' comes twice"),
@@ -400,13 +412,24 @@ class TestRefused:
         with pytest.raises(InvalidInput, match="entry 1 of space 'default' is blank, and no entry says"):
             remanence.import_(tmp_path / "b.jsonl", into=space)
 
+    @pytest.mark.parametrize(("blank", "erased"), [("n", "m"), ("m", "n")])
+    def test_a_blank_line_of_another_memory_than_the_one_erased(
+        self, space: Space, tmp_path: Path, blank: str, erased: str
+    ) -> None:
+        """Listing the memories would find one without text, and call it tampering."""
+        line = {"at": 0, "kind": "remembered", "subject": blank}
+        forge(tmp_path / "b.jsonl", line, {"at": 1, "kind": "erased", "event": {"memory": erased, "positions": [1]}})
+
+        with pytest.raises(InvalidInput, match=f"no entry says that memory '{blank}' was erased.*Nothing was imported"):
+            remanence.import_(tmp_path / "b.jsonl", into=space)
+        assert space.spaces() == []
+
     def test_words_said_to_be_erased_are(self, space: Space, tmp_path: Path) -> None:
         """A file that says so and has them all the same does not bring them in."""
-        words = {"memory": "m", "text": "hunter2", "identity": "i"}
         erased = {"memory": "m", "positions": [1]}
         forge(
             tmp_path / "b.jsonl",
-            {"at": 0, "kind": "remembered", "event": words},
+            {"at": 0, "kind": "remembered", "event": WORDS},
             {"at": 0, "kind": "erased", "event": erased},
         )
         remanence.import_(tmp_path / "b.jsonl", into=space)

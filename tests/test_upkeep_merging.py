@@ -238,6 +238,28 @@ class TestConsolidating:
         assert {memory.id for pair in found.pairs for memory in pair[:2]} >= set(found.clusters[0].memory_ids)
         assert repetitive.upkeep.clusters(similarity=1.0).pairs == []
 
+    @pytest.mark.parametrize("used", [False, True])
+    def test_a_merged_memory_was_last_used_when_its_sources_were(
+        self, space: remanence.Space, clock: FakeClock, used: bool
+    ) -> None:
+        """It has faded as they have, and is as much at risk. When it is used itself, that counts."""
+        sources = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+        clock.advance(days=5)
+        if used:
+            space.touch(sources[0])
+        expected = clock.now() if used else sources[1].recorded_at
+        clock.advance(days=200)
+        before = max(item.usage.decay_score for item in space.get_many(sources) if item.usage)
+        merged = space.upkeep.consolidate("apply").merges[0].version.memory
+
+        [usage] = [details.usage for details in space.get_many(merged) if details.usage]
+        assert (usage.last_used, usage.uses) == (expected, int(used))
+        assert usage.decay_score <= 2 * before  # by its strength alone
+        assert [risk.memory for risk in space.upkeep.decay()] == [merged]
+        space.touch(merged)
+        [usage] = [details.usage for details in space.get_many(merged) if details.usage]
+        assert usage.last_used == clock.now()
+
     def test_a_merged_memory_keeps_the_dates_of_its_sources(self, space: remanence.Space, clock: FakeClock) -> None:
         """It was told when the last of them was, not when upkeep ran; the first date is kept beside."""
         first = space.add("The printer is on floor two.")

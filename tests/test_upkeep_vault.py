@@ -517,6 +517,40 @@ class TestNames:
         assert (again.body, again.fields["id"], again.fields["tags"]) == (note.body, "m1", tags)
         assert not again.is_edited
 
+    @settings(max_examples=examples(75), deadline=None)
+    @example("```text dataviewjs\n&lt;%&amp;lt; ``$= x`` ~~~ js\n````")
+    @given(st.lists(st.sampled_from([*"`~<%$=&a \n", "lt;", "amp;", "#96;", "text "])).map("".join))
+    def test_an_inert_text_runs_nothing_and_is_read_as_it_was(self, text: str) -> None:
+        """No block has a language of its own, no tag begins, and no inline code is a query."""
+        inert = notes.to_inert(text)
+        assert notes.from_inert(inert) == text
+        assert not re.search(r"(?:`{3,}|~{3,})(?!text )[ \t]*[^\s`~]|<[A-Za-z/!?%]|(?<!`)`{1,2}\s*\$?=", inert)
+
+    @pytest.mark.parametrize(
+        "active",
+        [
+            "```dataviewjs\nawait app.vault.delete()\n```",
+            "> ~~~ dataviewjs\n> app.vault\n> ~~~",
+            "<%* await tp.user.run() %>",
+            "<script>fetch('//evil.example')</script>",
+            "`$= dv.pages()`",
+        ],
+    )
+    def test_what_editors_run_is_written_inert(self, space: remanence.Space, vault: Path, active: str) -> None:
+        """In the note of the memory, in its front matter and in the notes of entities; read back, it is as it was."""
+        memory = space.add(f"{active}\nAlice lives in Porto.", entities=[active, "Alice"])
+        space.upkeep.promote(memory.id, vault=vault, dry_run=False)
+        written = [content.decode() for content in files(vault).values()]
+        assert len(written) == 3
+        assert not [text for text in written if "<%" in text or "<script" in text]
+        assert not [text for text in written if active.partition("\n")[0] in text.split("\n---\n", 1)[1]]
+        assert not len(space.upkeep.import_vault(vault))
+
+        file = note_of(vault, "Porto")
+        file.write_text(file.read_text("utf-8").replace("Porto", "Lisbon"), "utf-8")
+        [edit] = space.upkeep.import_vault(vault).edits
+        assert edit.text == f"{active}\nAlice lives in Lisbon."
+
     def test_a_link_cannot_be_broken_out_of(self) -> None:
         """The words shown hold no bracket."""
         assert wiki_link("file", "a]] [[b|c") == "[[file|a b c]]"

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from remanence.adapters import ErasureCertificate
 
 _MESSAGE = "langchain_message"
+_CLEARED = "langchain_cleared"
+"""The field of a memory that records that a transcript was emptied: the name of the session."""
 
 
 class RemanenceChatMessageHistory(BaseChatMessageHistory):
@@ -167,6 +169,22 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         }
 
 
+def empty_transcript(space: Space, session_id: str) -> None:
+    """Begin the transcript of a session anew. Its messages so far stay memories, which recall finds as before.
+
+    That is recorded by a memory of its own, which is forgotten at once so that nobody recalls it: a new version of each
+    message would make all of them look new.
+    """
+    record = space.add(
+        "The history of a chat was cleared.",
+        key=f"cleared:{uuid4().hex}",
+        entities=[],
+        triples=[],
+        meta={_CLEARED: session_id},
+    )
+    space.forget(record.id, why="it only records that")
+
+
 def as_message(memory: Memory) -> BaseMessage:
     """Return the message that a memory of a transcript holds."""
     stored = memory.meta[_MESSAGE]
@@ -180,12 +198,19 @@ def _same_message(memory: Memory, session: str) -> dict[str, Any]:
 
 
 class _Message(NamedTuple):
-    """A message in the table: its session, when it was first added, when it expires, and whether it is hidden."""
+    """A message in the table: its session, when it was first added, when it expires, and whether it is hidden, that is
+    forgotten, or only cleared from the transcript."""
 
     session: str
     at: datetime
     expires_at: datetime | None
     is_hidden: bool = False
+    is_cleared: bool = False
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is in the transcript."""
+        return not self.is_hidden and not self.is_cleared
 
 
 class _SessionMessages(ChangeFollower):
@@ -200,13 +225,14 @@ class _SessionMessages(ChangeFollower):
         self._ids: dict[str, dict[str, None]] = {}  # by session
 
     def ids(self, view: View, session: str, *, hidden: bool = False) -> list[str]:
-        """Return the memories of a session that are not hidden; with `hidden`, all. An expired session has none."""
+        """Return the memories of the transcript of a session; with `hidden`, also those that were hidden or cleared. An
+        expired session has none."""
         with self.lock:
             self.catch_up(view)
             if not hidden and self._is_expired(session, current_moment(view)):
                 return []
             ids = self._ids.get(session, ())
-            return [memory_id for memory_id in ids if hidden or not self._messages[memory_id].is_hidden]
+            return [memory_id for memory_id in ids if hidden or self._messages[memory_id].is_listed]
 
     def sessions(self, view: View) -> list[ChatSession]:
         with self.lock:
@@ -214,7 +240,7 @@ class _SessionMessages(ChangeFollower):
             now = current_moment(view)
             out = []
             for session in self._ids:
-                messages = self._visible(session)
+                messages = [message for message in self._visible(session) if message.is_listed]
                 if messages and not self._is_expired(session, now):
                     times = [message.at for message in messages]
                     out.append(ChatSession(session, len(messages), min(times), max(times), messages[-1].expires_at))
@@ -233,12 +259,16 @@ class _SessionMessages(ChangeFollower):
 
     def apply_change(self, change: Change) -> None:
         memory, known = change.memory, self._messages.get(change.memory_id)
-        if memory is not None and memory.turn is not None and _MESSAGE in memory.meta:
+        if memory is not None and _CLEARED in memory.meta:
+            for memory_id in self._ids.get(memory.meta[_CLEARED], ()):
+                self._messages[memory_id] = self._messages[memory_id]._replace(is_cleared=True)
+        elif memory is not None and memory.turn is not None and _MESSAGE in memory.meta:
             session = memory.turn.conversation
             if known is not None and known.session != session:
                 self._remove(change.memory_id, known.session)
             at = change.at if known is None else known.at
-            self._messages[memory.id] = _Message(session, at, memory.expires_at)
+            cleared = known is not None and known.is_cleared
+            self._messages[memory.id] = _Message(session, at, memory.expires_at, is_cleared=cleared)
             self._ids.setdefault(session, {})[memory.id] = None
         elif known is not None and change.kind == "erased":
             self._remove(change.memory_id, known.session)

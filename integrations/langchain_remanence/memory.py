@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 from pydantic_core import to_jsonable_python
 
-from langchain_remanence.history import RemanenceChatMessageHistory, as_message
+from langchain_remanence.history import RemanenceChatMessageHistory, as_message, empty_transcript
 from langchain_remanence.messages import chat_turns
 from remanence import InvalidInput, Memory, Space
 from remanence.adapters import (
@@ -136,8 +136,12 @@ class RemanenceMemory(BaseMemory):
         self._history.add_messages([question, answer])
 
     def clear(self) -> None:
-        """Hide the messages of the session from now on. Other memories are not changed."""
-        self._history.clear()
+        """Begin the history of the session anew: its messages so far are no longer loaded as the last messages.
+
+        All of them stay memories, for this session and others. Forget them with `space.forget`, or erase the session
+        with `RemanenceChatMessageHistory(space).erase_session(session_id)`.
+        """
+        empty_transcript(self.space, self.session_id)
 
     @property
     def _history(self) -> RemanenceChatMessageHistory:

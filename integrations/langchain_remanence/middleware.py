@@ -152,7 +152,8 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Any) -> None:
         """Store the user's turn."""
-        self._store(self._run(runtime), _user_turn(state["messages"]))
+        turn = _user_turn(state["messages"])
+        self._store(self._run(runtime), turn, before=_turn_before(state["messages"], turn))
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """`before_agent` in a worker thread."""
@@ -233,8 +234,10 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
                     log.warning("recalled without the signal %r: %s", signal, reason)
         return found
 
-    def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
+    def _store(self, run: _Run, messages: Sequence[BaseMessage], before: BaseMessage | None = None) -> None:
         turns = run.turns([message for message in messages if is_kept(self.keep, role_of(message), _own_text(message))])
+        if turns and before is not None and not is_kept(self.keep, role_of(before), _own_text(before)):
+            turns[0]["before"] = f"{role_of(before)}: {_own_text(before)[-MAX_TEXT_LENGTH // 2 :]}"
         if turns:
             warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
@@ -286,6 +289,12 @@ def _user_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         elif turn:
             break
     return turn
+
+
+def _turn_before(messages: Sequence[BaseMessage], turn: Sequence[BaseMessage]) -> BaseMessage | None:
+    """The answer of the agent that the turn of the user follows."""
+    earlier = messages[: messages.index(turn[0])] if turn else []
+    return next((message for message in reversed(earlier) if isinstance(message, AIMessage) and message.text), None)
 
 
 def _replies(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 import remanence
@@ -25,9 +27,15 @@ from remanence.adapters import (
     stored_document,
 )
 
+_RANKING_OPTIONS = ("signals", "weights", "context", "vector")
+"""Options of `recall` that say how to rank. A search by similarity has no use for them."""
+
 
 class RemanenceVectorStore(VectorStore):
-    """The documents of a space. They are ranked as `recall` ranks, not by their vectors alone.
+    """The documents of a space, ranked by similarity: of the vectors, by the embedder of the space.
+
+    `search_type="recall"` of `search` and `as_retriever` ranks as `recall` does, by all signals, by time and with the
+    reader.
 
     It searches the whole space: memories that were stored in another way are found too, as documents with the id of the
     memory. For a store of its own use a child: `RemanenceVectorStore(space.child("documents"))`.
@@ -105,28 +113,31 @@ class RemanenceVectorStore(VectorStore):
     def similarity_search(
         self, query: str, k: int = 4, filter: dict[str, Any] | None = None, **options: Any
     ) -> list[Document]:
-        """Return the documents that answer best.
+        """Return the most similar documents.
 
         Args:
-            query: The question.
+            query: The text to compare with.
             k: How many documents to return at most.
             filter: Only documents with these metadata, as `meta` of `recall`: `{"page": {"$gte": 3}}`.
-            **options: Other options of `recall`: `source`, `tags`, `during`, `min_score`...
+            **options: Other filters of `recall`: `source`, `tags`, `during`, `min_score`...
+
+        Raises:
+            InvalidInput: An option says how to rank, such as `weights`.
         """
-        return [as_document(hit.memory) for hit in self._recall(query, k, filter, options)]
+        return [document for document, _ in self.similarity_search_with_score(query, k, filter, **options)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: dict[str, Any] | None = None, **options: Any
     ) -> list[tuple[Document, float]]:
-        """Return the documents that answer best, each with its score from 0 to 1 (higher is better)."""
-        return [(as_document(hit.memory), hit.score) for hit in self._recall(query, k, filter, options)]
+        """Return the most similar documents, each with its similarity from 0 to 1 (higher is nearer)."""
+        found = self._nearest(embed_query(self.space, query), k, filter, options)
+        return [(as_document(hit.memory), hit.score) for hit in found]
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: dict[str, Any] | None = None, **options: Any
     ) -> list[Document]:
-        """Return the documents that are nearest to a vector. Nothing but vectors is compared."""
-        found = self._recall("", k, filter, {"vector": embedding, "signals": ["vectors"], **options})
-        return [as_document(hit.memory) for hit in found]
+        """Return the documents that are nearest to a vector."""
+        return [as_document(hit.memory) for hit in self._nearest(embedding, k, filter, options)]
 
     def max_marginal_relevance_search(
         self,
@@ -137,9 +148,9 @@ class RemanenceVectorStore(VectorStore):
         filter: dict[str, Any] | None = None,
         **options: Any,
     ) -> list[Document]:
-        """Return documents that answer and differ from each other, chosen among the `fetch_k` best."""
-        found = self.similarity_search(query, fetch_k, filter, **options)
-        return self._diverse(embed_query(self.space, query), found, k, lambda_mult)
+        """Return documents that are similar and differ from each other, chosen among the `fetch_k` most similar."""
+        vector = embed_query(self.space, query)
+        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter, **options)
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -152,7 +163,42 @@ class RemanenceVectorStore(VectorStore):
     ) -> list[Document]:
         """Return documents that are near a vector and differ from each other."""
         found = self.similarity_search_by_vector(embedding, fetch_k, filter, **options)
-        return self._diverse(embedding, found, k, lambda_mult)
+        vectors = embed_texts(self.space, [document.page_content for document in found])
+        chosen = maximal_marginal_relevance(np.array(embedding), vectors, lambda_mult=lambda_mult, k=k)
+        return [found[place] for place in chosen]
+
+    def search(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
+        """Return documents by a type of search.
+
+        Args:
+            query: The question.
+            search_type: LangChain's "similarity", "similarity_score_threshold" or "mmr"; or "recall", which returns
+                what answers best by all signals, by time and with the reader.
+            **kwargs: `k`, `filter`, and the options of the search; for "recall" those of `recall`.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     store = RemanenceVectorStore.from_texts(["Ana moved to Rome in May.", "Rome is old."], space=space)
+            ...     store.search("When did Ana move?", "recall", k=1)[0].page_content
+            'Ana moved to Rome in May.'
+        """
+        return (
+            self._recall(query, **kwargs) if search_type == "recall" else super().search(query, search_type, **kwargs)
+        )
+
+    async def asearch(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
+        """As `search`, without blocking the event loop."""
+        return await asyncio.to_thread(self.search, query, search_type, **kwargs)
+
+    def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
+        """Return LangChain's retriever for this store.
+
+        Args:
+            **kwargs: `search_type`, as for `search`, `search_kwargs`, and the other fields of a `VectorStoreRetriever`.
+        """
+        tags = kwargs.pop("tags", None) or self._get_retriever_tags()
+        return _Retriever(vectorstore=self, tags=tags, **kwargs)
 
     @classmethod
     def from_texts(
@@ -179,30 +225,111 @@ class RemanenceVectorStore(VectorStore):
         Raises:
             InvalidInput: Both a space and an embedding are given.
         """
-        if space is None:
-            space = remanence.open(kwargs.pop("location", None), embedder=embedding, **kwargs)
-        elif embedding is not None:
-            raise InvalidInput(
-                "a space and an embedding are given, and the space has an embedder of its own. Give embedding=None, or "
-                "open the space with it: remanence.open(location, embedder=embedding)."
-            )
-        store = cls(space)
+        store = cls(_space_for(space, embedding, kwargs))
         store.add_texts(texts, metadatas, ids=ids)
         return store
 
-    def _recall(self, query: str, k: int, filter: dict[str, Any] | None, options: dict[str, Any]) -> Recall:
+    @classmethod
+    async def afrom_texts(
+        cls, texts: list[str], embedding: Embeddings | None = None, *args: Any, **kwargs: Any
+    ) -> RemanenceVectorStore:
+        """As `from_texts`, without blocking the event loop."""
+        return await asyncio.to_thread(cls.from_texts, texts, embedding, *args, **kwargs)
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: list[Document],
+        embedding: Embeddings | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        space: Space | None = None,
+        **kwargs: Any,
+    ) -> RemanenceVectorStore:
+        """Make a vector store of documents.
+
+        Args:
+            documents: The documents.
+            embedding: The embedder of a new space, as for `from_texts`.
+            ids: Ids in place of the documents' own.
+            space: The space to add them to.
+            **kwargs: Arguments of `remanence.open` for a new space.
+
+        Raises:
+            InvalidInput: Both a space and an embedding are given.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     store = RemanenceVectorStore.from_documents([Document("Porto has six bridges.")], space=space)
+            ...     space.count()
+            1
+        """
+        store = cls(_space_for(space, embedding, kwargs))
+        store.add_documents(documents, ids=ids)
+        return store
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any
+    ) -> RemanenceVectorStore:
+        """As `from_documents`, without blocking the event loop."""
+        return await asyncio.to_thread(cls.from_documents, documents, embedding, **kwargs)
+
+    def _nearest(self, vector: list[float], k: int, filter: dict[str, Any] | None, options: dict[str, Any]) -> Recall:
+        if given := [name for name in _RANKING_OPTIONS if name in options]:
+            raise InvalidInput(
+                f"{given[0]}= says how to rank, and this search ranks by similarity. Leave it out, or rank as `recall` "
+                'does: store.search(query, "recall"), store.as_retriever(search_type="recall").'
+            )
+        # A text without a word that the embedder knows has no direction: what passes the filter is listed.
+        chosen = {"vector": vector} if np.any(vector) else {}
+        return self._distinct("", k, filter, {**options, **chosen})
+
+    def _recall(self, query: str, k: int = 4, filter: dict[str, Any] | None = None, **options: Any) -> list[Document]:
+        return [as_document(hit.memory) for hit in self._distinct(query, k, filter, options)]
+
+    def _distinct(self, query: str, k: int, filter: dict[str, Any] | None, options: dict[str, Any]) -> Recall:
         # A vector store returns the k nearest, however far away they are.
         return recall_distinct(
             self.space, query, limit=k, **recall_options(filter, **{"history": False, "min_score": 0.0, **options})
         )
 
-    def _diverse(self, embedding: list[float], found: list[Document], k: int, lambda_mult: float) -> list[Document]:
-        vectors = embed_texts(self.space, [document.page_content for document in found])
-        chosen = maximal_marginal_relevance(np.array(embedding), vectors, lambda_mult=lambda_mult, k=k)
-        return [found[place] for place in chosen]
-
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: score  # it is from 0 to 1 already
+
+
+def _space_for(space: Space | None, embedding: Embeddings | None, options: dict[str, Any]) -> Space:
+    """The space that is given, or a new one with this embedder."""
+    if space is None:
+        return remanence.open(options.pop("location", None), embedder=embedding, **options)
+    if embedding is not None:
+        raise InvalidInput(
+            "a space and an embedding are given, and the space has an embedder of its own. Give embedding=None, or "
+            "open the space with it: remanence.open(location, embedder=embedding)."
+        )
+    if options:
+        raise InvalidInput(
+            f"{', '.join(options)} given with a space that is open already. Give such options to remanence.open, or "
+            "give no space."
+        )
+    return space
+
+
+class _Retriever(VectorStoreRetriever):
+    """LangChain's retriever, with `search_type="recall"` besides its own."""
+
+    allowed_search_types: ClassVar[Collection[str]] = (*VectorStoreRetriever.allowed_search_types, "recall")
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        return self.vectorstore.search(query, self.search_type, **self.search_kwargs | kwargs)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        return await self.vectorstore.asearch(query, self.search_type, **self.search_kwargs | kwargs)
 
 
 class _SpaceEmbeddings(Embeddings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -123,7 +123,8 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
         space, new = self.space, list[RoleAndText]()
         with log_and_continue(log, "remember"):
-            new = self._stored_turns.store(space, session, self._kept(llama_messages.roles_and_texts(messages)))
+            kept = self._kept(llama_messages.roles_and_texts(messages))
+            new = self._stored_turns.store(space, session, kept, self._turns_before)
         answer, context = llama_messages.new_answer(messages, new)
         if self.reinforce and answer:
             self._unanswered_questions.reinforce(session, space, answer, context)
@@ -148,8 +149,11 @@ class _StoredTurns(ChangeFollower):
         self._turns: dict[str, list[RoleAndText]] = {}  # by tag
         self._ids: set[str] = set()
 
-    def store(self, space: Space, session: str, turns: Sequence[RoleAndText]) -> list[RoleAndText]:
-        """Store those of the turns that are new to the session, and return them."""
+    def store(
+        self, space: Space, session: str, turns: Sequence[RoleAndText], before: Mapping[RoleAndText, str]
+    ) -> list[RoleAndText]:
+        """Store those of the turns that are new to the session, and return them. `before` has the turns before some of
+        them, where those are not stored."""
         tag = _session_tag(session)
         with self.lock:
             self.catch_up(space)
@@ -159,7 +163,7 @@ class _StoredTurns(ChangeFollower):
             # key there, and is one memory.
             counts = [(stored + new[:index]).count(turn) for index, turn in enumerate(new)]
             keys = [short_hash(repr((session, *turn, count))) for turn, count in zip(new, counts, strict=True)]
-            store_turns(space, session, new, keys=keys, tags=[tag])
+            store_turns(space, session, new, keys=keys, tags=[tag], before=before)
             self.catch_up(space)  # now, as the text of a turn that is erased later cannot be read any more
             return new
 

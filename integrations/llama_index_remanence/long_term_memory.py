@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -44,11 +44,13 @@ def store_turns(
     *,
     keys: Sequence[str] | None = None,
     tags: Sequence[str] = (),
+    before: Mapping[RoleAndText, str] | None = None,
     extract: bool = False,
 ) -> None:
     """Store turns of a session, each as a memory of its own unless `keys` has the key of an earlier one.
 
-    With `extract`, facts are extracted from the turns in the background.
+    `before` has the turns before some of them, where those are not stored. With `extract`, facts are extracted from the
+    turns in the background.
     """
     warn_of_long_texts(log, (text for _, text in turns))
     keys = [uuid4().hex for _ in turns] if keys is None else keys
@@ -60,6 +62,7 @@ def store_turns(
             "key": f"turn {key}",
             "tags": list(tags),
             "meta": {ROLE_KEY: role},
+            "before": (before or {}).get((role, text)),
         }
         for (role, text), key in zip(turns, keys, strict=True)
     ]
@@ -128,6 +131,8 @@ class RecallAdapter(SpaceAdapter):
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _unanswered_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+    _dropped_turn: str = PrivateAttr(default="")
+    _turns_before: dict[RoleAndText, str] = PrivateAttr(default_factory=dict)
 
     @field_validator("tokenizer_fn", mode="before")
     @classmethod
@@ -159,8 +164,18 @@ class RecallAdapter(SpaceAdapter):
         self._unanswered_questions = OpenQuestions()
 
     def _kept(self, turns: Sequence[RoleAndText]) -> list[RoleAndText]:
-        """Those of the turns that are to be stored."""
-        return [turn for turn in turns if is_kept(self.keep, *turn)]
+        """Those of the turns that are to be stored. What one of them answers is kept with it (`_turns_before`)."""
+        kept: list[RoleAndText] = []
+        self._turns_before = {}
+        for role, text in turns:
+            if not is_kept(self.keep, role, text):
+                self._dropped_turn = f"{role}: {text}"
+                continue
+            kept.append((role, text))
+            if self._dropped_turn:
+                self._turns_before[role, text] = self._dropped_turn
+                self._dropped_turn = ""
+        return kept
 
     def _recall_block(
         self,

@@ -209,7 +209,8 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         self._unanswered_questions.discard(self.session_id)
 
     def _remember(self, turns: Sequence[RoleAndText]) -> None:
-        store_turns(self.space, self.session_id, self._kept(turns), extract=self.extract)
+        kept = self._kept(turns)
+        store_turns(self.space, self.session_id, kept, before=self._turns_before, extract=self.extract)
 
     def _recall_for(self, question: str, prompt: Sequence[ChatMessage], window: int) -> str:
         block = PromptMemories()

@@ -14,6 +14,7 @@ from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
+from remanence_mcp.resources import unanswered
 from remanence_mcp.tool_sets import ToolSet
 
 TOOLS = ToolSet()
@@ -55,7 +56,8 @@ def recall(
     max_tokens: MaxTokens = 1_000,
 ) -> CallToolResult:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
-    sources. Use it before you answer anything that may depend on who the user is or what was said earlier."""
+    sources. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
+    if nothing that is known answers the question."""
     request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
     answer = memory_operations.recall(current_space(), request)
     hits = [
@@ -70,17 +72,19 @@ def recall(
         for hit in answer.hits
     ]
     kept = fitting(hits, max_tokens)
-    lines = [frame_or_reason(answer.to_value().hits[: len(kept)], max_tokens=max_tokens, ids=True)]
+    lines = [] if answer.confident or not kept else [unanswered(answer.confidence)]
+    lines.append(frame_or_reason(answer.to_value().hits[: len(kept)], max_tokens=max_tokens, ids=True, scores=True))
     if len(kept) < len(hits):
         lines.append(f"{len(hits) - len(kept)} more did not fit: ask more precisely, or give more max_tokens.")
-    if kept and not answer.confident:
-        lines.append("None of these seems to answer the question.")
     lines += [f"The signal {signal} was not available: {reason}" for signal, reason in answer.missing.items()]
-    structured = {"hits": kept, "left_out": len(hits) - len(kept), "confident": answer.confident}
-    return CallToolResult(
-        content=[TextContent(type="text", text="\n".join(lines))],
-        structured_content=structured | {"missing": dict(answer.missing)},
-    )
+    structured = {
+        "hits": kept,
+        "left_out": len(hits) - len(kept),
+        "confident": answer.confident,
+        "confidence": answer.confidence,
+        "missing": dict(answer.missing),
+    }
+    return CallToolResult(content=[TextContent(type="text", text="\n".join(lines))], structured_content=structured)
 
 
 @TOOLS.tool("Forget", writes=True, destructive=True, next_step=_LOOK_UP)
@@ -124,16 +128,22 @@ def timeline(
 
 @TOOLS.tool("Profile")
 def profile(
-    max_tokens: Annotated[int, Field(ge=50, le=4_000, description="The most tokens of the text")] = 400,
+    max_tokens: Annotated[int, Field(ge=50, le=4_000, description="The most tokens of the text")] = 600,
     as_of: AsOf = None,
 ) -> dict[str, Any]:
-    """Who the user is, in a few sentences: current facts and preferences, the most important first. Read it once at
-    the beginning of a conversation."""
+    """What is true now of the user or the project, by topic, quoted, with its day. Read it once at the beginning of a
+    conversation."""
     answer = memory_operations.profile(current_space(), ask.ProfileRequest(max_tokens=max_tokens, as_of=as_of))
     return {
         "text": answer.text,
         "statements": [
-            {"text": statement.text, "memories": list(statement.memories)} for statement in answer.statements
+            {
+                "topic": statement.topic,
+                **({"after": statement.context} if statement.context else {}),
+                "text": statement.text,
+                "memories": list(statement.memories),
+            }
+            for statement in answer.statements
         ],
     }
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from remanence import Entity, HistoryEvent, Link, Memory, NotFound, Relation, Space
-from remanence_mcp.access import current_space
+from remanence_mcp.access import current_space, require_admin
 from remanence_mcp.budget import MaxTokens, fitting
 from remanence_mcp.tool_sets import ToolSet
 
@@ -67,6 +67,7 @@ def memory_kg_query(
     shown = {node["id"] for node in kept}
     edges = [
         {
+            "id": edge.id,
             "source_id": edge.source,
             "target_id": edge.target,
             "relation": edge.name,
@@ -120,6 +121,18 @@ def memory_kg_invalidate(
     """End an edge now. Walks of the present no longer follow it; those of the past and the timeline still do."""
     ended = _space(namespace).graph.invalidate(source_id, relation, target_id, why=why)
     return {"invalidated": bool(ended), "valid_until": _iso(ended[0].valid.end) if ended else None}
+
+
+@TOOLS.tool("Erase an edge", writes=True, destructive=True, next_step=_EDGES)
+def memory_kg_erase(
+    edge_id: Annotated[str, Field(description="The id of an edge, as `memory_kg_query` returned it")],
+    namespace: Namespace = None,
+) -> dict[str, Any]:
+    """Remove a stated edge for good, from the past too, if it should never have been stored. What has only ended is to
+    be invalidated. An edge that a memory states goes with that memory."""
+    require_admin("memory_kg_erase")
+    certificate = _space(namespace).graph.erase(edge_id)
+    return {"erased": True, "pending": [str(pending) for pending in certificate.pending]}
 
 
 def _space(namespace: str | None) -> Space:

@@ -10,6 +10,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from remanence import NotFound, RemanenceError
 from remanence.adapters import frame_or_reason
 from remanence.service.endpoints import graph_operations, memory_operations
+from remanence.service.error_wording import without_calls
 from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
@@ -27,9 +28,7 @@ _MAX_TOKENS = 8_000
 def add_resources(server: MCPServer[Any]) -> None:
     """Add the resources to a server."""
 
-    @server.resource(
-        "remanence://profile", name="profile", title="Profile", description="Who the user is, in a few sentences"
-    )
+    @server.resource("remanence://profile", name="profile", title="Profile", description="What is true now of the user")
     def profile() -> str:
         return _read(lambda: memory_operations.profile(current_space(), ask.ProfileRequest()).text)
 
@@ -71,22 +70,33 @@ def add_resources(server: MCPServer[Any]) -> None:
         return _read(read)
 
 
-def add_prompts(server: MCPServer[Any]) -> None:
-    """Add the prompts to a server."""
+def unanswered(confidence: float | None) -> str:
+    """What a model reads before memories that probably do not answer its question."""
+    shown = "" if confidence is None else f" (confidence {confidence:.2f} of 1)"
+    return f"Nothing that is known seems to answer this question{shown}. These are only the nearest memories:"
+
+
+def add_prompts(server: MCPServer[Any], *, can_remember: bool) -> None:
+    """Add the prompts to a server; the one that asks to call `remember` if there is that tool."""
 
     @server.prompt(title="Answer with memory", description="A question, with what is remembered about it")
     def answer_with_memory(question: str) -> str:
         found = current_space().recall(question, limit=8)
         quoted = frame_or_reason(found, max_tokens=1_500)
+        if found and not found.confident:
+            quoted = f"{unanswered(found.confidence)}\n{quoted}"
         return f"{quoted}\n\nAnswer this question. If the memories do not answer it, say so.\n\n{question}"
 
-    @server.prompt(title="Remember this conversation", description="Store what a later conversation needs")
-    def remember_conversation() -> str:
-        return (
-            "Go through this conversation and call `remember` for each thing that a later conversation needs: facts "
-            "about the user and their people, preferences, decisions and their reasons, plans with dates. One sentence "
-            "each, with names and dates in full. Leave out greetings, general knowledge and what is remembered already."
-        )
+    if can_remember:
+
+        @server.prompt(title="Remember this conversation", description="Store what a later conversation needs")
+        def remember_conversation() -> str:
+            return (
+                "Go through this conversation and call `remember` for each thing that a later conversation needs: "
+                "facts about the user and their people, preferences, decisions and their reasons, plans with dates. "
+                "One sentence each, with names and dates in full. Leave out greetings, general knowledge and what is "
+                "remembered already."
+            )
 
     @server.prompt(title="Who am I", description="The profile of the user, for the beginning of a conversation")
     def who_am_i() -> str:
@@ -99,9 +109,9 @@ def _read(read: Callable[[], str]) -> str:
     try:
         return read()
     except NotFound as error:
-        raise ResourceNotFoundError(str(error)) from error
+        raise ResourceNotFoundError(without_calls(str(error))) from error
     except RemanenceError as error:
-        raise ResourceError(str(error)) from error
+        raise ResourceError(without_calls(str(error))) from error
 
 
 def _json(value: Any) -> str:

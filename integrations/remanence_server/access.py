@@ -1,4 +1,4 @@
-"""Authentication and authorization of requests."""
+"""Authentication and authorization of requests, before their bodies are read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
+from starlette.types import Scope
 
 from remanence.service.hosting.network import is_loopback
 from remanence.service.hosting.tokens import AccessToken, TokenStore
@@ -15,6 +16,9 @@ from remanence.service.operation import Access
 from remanence_server.headers import header
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
+
+IDENTIFIED = "remanence.token"
+"""Where the scope of a request has the description of its token; None if it has none or no valid one."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,23 @@ class AccessControl:
         self._settings = settings
         self._tokens = tokens
 
-    async def caller(self, request: Request) -> Caller:
-        """Who sent a request.
+    def was_valid(self, token: str) -> bool:
+        """Whether a token was valid when this process saw it last. Never waits."""
+        return self._tokens.was_valid(token)
+
+    async def identify(self, token: str) -> AccessToken | None:
+        """The description of a token; None if it is not valid."""
+        # Looking it up may wait for a database, and must not hold up the event loop.
+        return self._tokens.cached(token) or await asyncio.to_thread(self._tokens.authenticate, token)
+
+    def caller(self, request: Request) -> Caller:
+        """Who sent a request, whose token `Limits` has identified.
 
         Raises:
             RequestRejected: The token is missing or not valid, or a page of another site sends the request.
         """
-        scheme, _, given = header(request.scope, b"authorization").partition(" ")
-        if given:
-            token = await self._token(given.strip()) if scheme.lower() == "bearer" else None
+        if given_token(request.scope):
+            token: AccessToken | None = request.scope[IDENTIFIED]
             if token is None:
                 raise _no_token("this token is unknown, expired or revoked. Make one: remanence tokens create.")
             return Caller(token)
@@ -65,9 +77,9 @@ class AccessControl:
         self._refuse_other_sites(request)
         return Caller(None)
 
-    async def _token(self, given: str) -> AccessToken | None:
-        # Looking it up may wait for a database, and must not hold up the event loop.
-        return self._tokens.cached(given) or await asyncio.to_thread(self._tokens.authenticate, given)
+    def is_still_valid(self, caller: Caller) -> bool:
+        """Whether the token of a caller is neither revoked nor expired by now. It may wait for a database."""
+        return caller.token is None or self._tokens.is_still_valid(caller.token.id)
 
     def _refuse_other_sites(self, request: Request) -> None:
         """A web page must not use the server of its visitor, under any name of this machine."""
@@ -78,6 +90,20 @@ class AccessControl:
         origin = header(request.scope, b"origin")
         if origin and urlsplit(origin).netloc != address:
             raise _denied(f"pages of {origin!r} cannot use this server without a token.")
+        # A browser sends no Origin with an image or a script, whose loading or failing tells a page what is there.
+        if header(request.scope, b"sec-fetch-site") not in ("", "same-origin", "none"):
+            raise _denied("pages of other sites cannot use this server without a token.")
+
+
+def given_token(scope: Scope) -> str:
+    """The token that a request names, valid or not; "" if there is none.
+
+    >>> given_token({"headers": [(b"authorization", b"bearer  rem_1_x")]}), given_token({"headers": []})
+    ('rem_1_x', '')
+    """
+    written = header(scope, b"authorization")
+    scheme, _, token = written.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else written
 
 
 def _denied(detail: str) -> RequestRejected:

@@ -40,6 +40,7 @@ from remanence_server.state import Pools, ServerState
 log = logging.getLogger(__name__)
 
 _MAX_SHOWN = 200
+_MAX_ERRORS = 10
 
 
 def create_app(
@@ -57,12 +58,13 @@ def create_app(
     chosen = settings or ServerSettings()
     location = location_of(space)
     known = tokens or TokenStore(location)
+    spaces = Spaces(space)
     state = ServerState(
         settings=chosen,
-        spaces=Spaces(space),
+        spaces=spaces,
         pools=Pools(chosen),
         access=AccessControl(chosen, known),
-        keys=IdempotencyKeys(location),
+        keys=IdempotencyKeys(location, spaces.last_erasure),
         metrics=Metrics(),
     )
 
@@ -87,7 +89,7 @@ def create_app(
     add_inspector(app)
     app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)
     app.add_middleware(DirectRoutes, prefix=PREFIX, routes=operation_routes(), handlers=app.exception_handlers)
-    app.add_middleware(Limits, settings=chosen, metrics=state.metrics)
+    app.add_middleware(Limits, settings=chosen, access=state.access, metrics=state.metrics)
     _handle_errors(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -121,7 +123,7 @@ async def _sweep(state: ServerState) -> None:
 def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RemanenceError)
     async def remanence_error(request: Request, error: RemanenceError) -> Response:
-        response = problem_of(error)
+        response = problem_of(error, request.headers.get("user-agent", ""))
         if response.status_code >= 500:
             log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
         return response
@@ -132,7 +134,9 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        found = [_described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()]
+        found = [
+            _described(error_detail, request.scope["route"].endpoint) for error_detail in error.errors()[:_MAX_ERRORS]
+        ]
         first = found[0]
         detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']})."
         return problem(422, detail, error="InvalidInput", errors=found)
@@ -167,13 +171,16 @@ def _detail(request: Request, error: HTTPException, headers: Mapping[str, str]) 
 
 def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str, Any]:
     """What was wrong with one field of the arguments of an endpoint, in JSON types."""
-    shown = repr(error.get("input"))
-    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
     message = error["msg"]
     if error["type"] == "extra_forbidden":
         parameter = inspect.signature(endpoint, eval_str=True).parameters[BODY]
         message = f"There is no such field. The fields are {', '.join(_fields_at(parameter.annotation, error['loc']))}"
-    return {"loc": list(error["loc"]), "msg": message, "type": error["type"], "input": shown}
+    place = [_shown(part) if isinstance(part, str) else part for part in error["loc"]]
+    return {"loc": place, "msg": message, "type": error["type"], "input": _shown(repr(error.get("input")))}
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _fields_at(annotation: Any, place: Sequence[str | int]) -> list[str]:

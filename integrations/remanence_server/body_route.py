@@ -17,14 +17,21 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remanence.service.operations import OPERATIONS
 from remanence_server.headers import header
+from remanence_server.state import authorize
 
 BODY = "arguments"
 """The parameter of an endpoint that is the body; all others but the request are parts of the path."""
+_MAX_ERRORS = 1_000
+"""Of a body with more mistakes than this only their number is reported: making the list of them takes seconds."""
 
 
 class BodyRoute(APIRoute):
-    """Calls an endpoint with `request`, the parts of its path, and the body as `arguments`, if it has one."""
+    """Calls an endpoint with `request`, the parts of its path, and the body as `arguments`, if it has one.
+
+    Its name is that of an operation. Who may not do this is refused before the body is read.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Called by FastAPI when the route is made, and by every application for `DirectRoutes`."""
@@ -38,10 +45,12 @@ class BodyRoute(APIRoute):
         body = parameters.pop(BODY, None)
         path = create_model("Path", **{name: (parameter.annotation, ...) for name, parameter in parameters.items()})  # type: ignore[call-overload]
         read = None if body is None else _body_reader(body)
+        access = OPERATIONS[self.name].access
 
         async def handler(request: Request) -> Response:
             given = _checked("path", lambda: _fields(path, request.path_params))
             if read is not None:
+                authorize(request, given["space"], access)
                 content = await request.body()
                 given[BODY] = read(content, header(request.scope, b"content-type"))
             response: Response = await endpoint(request=request, **given)
@@ -76,12 +85,14 @@ def _checked(place: str, validate: Callable[[], Any]) -> Any:
     try:
         return validate()
     except ValidationError as error:
+        if error.error_count() > _MAX_ERRORS:
+            raise _invalid("too_many", f"{error.error_count():,} values are not valid", None, place) from None
         found = [{**problem, "loc": (place, *problem["loc"])} for problem in error.errors(include_url=False)]
         raise RequestValidationError(found) from None
 
 
-def _invalid(kind: str, message: str, given: Any) -> RequestValidationError:
-    return RequestValidationError([{"type": kind, "loc": ("body",), "msg": message, "input": given}])
+def _invalid(kind: str, message: str, given: Any, place: str = "body") -> RequestValidationError:
+    return RequestValidationError([{"type": kind, "loc": (place,), "msg": message, "input": given}])
 
 
 def _is_json(media_type: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from functools import partial
@@ -24,6 +24,7 @@ from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import Access
 from remanence.service.payloads.answers import SpacesAnswer
 from remanence.service.payloads.requests import ChangesRequest, ExportRequest, FileRequest
+from remanence_server.access import Caller
 from remanence_server.metrics import MEDIA_TYPE as METRICS_TYPE
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.routes import PREFIX, RESPONSES, SpaceSegment, conditional, run_idempotent, space_of
@@ -69,7 +70,7 @@ class EventsRequest(BaseModel):
 @router.get("/v1", response_model=About, responses=RESPONSES, tags=["server"])
 async def about(request: Request) -> Response:
     """Show the version of the server, and what the caller may do."""
-    token = (await state_of(request).access.caller(request)).token
+    token = state_of(request).access.caller(request).token
     made = About(access="admin" if token is None else token.access, token=None if token is None else token.id)
     return Response(made.model_dump_json(), media_type="application/json")
 
@@ -78,7 +79,7 @@ async def about(request: Request) -> Response:
 async def list_spaces(request: Request) -> Response:
     """List the spaces that contain anything, and that the caller may use."""
     state = state_of(request)
-    caller = await state.access.caller(request)
+    caller = state.access.caller(request)
     names = await state.pools.run("quick", state.spaces.names)
     return conditional(request, SpacesAnswer(spaces=list(filter(caller.opens, names))).model_dump_json().encode())
 
@@ -93,7 +94,7 @@ async def list_spaces(request: Request) -> Response:
 )
 async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[FileRequest, Query()]) -> Response:
     """Store what is in a file (text, Markdown, JSON lines, a chat export) as memories whose source is its name."""
-    state, caller, opened = await space_of(request, space, "write")
+    state, caller, opened = space_of(request, space, "write")
     digest = hashlib.blake2b()
     with tempfile.TemporaryDirectory(prefix="remanence-") as folder:
         # The ending decides its kind. The rest of the name comes from the caller, and is not used as a path.
@@ -109,7 +110,7 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 
         if not path.stat().st_size:
             raise RequestRejected(problem(422, f"the file {arguments.name!r} is empty. Send its content as the body."))
-        return await run_idempotent(state, request, caller, 201, work, digest.digest())
+        return await run_idempotent(state, request, caller, opened.name, 201, FileAnswer, work, digest.digest())
 
 
 @router.get(
@@ -120,18 +121,15 @@ async def add_file(request: Request, space: SpaceSegment, arguments: Annotated[F
 )
 async def export(request: Request, space: SpaceSegment, arguments: Annotated[ExportRequest, Query()]) -> Response:
     """Return every ledger entry of a space as a file, for `POST /files` or `remanence import`."""
-    state, _, opened = await space_of(request, space, "admin")
-    handle, name = tempfile.mkstemp(".jsonl.gz", "remanence-")
-    os.close(handle)
-    path = Path(name)
-    path.unlink()  # an export does not overwrite a file
+    state, _, opened = space_of(request, space, "admin")
+    folder = tempfile.mkdtemp(prefix="remanence-")  # which only its owner may read
+    path, remove = Path(folder, "memory.jsonl.gz"), partial(shutil.rmtree, folder, ignore_errors=True)
     try:
         await state.pools.run("slow", partial(admin_operations.export_file, opened, path, arguments))
     except BaseException:
-        path.unlink(missing_ok=True)
+        remove()
         raise
-    remove = BackgroundTask(partial(path.unlink, missing_ok=True))
-    return FileResponse(path, filename="memory.jsonl.gz", media_type=_EXPORT_TYPE, background=remove)
+    return FileResponse(path, filename=path.name, media_type=_EXPORT_TYPE, background=BackgroundTask(remove))
 
 
 @router.get(
@@ -152,18 +150,21 @@ async def events(
     arguments: Annotated[EventsRequest, Query()],
     last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
 ) -> Response:
-    """Follow what happens to the memories of a space. Each event is a change, and its id the ledger position."""
-    state, _, opened = await space_of(request, space, "read")
+    """Follow what happens to the memories of a space. Each event is a change, and its id the ledger position.
+
+    The stream ends when the token is revoked or expires.
+    """
+    state, caller, opened = space_of(request, space, "read")
     if state.streams >= state.settings.max_streams:
         raise RequestRejected(problem(503, f"{state.streams} event streams are open already. Try again later."))
     after = int(last_event_id) if last_event_id is not None else arguments.after
     if after is None:
         after = await state.pools.run("quick", partial(admin_operations.last_position, opened))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_stream(state, opened, after), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(_stream(state, caller, opened, after), headers=headers, media_type="text/event-stream")
 
 
-async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator[str]:
+async def _stream(state: ServerState, caller: Caller, space: Space, after: int) -> AsyncIterator[str]:
     state.streams += 1
     quiet = 0
     try:
@@ -171,6 +172,9 @@ async def _stream(state: ServerState, space: Space, after: int) -> AsyncIterator
         yield f": from position {after}\nid: {after}\n\n"
         while not state.stopping.is_set():
             page = await state.pools.run("quick", partial(admin_operations.changes, space, ChangesRequest(after=after)))
+            # After the page was read, so that nothing is sent which was written after a revocation.
+            if not await state.pools.run("quick", partial(state.access.is_still_valid, caller)):
+                break
             after = page.position
             for change in page.items:
                 yield f"id: {change.position}\nevent: {change.kind}\ndata: {change.model_dump_json()}\n\n"
@@ -209,7 +213,7 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Numbers about requests, in the text format of Prometheus."""
     state = state_of(request)
-    await state.access.caller(request)
+    state.access.caller(request)
     gauges: dict[str, Any] = {"remanence_event_streams": state.streams}
     gauges |= {f'remanence_active{{pool="{name}"}}': count for name, count in state.pools.active.items()}
     return Response(state.metrics.text(gauges), media_type=METRICS_TYPE)

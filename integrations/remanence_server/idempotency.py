@@ -1,7 +1,8 @@
 """Answers by Idempotency-Key: a write that is sent again gets the first answer, and is not done again.
 
-Answers are kept for a day in the database of the server, so that they outlive a restart. A key is that of
-one caller and one route.
+What was written is kept for a day in the database of the server, so that it outlives a restart: the status and the ids
+of the memories, but no text of theirs, which may be erased in the meantime. Answers as they were sent are in memory
+only, and are forgotten when anything is erased. A key is that of one caller and one route.
 """
 
 from __future__ import annotations
@@ -9,45 +10,103 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from pydantic_core import from_json, to_json
+
+from remanence import Space
+from remanence.service.endpoints import memory_operations
+from remanence.service.endpoints.admin_operations import CollectionAnswer
 from remanence.service.hosting.server_database import Location, open_database
+from remanence.service.operation import AnswerType
+from remanence.service.payloads.answers import CountAnswer, DoneAnswer, JobAnswer
+from remanence.service.payloads.base_answers import Items, MemoryAnswer
+from remanence.service.payloads.requests import MemoryIdsReadRequest
 from remanence_server.problems import RequestRejected, problem
 
 HEADER = "idempotency-key"
 MAX_KEY_LENGTH = 255
 _DAY = 86_400.0
+_MAX_IN_MEMORY, _MAX_BYTES = 1_000, 1 << 16
+"""How many answers are in memory, and how long one of them may be."""
+_WITHOUT_TEXT = (CollectionAnswer, CountAnswer, DoneAnswer, JobAnswer)
+_FORMER_TABLE = "DROP TABLE IF EXISTS answers"  # which had the answers as they were sent
 _TABLE = """
-CREATE TABLE IF NOT EXISTS answers (
-    key {bytes} PRIMARY KEY, request {bytes} NOT NULL, status INTEGER NOT NULL, body {bytes} NOT NULL,
+CREATE TABLE IF NOT EXISTS outcomes (
+    key {bytes} PRIMARY KEY, request {bytes} NOT NULL, status INTEGER NOT NULL, outcome {bytes} NOT NULL,
     at DOUBLE PRECISION NOT NULL
 )"""
 _STORE = """
-INSERT INTO answers VALUES (?, ?, ?, ?, ?)
+INSERT INTO outcomes VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE
-SET request = excluded.request, status = excluded.status, body = excluded.body, at = excluded.at"""
+SET request = excluded.request, status = excluded.status, outcome = excluded.outcome, at = excluded.at"""
 
 
 @dataclass(frozen=True)
-class StoredAnswer:
-    """The status and body of an answer."""
+class Outcome:
+    """The status of an answer, what is stored of it, and its body while it is in memory."""
 
     status: int
-    body: bytes
+    stored: bytes
+    body: bytes | None = None
+
+
+def outcome_of(status: int, body: bytes, answer: AnswerType) -> Outcome:
+    """What is kept of an answer of some type: the ids of its memories, or all of one that has no text."""
+    stored: dict[str, Any] = {}
+    if answer in _WITHOUT_TEXT:
+        stored = {"answer": from_json(body)}
+    elif answer in (MemoryAnswer, Items[MemoryAnswer]):
+        memories = [from_json(body)] if answer is MemoryAnswer else from_json(body)["items"]
+        as_of = max((memory["revised_at"] for memory in memories), default=None)
+        stored = {"ids": [memory["id"] for memory in memories], "as_of": as_of}
+    return Outcome(status, to_json(stored), body)
+
+
+def body_of(outcome: Outcome, space: Space, answer: AnswerType, key: str) -> bytes:
+    """The first answer: as it was sent, or with its memories read again, as they were then.
+
+    Raises:
+        RequestRejected: A memory was erased since, or nothing but the status is known.
+    """
+    if outcome.body is not None:
+        return outcome.body
+    stored, done = from_json(outcome.stored), f"the request with Idempotency-Key {key!r} was done"
+    if "answer" in stored:
+        return to_json(stored["answer"])
+    if "ids" not in stored:
+        raise RequestRejected(problem(409, f"{done}, and its answer is not kept. Read what it wrote."))
+    request = MemoryIdsReadRequest(ids=stored["ids"], as_of=stored["as_of"])
+    found = {item.id: item.memory for item in memory_operations.get_many(space, request).items}
+    memories = [found.get(memory_id) for memory_id in stored["ids"]]
+    if None in memories:
+        raise RequestRejected(problem(410, f"{done}, and what it wrote was erased since."))
+    return to_json(memories[0] if answer is MemoryAnswer else {"items": memories})
 
 
 class IdempotencyKeys:
-    """The answers to writes that had a key."""
+    """What the writes did that had a key.
 
-    def __init__(self, location: Location) -> None:
+    Args:
+        location: Where the ledger is, beside which this is stored.
+        last_erasure: Returns the ledger position at which something was erased last.
+    """
+
+    def __init__(self, location: Location, last_erasure: Callable[[], int]) -> None:
+        self._last_erasure = last_erasure
         self._lock = threading.Lock()
         self._running: set[bytes] = set()
+        self._bodies: OrderedDict[bytes, tuple[int, bytes]] = OrderedDict()  # with the last erasure before each
         self._database = open_database(location)
+        self._database.create(_FORMER_TABLE)
         self._database.create(_TABLE)
-        self._database.execute("DELETE FROM answers WHERE at < ?", (time.time() - _DAY,))
+        self._database.execute("DELETE FROM outcomes WHERE at < ?", (time.time() - _DAY,))
 
-    def begin(self, caller: str, route: str, key: str, request: bytes) -> tuple[bytes, StoredAnswer | None]:
-        """Begin a request with a key. Returns what to `end` it with, and the answer if it was done before.
+    def begin(self, caller: str, route: str, key: str, request: bytes) -> tuple[bytes, Outcome | None]:
+        """Begin a request with a key. Returns what to `end` it with, and what it did if it was done before.
 
         Raises:
             RequestRejected: The same key came with another request, or its request is still running.
@@ -55,13 +114,15 @@ class IdempotencyKeys:
         name = _digest(caller, route, key)
         with self._lock:
             rows = self._database.execute(
-                "SELECT request, status, body FROM answers WHERE key = ? AND at >= ?", (name, time.time() - _DAY)
+                "SELECT request, status, outcome FROM outcomes WHERE key = ? AND at >= ?", (name, time.time() - _DAY)
             )
             if rows and rows[0][0] != _digest(request):
                 detail = f"Idempotency-Key {key!r} came with another request before. Use a new key for a new request."
                 raise RequestRejected(problem(422, detail))
             if rows:
-                return name, StoredAnswer(*rows[0][1:])
+                erasure, body = self._bodies.get(name, (0, None))
+                _, status, stored = rows[0]
+                return name, Outcome(status, stored, body if erasure == self._last_erasure() else None)
             if name in self._running:
                 raise RequestRejected(
                     problem(409, f"the request with Idempotency-Key {key!r} is still running. Wait for it.")
@@ -69,15 +130,25 @@ class IdempotencyKeys:
             self._running.add(name)
         return name, None
 
-    def end(self, name: bytes, request: bytes, answer: StoredAnswer | None) -> None:
-        """End a request, and keep its answer if there is one."""
+    def end(self, name: bytes, request: bytes, outcome: Outcome | None) -> None:
+        """End a request, and keep what it did, unless it failed."""
         try:
-            if answer is not None:
-                row = (name, _digest(request), answer.status, answer.body, time.time())
+            if outcome is not None:
+                row = (name, _digest(request), outcome.status, outcome.stored, time.time())
                 self._database.execute(_STORE, row)
+                self._keep_in_memory(name, outcome.body or b"")
         finally:
             with self._lock:
                 self._running.discard(name)
+
+    def _keep_in_memory(self, name: bytes, body: bytes) -> None:
+        erasure = self._last_erasure()
+        with self._lock:
+            if len(body) <= _MAX_BYTES:
+                self._bodies[name] = erasure, body
+            outdated = [key for key, (before, _) in self._bodies.items() if before != erasure]
+            for key in outdated or list(self._bodies)[:-_MAX_IN_MEMORY]:
+                del self._bodies[key]
 
     def close(self) -> None:
         self._database.close()

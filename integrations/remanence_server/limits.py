@@ -1,4 +1,8 @@
-"""Limits on every request, before it reaches a route: the size of its body, and how many come in a minute."""
+"""Limits on every request, before it reaches a route: the size of its body, and how many come in a minute.
+
+Requests count for their token. Those without a valid one count for their address, and are refused before the token is
+looked up if there were too many.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,17 @@ from collections.abc import Callable
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from remanence import RemanenceError
+from remanence_server.access import IDENTIFIED, AccessControl, given_token
 from remanence_server.headers import header
 from remanence_server.metrics import Metrics
-from remanence_server.problems import problem
+from remanence_server.problems import problem, problem_of
 from remanence_server.settings import ServerSettings
 
 _MAX_CALLERS = 10_000
-_UNLIMITED = ("/healthz", "/readyz", "/metrics")
+_HEALTH = ("/healthz", "/readyz")
+_METRICS = "/metrics"
+_NOT_FOR_OTHER_SITES = (b"cross-origin-resource-policy", b"same-origin")
 
 
 class RateLimiter:
@@ -33,25 +41,32 @@ class RateLimiter:
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, caller: str) -> float:
-        """Count a request; returns 0, or after how many seconds the caller may try again."""
+    def wait(self, caller: str, *, count: bool = True) -> float:
+        """Count a request; returns 0, or after how many seconds the caller may try again.
+
+        Without `count`, says only whether one more would be too many.
+        """
         if not self._rate:
             return 0.0
         now = self._clock()
         left, before = self._buckets.pop(caller, (float(self._rate), now))
         left = min(float(self._rate), left + (now - before) * self._rate / 60)
         allowed = left >= 1
-        self._buckets[caller] = (left - 1 if allowed else left, now)
+        self._buckets[caller] = (left - 1 if allowed and count else left, now)
         if len(self._buckets) > _MAX_CALLERS:
             self._buckets.popitem(last=False)
         return 0.0 if allowed else (1 - left) * 60 / self._rate
 
 
 class Limits:
-    """ASGI middleware: refuses requests beyond the limits, and counts all of them."""
+    """ASGI middleware: identifies who asks, refuses requests beyond the limits, and counts all of them.
 
-    def __init__(self, app: ASGIApp, *, settings: ServerSettings, metrics: Metrics) -> None:
+    Browsers are told to keep every answer from the pages of other sites.
+    """
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings, access: AccessControl, metrics: Metrics) -> None:
         self._app = app
+        self._access = access
         self._settings = settings
         self._metrics = metrics
         self._limiter = RateLimiter(settings.rate_limit)
@@ -66,6 +81,7 @@ class Limits:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message = {**message, "headers": [*message["headers"], _NOT_FOR_OTHER_SITES]}
             await send(message)
 
         try:
@@ -76,8 +92,11 @@ class Limits:
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        limited = self._settings.rate_limit and path not in _UNLIMITED
-        seconds = self._limiter.wait(_caller(scope)) if limited else 0.0
+        try:
+            seconds = await self._identify_and_count(scope)
+        except RemanenceError as error:  # such as a database that does not answer
+            await problem_of(error)(scope, receive, send)
+            return
         if seconds:
             detail = f"more than {self._settings.rate_limit} requests a minute. Try again in {seconds:.1f} s."
             await problem(429, detail, headers={"retry-after": str(int(seconds) + 1)})(scope, receive, send)
@@ -104,15 +123,21 @@ class Limits:
 
         await self._app(scope, counted, send)
 
+    async def _identify_and_count(self, scope: Scope) -> float:
+        """Look up the token; returns 0, or after how many seconds the caller may try again."""
+        path, given, token = scope["path"], given_token(scope), None
+        scope[IDENTIFIED] = None
+        if path in _HEALTH:
+            return 0.0
+        address = scope["client"][0] if scope.get("client") else ""
+        if given and not self._access.was_valid(given) and (seconds := self._limiter.wait(address, count=False)):
+            return seconds
+        if given:
+            scope[IDENTIFIED] = token = await self._access.identify(given)
+        if path == _METRICS and (token or not given):
+            return 0.0
+        return self._limiter.wait(address if token is None else token.id)
+
 
 def _too_large(most: int) -> str:
     return f"the body is larger than {most:,} bytes. Send it in parts."
-
-
-def _caller(scope: Scope) -> str:
-    """The id of the token, however its header is written, or the address."""
-    token = header(scope, b"authorization").partition(" ")[2].strip()
-    if token:
-        return token.rpartition("_")[0]
-    client = scope.get("client")
-    return client[0] if client else ""

@@ -11,10 +11,16 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from remanence import RemanenceError
+from remanence.service.error_wording import without_calls
 from remanence.service.exceptions import http_status
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
+_MAX_DETAIL = 4_000
+"""The most characters of a message. It may show a value that a request has, of which there may be megabytes."""
+
+_PYTHON_CLIENT = "remanence/"
+"""How the user agent of `remanence.connect` begins."""
 
 
 class Problem(BaseModel):
@@ -41,7 +47,7 @@ def problem(
 ) -> Response:
     """A response that says why a request was not done."""
     body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    body["detail"] = detail
+    body["detail"] = detail if len(detail) <= _MAX_DETAIL else f"{detail[:_MAX_DETAIL]}…"
     more = {"error": error, "errors": errors, "position": position}
     body |= {name: value for name, value in more.items() if value is not None}
     sent = dict(headers or {})
@@ -52,11 +58,10 @@ def problem(
     return Response(to_json(body), status, sent, media_type=MEDIA_TYPE)
 
 
-def problem_of(error: RemanenceError) -> Response:
-    """An exception of remanence as a response."""
-    return problem(
-        http_status(error), str(error), error=type(error).__name__, position=getattr(error, "position", None)
-    )
+def problem_of(error: RemanenceError, user_agent: str = "") -> Response:
+    """An exception of remanence as a response. Only `remanence.connect` is told which method to call next."""
+    detail = str(error) if user_agent.startswith(_PYTHON_CLIENT) else without_calls(str(error))
+    return problem(http_status(error), detail, error=type(error).__name__, position=getattr(error, "position", None))
 
 
 class RequestRejected(Exception):

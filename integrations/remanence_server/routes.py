@@ -19,15 +19,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from remanence import Space
-from remanence.service.hosting.spaces import from_segment
-from remanence.service.operation import Access
+from remanence.service.operation import Access, AnswerType
 from remanence.service.operations import OPERATIONS, Operation
 from remanence.service.payloads import requests
 from remanence_server.access import Caller
 from remanence_server.body_route import BodyRoute
-from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, StoredAnswer
+from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, Outcome, body_of, outcome_of
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
-from remanence_server.state import PoolName, ServerState, state_of
+from remanence_server.state import PoolName, ServerState, authorize
 
 PREFIX = "/v1/spaces/{space}"
 SpaceSegment = Annotated[
@@ -47,6 +46,7 @@ _REASONS = {
     404: "There is no such thing",
     405: "This route has no such method",
     409: "It does not fit the present state",
+    410: "It was done before, and what it wrote was erased since",
     413: "The body is too large",
     422: "A value is not valid; `detail` names it",
     429: "Too many requests",
@@ -118,10 +118,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
     async def endpoint(
         *, request: Request, space: str, arguments: requests.Request | None = None, **path: str
     ) -> Response:
-        state = state_of(request)
-        name = from_segment(space)
-        caller = await state.access.caller(request)
-        caller.require(name, operation.access)
+        state, caller, name = authorize(request, space, operation.access)
         asked = _request(operation, arguments, path)
 
         def work() -> bytes:
@@ -129,7 +126,8 @@ def _endpoint(operation: Operation[Any, Any]) -> Endpoint:
 
         if operation.method == "GET":
             return conditional(request, await state.pools.run(pool, work))
-        return await run_idempotent(state, request, caller, operation.status, lambda: state.pools.run(pool, work))
+        run = functools.partial(state.pools.run, pool, work)
+        return await run_idempotent(state, request, caller, name, operation.status, operation.answer, run)
 
     endpoint.__name__ = operation.name
     endpoint.__doc__ = inspect.getdoc(operation.function)
@@ -193,11 +191,13 @@ async def run_idempotent(
     state: ServerState,
     request: Request,
     caller: Caller,
+    space: str,
     status: int,
+    answer: AnswerType,
     work: Callable[[], Awaitable[bytes]],
     sent: bytes | None = None,
 ) -> Response:
-    """Do a write; one with an Idempotency-Key that was done before gets its first answer.
+    """Do a write in a space; one with an Idempotency-Key that was done before gets its first answer.
 
     `sent` stands for the body where that was read already.
     """
@@ -210,19 +210,18 @@ async def run_idempotent(
     route = f"{request.method} {request.url.path}?{request.url.query}"
     name, known = await asyncio.to_thread(state.keys.begin, caller.name, route, key, sent)
     if known is not None:
+        body = await state.pools.run("quick", lambda: body_of(known, state.spaces.get(space), answer, key))
         headers = {"idempotency-replayed": "true"}
-        return Response(known.body, known.status, headers, media_type="application/json")
-    answer: StoredAnswer | None = None
+        return Response(body, known.status, headers, media_type="application/json")
+    outcome: Outcome | None = None
     try:
-        answer = StoredAnswer(status, await work())
+        outcome = outcome_of(status, await work(), answer)
     finally:
-        await asyncio.to_thread(state.keys.end, name, sent, answer)
-    return Response(answer.body, status, media_type="application/json")
+        await asyncio.to_thread(state.keys.end, name, sent, outcome)
+    return Response(outcome.body, status, media_type="application/json")
 
 
-async def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
+def space_of(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, Space]:
     """The space that a path names and the caller, who may do this there."""
-    state, name = state_of(request), from_segment(segment)
-    caller = await state.access.caller(request)
-    caller.require(name, access)
+    state, caller, name = authorize(request, segment, access)
     return state, caller, state.spaces.get(name)

@@ -20,6 +20,9 @@ class ServerSettings:
         require_token: Whether a token is needed on a loopback address, too.
         max_body: The most bytes of the body of a request.
         max_file: The most bytes of a file.
+        max_head: The most bytes of the headers of a request.
+        idle_seconds: How long a connection may take to send the headers of a request, and between two parts of its
+            body. It is closed then.
         rate_limit: The most requests a minute of one token, or without one of one address; 0 means no limit.
         quick_threads: How many operations that take milliseconds run at once.
         recall_threads: How many recalls run at once. A reader may make them slow.
@@ -35,6 +38,8 @@ class ServerSettings:
     require_token: bool = False
     max_body: int = 16 * MEBIBYTE
     max_file: int = 256 * MEBIBYTE
+    max_head: int = 65_536
+    idle_seconds: float = 20.0
     rate_limit: int = 0
     quick_threads: int = 16
     recall_threads: int = 16

@@ -10,8 +10,9 @@ from typing import Literal, TypeVar, cast
 
 from starlette.requests import Request
 
-from remanence.service.hosting.spaces import Spaces
-from remanence_server.access import AccessControl
+from remanence.service.hosting.spaces import Spaces, from_segment
+from remanence.service.operation import Access
+from remanence_server.access import AccessControl, Caller
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.metrics import Metrics
 from remanence_server.problems import RequestRejected, problem
@@ -74,3 +75,15 @@ class ServerState:
 def state_of(request: Request) -> ServerState:
     """The state of the application that a request came to."""
     return cast(ServerState, request.app.state.server)
+
+
+def authorize(request: Request, segment: str, access: Access) -> tuple[ServerState, Caller, str]:
+    """The caller, who may do this, and the name of the space that a path names.
+
+    Raises:
+        RequestRejected: The caller is unknown, or may not do this there.
+    """
+    state, name = state_of(request), from_segment(segment)
+    caller = state.access.caller(request)
+    caller.require(name, access)
+    return state, caller, name

@@ -72,7 +72,8 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The text of these earlier entries about a memory was removed."""
+    """The text of these earlier entries about a memory was removed; or about a relation or a link, whose id `memory`
+    is then."""
 
     memory: str
     positions: tuple[int, ...]
@@ -250,12 +251,17 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A memory was used `times` times, which raised its strength by `boost`, in a `context` of tags."""
+    """A memory was used `times` times, which raised its strength by `boost`, in a `context` of tags.
+
+    With `last_used`, a memory that was merged of others has their uses, the last of them then: that it was added now is
+    no use.
+    """
 
     memory: str
     times: int = 1
     boost: float = 0.0
     context: tuple[str, ...] = ()
+    last_used: datetime | None = None
     signature: str | None = None
 
 

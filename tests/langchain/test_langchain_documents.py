@@ -100,6 +100,81 @@ def test_vectors_alone_can_be_searched(store: RemanenceVectorStore) -> None:
     assert len(store.max_marginal_relevance_search_by_vector(vector, k=2)) == 2
 
 
+TOYS: dict[str, dict[str, list[str]]] = {
+    "animals": {"a cat": ["cat", "kitten"], "a dog": ["dog", "puppy", "Which animal barks?"]},
+    "things": {"an apple": ["fruit", "apple"], "a car": ["vehicle", "driving a car"], "a house": ["building"]},
+    "colours": {
+        "The sky is blue.": ["colour of the sky", "sky"],
+        "The grass is green.": ["grass", "lawn"],
+        "The sun is yellow.": ["What colour is the sun?"],
+    },
+    "facts": {
+        "Python is a programming language.": ["programming", "writing software"],
+        "Paris is the capital of France.": ["capital of France"],
+        "Pasta is made of flour.": ["What is pasta made of?", "Italian food"],
+    },
+    "diary": {
+        "I love pizza.": ["pizza", "food"],
+        "I went to the doctor.": ["medical appointment"],
+        "My car is broken.": ["car repair", "vehicle"],
+    },
+}
+
+
+@pytest.mark.parametrize("toy", TOYS)
+def test_it_ranks_by_similarity(toy: str) -> None:
+    """With the embedder and the reader that a space comes with; scores are similarities of vectors."""
+    questions = TOYS[toy]
+    store = RemanenceVectorStore.from_texts(list(questions))
+    for text in questions:
+        for question in questions[text]:
+            found = store.similarity_search_with_score(question, k=len(questions))
+            scores = [score for _, score in found]
+            assert found[0][0].page_content == text
+            assert sorted(scores, reverse=True) == scores
+            assert 0 <= scores[-1] <= scores[0] <= 1
+    vectors = store.embeddings.embed_documents([document.page_content for document, _ in found])
+    similarities = np.array(vectors) @ np.array(store.embeddings.embed_query(question))
+    assert np.allclose(scores, np.clip(similarities, 0, 1), atol=1e-3)
+
+
+def test_time_and_trust_do_not_count_for_similarity(space: Space, clock: FakeClock) -> None:
+    """A filter does not change the order either, and options that say how to rank are refused."""
+    space.add("The bridge of Porto is closed to cars.", importance=0.0, valid_until=clock.now())
+    clock.advance(days=900)
+    space.add("The bridge of Porto carries trams.", importance=1.0, meta={"page": 1})
+    space.add("Porto is old.", importance=1.0, meta={"page": 1})
+    store = RemanenceVectorStore(space)
+
+    expected = ["The bridge of Porto is closed to cars.", "The bridge of Porto carries trams.", "Porto is old."]
+    assert [found.page_content for found in store.similarity_search(expected[0])] == expected
+    vector = store.embeddings.embed_query(expected[1])
+    assert [f.page_content for f in store.similarity_search_by_vector(vector, filter={"page": 1})] == expected[1:]
+    with pytest.raises(InvalidInput, match=r'context= says how to rank.*store.search\(query, "recall"\)'):
+        store.similarity_search("bridge", context=["Porto"])
+
+
+async def test_recall_is_a_type_of_search(space: Space) -> None:
+    """By all signals: the passage that does not name the lighthouse stands in the same document."""
+    store = RemanenceVectorStore(space)
+    lighthouse = {"source": "foz.pdf"}
+    store.add_texts(
+        ["The lighthouse of Foz was built in 1886.", "Visitors are let in on Sundays.", "Visitors are let in daily."],
+        [lighthouse, lighthouse, {"source": "museum.pdf"}],
+    )
+    question = "When are visitors let into the lighthouse of Foz?"
+    retriever = store.as_retriever(search_type="recall", search_kwargs={"k": 2})
+
+    found = store.search(question, "recall", k=2)
+    expected = [hit.memory.text for hit in space.recall(question, limit=2, history=False, min_score=0.0)]
+    assert [document.page_content for document in found] == expected
+    assert retriever.invoke(question) == await retriever.ainvoke(question) == found
+    assert store.search(question, "similarity") == store.as_retriever().invoke(question)
+    assert len(store.search(question, "mmr", k=2)) == len(await store.asearch(question, "recall", k=2)) == 2
+    with pytest.raises(ValueError, match="search_type of nearest not allowed"):
+        store.as_retriever(search_type="nearest")
+
+
 def test_an_id_is_made_of_text_and_metadata(space: Space) -> None:
     """Adding a document again changes nothing; the same text from another source is another document."""
     store = RemanenceVectorStore(space)
@@ -198,10 +273,27 @@ def test_it_is_made_from_texts(space: Space) -> None:
         np.array(fake.embed_query("x")) / np.linalg.norm(fake.embed_query("x"))
     )
 
-    RemanenceVectorStore.from_documents([BRIDGES], None, space=space)  # type: ignore[arg-type]
+    RemanenceVectorStore.from_documents([BRIDGES], None, space=space)
     assert space.count() == 1
     with pytest.raises(InvalidInput, match=r"remanence.open\(location, embedder=embedding\)"):
         RemanenceVectorStore.from_texts(["x"], fake, space=space)
+
+
+async def test_it_is_made_from_documents(space: Space) -> None:
+    """In a space without naming an embedder, which it has; or in a new one with the embedder that is given."""
+    RemanenceVectorStore.from_documents([BRIDGES, HILLS], space=space)
+    store = await RemanenceVectorStore.afrom_documents([RIVER], space=space, ids=["river"])
+    assert store.space.count() == 3
+    assert store.get_by_ids(["river"])[0].page_content == RIVER.page_content
+
+    fake = DeterministicFakeEmbedding(size=8)
+    own = RemanenceVectorStore.from_documents([Document("Porto.", id="a")], embedding=fake)
+    assert (own.get_by_ids(["a"])[0].page_content, len(own.embeddings.embed_query("x"))) == ("Porto.", 8)
+    assert (await RemanenceVectorStore.afrom_texts(["Porto."], fake, [{"page": 1}])).space.count() == 1
+    with pytest.raises(InvalidInput, match=r"remanence.open\(location, embedder=embedding\)"):
+        RemanenceVectorStore.from_documents([BRIDGES], embedding=fake, space=space)
+    with pytest.raises(InvalidInput, match="location given with a space that is open already"):
+        RemanenceVectorStore.from_documents([BRIDGES], space=space, location="./memory")
 
 
 def test_a_view_of_the_past_is_read_only(store: RemanenceVectorStore, space: Space, clock: FakeClock) -> None:

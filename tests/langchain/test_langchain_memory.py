@@ -13,8 +13,9 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, Prom
 from langchain_models import Actor, recalled
 from pydantic import BaseModel, ValidationError
 
-from langchain_remanence import RemanenceMemory
+from langchain_remanence import RemanenceChatMessageHistory, RemanenceMemory
 from remanence import Space
+from remanence.testing import FakeClock
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 
@@ -167,17 +168,40 @@ def test_which_key_is_doubtful_is_said_with_the_way_out(space: Space) -> None:
         RemanenceMemory(space=space).save_context({"a": "x"}, {"output": "1", "two": "2"})
 
 
-async def test_clearing_hides_the_session_and_nothing_else(space: Space) -> None:
-    """Other sessions and other memories stay."""
-    space.add("Ana lives in Porto.")
+async def test_clearing_empties_the_history_and_keeps_the_memories(space: Space, clock: FakeClock) -> None:
+    """What the chat told is still known, here and in other chats. Other histories stay, and the past has this one."""
     monday, tuesday = (RemanenceMemory(space=space, session_id=day) for day in ("monday", "tuesday"))
     for memory in (monday, tuesday):
-        await memory.asave_context({"input": f"Hello on {memory.session_id}."}, {"output": "Hi."})
+        await memory.asave_context({"input": f"I met Ana on {memory.session_id}."}, {"output": "Hi."})
+    known, before = list(space.memories()), clock.now()
+    clock.advance(hours=1)
     await monday.aclear()
+    monday.save_context({"input": "Good morning."}, {"output": "Hello."})
+    monday.clear()
 
-    assert [memory.text for memory in space.memories()] == ["Ana lives in Porto.", "Hello on tuesday.", "Hi."]
     assert (await monday.aload_memory_variables({}))["history"] == ""
     assert "tuesday" in (await tuesday.aload_memory_variables({}))["history"]
+    monday.save_context({"input": "Back again."}, {"output": "Welcome."})
+    history = RemanenceChatMessageHistory(space, "monday")
+    assert [message.text for message in history.messages] == ["Back again.", "Welcome."]
+    assert [session.message_count for session in history.sessions()] == [2, 2]
+    assert len(RemanenceChatMessageHistory(space.as_of(before), "monday").messages) == 2
+
+    assert [memory for memory in space.memories() if memory.id in {each.id for each in known}] == known
+    assert space.recall("Whom did I meet on Monday?")[0].memory.text == "I met Ana on monday."
+    assert "cleared" not in str(space.recall("history cleared"))
+    history.erase_session("monday")
+    assert [memory.text for memory in space.memories()] == ["I met Ana on tuesday.", "Hi."]
+
+
+def test_a_cleared_history_expires_as_before(space: Space, clock: FakeClock) -> None:
+    """Its messages are erased so long after the last of them, although they are no longer listed."""
+    history = RemanenceChatMessageHistory(space, "monday", ttl=60)
+    history.add_user_message("I met Ana.")
+    RemanenceMemory(space=space, session_id="monday").clear()
+    clock.advance(minutes=2)
+
+    assert (history.sessions(), history.sweep_ttl(), space.count()) == ([], 1, 0)
 
 
 def test_the_quoted_part_keeps_to_its_budget(space: Space) -> None:

@@ -44,6 +44,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "memory_kg_query": {"start_id": None, "relations": None, "depth": 3, "as_of": None},
     "memory_kg_timeline": dict.fromkeys("node_id since until relations".split()),
     "memory_kg_invalidate": dict.fromkeys("source_id target_id relation".split()),
+    "memory_kg_erase": {"edge_id": None},
 }
 REQUIRED = {
     "save_memory": {"content"},
@@ -58,6 +59,7 @@ REQUIRED = {
     "memory_kg_query": {"start_id"},
     "memory_kg_timeline": {"node_id"},
     "memory_kg_invalidate": {"source_id", "target_id", "relation"},
+    "memory_kg_erase": {"edge_id"},
 }
 """Of the others, every parameter may be left out."""
 # A call of each tool, and the fields that its answer is documented to have; "a/b" is the field b of the first in a.
@@ -164,6 +166,7 @@ ANSWERS: list[tuple[str, dict[str, Any], str]] = [
         *("memory_kg_invalidate", {"source_id": "$a", "target_id": "$b", "relation": "supports"}),
         "invalidated valid_until",
     ),
+    ("memory_kg_erase", {"edge_id": "$edge"}, "erased pending"),
 ]
 MEMORY_FIELDS = set("id content entities tags created_at last_used use_count strength status score age_days".split())
 
@@ -182,10 +185,13 @@ async def test_every_documented_parameter_has_its_default(space: remanence.Space
 async def test_every_documented_field_is_returned(space: remanence.Space) -> None:
     """Each tool is called as its documentation shows, and its answer has every field that is documented."""
     first, second = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+    ids = {"$a": first.id, "$b": second.id, "$edge": space.graph.relate("Bob", "knows", "Carol").id}
     async with connected(space, tools="cortex,kg", default_tools=False) as mcp:
         for tool, arguments, fields in ANSWERS:
-            given = json.loads(json.dumps(arguments).replace("$a", first.id).replace("$b", second.id))
-            answer = await mcp.call(tool, **given)
+            text = json.dumps(arguments)
+            for name, id_ in ids.items():
+                text = text.replace(f'"{name}"', f'"{id_}"')
+            answer = await mcp.call(tool, **json.loads(text))
             for path in fields.split():
                 found = answer
                 for part in path.split("/"):
@@ -497,7 +503,7 @@ async def test_entities_and_edges_of_ai_memory(space: remanence.Space, clock: Fa
         walk = await mcp.call("memory_kg_query", start_id=draft.id, relations=["related_to", "supersedes"])
         assert {"nodes", "edges", "depth_reached", "edges_walked"} <= walk.keys()
         assert {edge["relation"] for edge in walk["edges"]} == {"related_to", "supersedes"}
-        columns = "source_id target_id relation created_at valid_from valid_until observed_by signature"
+        columns = "id source_id target_id relation created_at valid_from valid_until observed_by signature"
         assert set(walk["edges"][0]) == set(columns.split())
         ended = await mcp.call("memory_kg_invalidate", source_id=draft.id, target_id=review.id, relation="related_to")
         assert ended["invalidated"] is True
@@ -510,6 +516,9 @@ async def test_entities_and_edges_of_ai_memory(space: remanence.Space, clock: Fa
             ("edge_added", "related_to", review.id),
             ("edge_invalidated", "related_to", review.id),
         ]
+        erased = await mcp.call("memory_kg_erase", edge_id=past["edges"][0]["id"])
+        gone = await mcp.call("memory_kg_query", start_id=draft.id, relations=["related_to"], as_of=then)
+        assert (erased, gone["edges"]) == ({"erased": True, "pending": []}, [])
         about = await mcp.call("memory_kg_query", start_id=made["entity_id"], depth=1)
         assert {draft.id, review.id} <= {node["id"] for node in about["nodes"]}
         for arguments in (

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp_calls import connected
 
 import remanence
@@ -53,6 +57,30 @@ async def test_what_the_model_reads_is_quoted_with_ids_and_fits(space: remanence
     assert "more did not fit" in text
 
 
+async def test_recall_says_first_that_nothing_is_known() -> None:
+    """By the confidence of the recall, and with the score of each memory; so does the prompt."""
+
+    def read(question: str, texts: Sequence[str]) -> list[float]:
+        return [0.9 if "Porto" in text and "live" in question else 0.02 for text in texts]
+
+    with remanence.open(None, reader=read) as space:
+        space.add_many(["Ana lives in Porto.", "Tom flew to the capital."])
+        async with connected(space) as mcp:
+            answers = [
+                await mcp.client.call_tool("recall", {"query": question})
+                for question in ("Capital of Mongolia?", "Where does Ana live?")
+            ]
+            asked = await mcp.client.get_prompt("answer_with_memory", {"question": "Capital of Mongolia?"})
+    unknown, known = (answer.content[0].text for answer in answers)
+    beginning = "Nothing that is known seems to answer this question (confidence 0.02 of 1)."
+    assert unknown.startswith(beginning)
+    assert asked.messages[0].content.text.startswith(beginning)
+    assert known.startswith("<recalled-memories>")
+    assert [answer.structured_content["confidence"] for answer in answers] == [0.02, 0.9]
+    scores = [json.loads(line)["score"] for line in known.splitlines() if line.startswith("{")]
+    assert scores == [round(hit["score"], 2) for hit in answers[1].structured_content["hits"]]
+
+
 async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeClock) -> None:
     """What was known then, and what happened in order."""
     space.add("Ana lives in Porto.", valid_from="2024-01-01")
@@ -89,6 +117,8 @@ async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeCloc
         ("explain", {}, "a query or a memory_id"),
         ("profile", {"max_tokens": -1}, "max_tokens=-1"),
         ("nope", {}, "there is no tool 'nope'. The tools are remember,"),
+        ("recall", {"query": "x", "limt": 3}, "recall has no argument 'limt'. It takes query, limit, during,"),
+        ("remember", {"text": "x", "source": "mail"}, "remember has no argument 'source'. It takes text, tags,"),
     ],
 )
 async def test_a_wrong_call_is_a_result_that_says_what_to_do(
@@ -102,6 +132,34 @@ async def test_a_wrong_call_is_a_result_that_says_what_to_do(
         assert len(result.content[0].text) < 1_000
         assert await mcp.call("recall", query="Ana")
     assert space.count() == 1
+
+
+async def test_errors_name_no_python(space: remanence.Space) -> None:
+    """A model cannot call `space.unforget`."""
+    memory = space.add("Ana lives in Porto.")
+    space.forget(memory)
+    async with connected(space, tools="kg") as mcp:
+        for tool, arguments in (
+            ("timeline", {"about": "Zed"}),
+            ("memory_kg_invalidate", {"source_id": memory.id, "target_id": memory.id, "relation": "related_to"}),
+        ):
+            assert "space." not in (await mcp.fail(tool, **arguments)).content[0].text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("answer_with_memory", {}, "the prompt 'answer_with_memory' needs the argument 'question'"),
+        ("answer_with_memory", {"question": "x", "k": "3"}, "has no argument 'k'. It takes question."),
+        ("nope", {}, "there is no prompt 'nope'. The prompts are answer_with_memory"),
+    ],
+)
+async def test_a_wrong_prompt_is_an_error_that_says_what_to_do(
+    space: remanence.Space, name: str, arguments: dict[str, str], message: str
+) -> None:
+    async with connected(space) as mcp:
+        with pytest.raises(MCPError, match=re.escape(message)):
+            await mcp.client.get_prompt(name, arguments)
 
 
 async def test_a_failure_of_the_memory_is_no_crash(space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +197,15 @@ async def test_resources_and_prompts_are_of_the_space(space: remanence.Space) ->
 async def test_a_server_for_readers_has_no_tool_that_writes(space: remanence.Space) -> None:
     async with connected(space, tools="cortex,kg,files", read_only=True) as mcp:
         tools = (await mcp.client.list_tools()).tools
+        prompts = (await mcp.client.list_prompts()).prompts
+        instructions = mcp.client.instructions
     assert {"recall", "search_memory", "memory_kg_query"} <= {tool.name for tool in tools}
     assert all(tool.annotations.read_only_hint for tool in tools)
+    assert {prompt.name for prompt in prompts} == {"answer_with_memory", "who_am_i"}
+    assert "`recall`" in instructions
+    assert "`remember`" not in instructions
+    async with connected(space) as mcp:
+        assert "`remember`" in mcp.client.instructions
 
 
 async def test_the_tools_are_described_and_few(space: remanence.Space) -> None:

@@ -21,9 +21,10 @@ from remanence.admin.import_vectors import VectorCheck, VectorLines
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
 from remanence.core.embedding import embed_missing
 from remanence.errors import InvalidInput, LedgerError, LedgerTooNew
-from remanence.events import Emptied, Erased, Event, Served
+from remanence.events import Emptied, Erased, Event, Remembered, Served
 from remanence.language.text import truncate
-from remanence.ledger.codec import event_from_fields, first_invalid_field, remap_positions
+from remanence.ledger.codec import event_from_fields, first_invalid_field, kinds_of, remap_positions
+from remanence.read.receipts import Receipt
 from remanence.schema import UTC, from_micros
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _CHUNK_LINES, _CHUNK_BYTES = 1_000, 8 << 20
 """How much is written in one transaction."""
+[_REMEMBERED] = kinds_of(Remembered)
+_RANGES = {"importance": (0, 1), "confidence": (0, 1), "trust": (0, 1), "strength": (0, 2)}
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
@@ -197,6 +200,8 @@ class _SpaceReader:
         self.count = 0
         self._at: datetime | None = None
         self._blank: set[int] = set()  # entries without text for which no Erased has come yet
+        self._blank_memories: dict[str, int] = {}  # memories with a version without text, each with its number
+        self._erased_memories: set[str] = set()
 
     def read(self, fields: Mapping[str, Any]) -> EntryLine:
         with _naming_line(self._file, "it is not a ledger entry"):
@@ -210,15 +215,21 @@ class _SpaceReader:
                 if not isinstance(kind, str) or not isinstance(subject, str):
                     raise ValueError(f"kind={kind!r}, subject={subject!r}")
                 self._blank.add(self.count)
+                if kind == _REMEMBERED:
+                    self._blank_memories.setdefault(subject, self.count)
                 return EntryLine(at, kind, subject, None, self._file.line_size)
             event = event_from_fields(fields["kind"], fields["event"])
             if name := first_invalid_field(event):
                 raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
+            _check_values(event)
             remap_positions(event, self._check_number)
             if isinstance(event, Emptied):
                 self._blank.clear()
             if isinstance(event, Erased):
                 self._blank.difference_update(event.positions)
+                self._erased_memories.add(event.memory)
+            if isinstance(event, Served):
+                Receipt.from_dict({"space": self._space, **event.asked})
             return EntryLine(at, fields["kind"], "", event, self._file.line_size)
 
     def finish(self) -> None:
@@ -227,6 +238,9 @@ class _SpaceReader:
             if self._blank:
                 number, space = min(self._blank), self._space
                 raise ValueError(f"entry {number} of space {space!r} is blank, and no entry says that it was erased")
+            for memory, number in self._blank_memories.items():
+                if memory not in self._erased_memories:
+                    raise ValueError(f"entry {number} is blank, and no entry says that memory {memory!r} was erased")
             if self.count != self._expected_count:
                 expected = self._expected_count
                 raise ValueError(f"space {self._space!r} has {self.count} entries in place of {expected!r}")
@@ -235,6 +249,15 @@ class _SpaceReader:
         if not 0 <= number <= self.count:
             raise ValueError(f"it points at entry {number!r}, which does not come before it")
         return number
+
+
+def _check_values(event: Event) -> None:
+    """ValueError if a value is one that no method of a space would have written."""
+    if isinstance(event, Remembered) and not event.text.strip():
+        raise ValueError("its text is blank")
+    for name, (least, most) in _RANGES.items():
+        if not least <= getattr(event, name, least) <= most:
+            raise ValueError(f"{name}={getattr(event, name)!r} is not from {least} to {most}")
 
 
 class _SpaceWriter:

@@ -3,7 +3,7 @@
 Each line has a checksum, so that a damaged line can be named. The last line has the number and the digest of
 the lines before it, so that a truncated file is noticed. A file is written without a name and gets its name when it is
 complete, so that a process that is killed leaves nothing behind; where the system has no files without a name, it is
-written under another name. It is compressed with gzip if its name ends in .gz.
+written under another name. It is compressed with gzip if its name ends in .gz, and only its owner may read it.
 
 A file may come from anywhere: lines beyond a length are refused, and so is a compressed file that expands as no export
 does. Memory is bounded by the longest line, whatever the file.
@@ -23,6 +23,7 @@ from io import BufferedIOBase, BufferedWriter
 from pathlib import Path
 from typing import Any
 
+from remanence.core.index_file import open_private
 from remanence.errors import InvalidInput
 
 _CRC = b',"crc":'
@@ -51,7 +52,7 @@ class JsonLinesWriter:
                 raise IsADirectoryError(21, "it is a folder; name a file in it")
             _remove_partial_files(self._path)
             self._unnamed = _open_unnamed(self._path.parent)
-            self._file = self._files.enter_context(self._unnamed or self._partial.open("wb"))
+            self._file = self._files.enter_context(self._unnamed or open_private(self._partial))
             self._stream: BufferedIOBase = self._file
             if self._path.suffix == ".gz":
                 # No name and no time inside, so that the same lines make the same file.
@@ -105,7 +106,7 @@ def _open_unnamed(folder: Path) -> BufferedWriter | None:
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None
     try:
-        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "wb")
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "wb")
     except OSError:  # this file system has none, or the folder cannot be written: then opening a named file raises
         return None
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.language.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
-from remanence.models.message_words import need_of_memory
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
 from remanence.language.text import normalize_text
+from remanence.models.message_words import need_of_memory
 from remanence.read.question import CONTEXT_TURNS, is_follow_up
 from remanence.read.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory

@@ -16,6 +16,7 @@ from remanence.admin.migration import MigrationReport
 from remanence.admin.migration import migrate as copy_ledger
 from remanence.api.space import Space
 from remanence.core import inputs
+from remanence.core.embedding import written_with
 from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine, LedgerPlace, close_on_error
 from remanence.core.index_file import cache_folder, space_hash
 from remanence.core.inputs import progress_bar
@@ -79,9 +80,10 @@ def open(
             machines; or None to keep everything in memory.
         space: The name of the space; "default" if left out.
         embedder: A name, a LangChain or LlamaIndex embedding object, a function of a list of texts, or an
-            `Embedder`. Left out: a small static one that comes with the package.
-        extractor: Finds names and facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out:
-            rules.
+            `Embedder`. Left out: a small transformer that comes with the package; "fast", a table of word vectors, is
+            for bulk; a space that was written with one of the two opens with that one.
+        extractor: Writes facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out: what is told is
+            kept as it was said.
         qdrant: The URL of a Qdrant server, a list of URLs of one cluster, or a `QdrantClient`, in place of the embedded
             engine. Several processes and several ledgers may use the same server.
         api_key: The key of the Qdrant server; that in QDRANT_API_KEY if left out.
@@ -137,7 +139,8 @@ def open(
     if not isinstance(redact, bool) and not callable(redact):
         raise InvalidInput(f"redact={redact!r} is neither True, False nor a function of a text.")
     shared = _shared_stores(qdrant, api_key, qdrant_settings)
-    models = resolve_embedder(embedder, timeout), resolve_extractor(extractor, timeout), resolve_reader(reader)
+    named = None if embedder is None else resolve_embedder(embedder, timeout)
+    others = resolve_extractor(extractor, timeout), resolve_reader(reader)
     checked_signals, rules = _signals(signals), parse_trust_rules(trust)
     signer, known_signers = None if signing_key is None else Signer(signing_key), parse_public_keys(signers)
     size = DEFAULT_CACHE_SIZE if cache_size is None else inputs.check_positive_int(cache_size, "cache_size")
@@ -146,7 +149,8 @@ def open(
     with close_on_error(opened):
         engine = Engine(
             opened,
-            *models,
+            named or resolve_embedder(written_with(opened), timeout),
+            *others,
             clock=clock or _system_clock,
             place=_place(location, cache, opened),
             signals=checked_signals,

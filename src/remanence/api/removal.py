@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 
+from remanence.api.certificates import certify
 from remanence.api.view import View
 from remanence.core import inputs
-from remanence.core.engine import Engine
 from remanence.core.in_thread import in_thread
 from remanence.schema import ErasureCertificate, Memory
 from remanence.write import forget as forgetting
@@ -139,7 +138,7 @@ class MemoryRemoval(View):
         """
         engine, checked = self._engine, inputs.check_memory_ids(ids)
         erase = partial(forgetting.erase, engine, ids=checked, with_related=with_related)
-        return _certify(engine, self.name, [self.name], erase)
+        return certify(engine, self.name, [self.name], erase)
 
     aerase_many = in_thread(erase_many)
 
@@ -162,41 +161,7 @@ class MemoryRemoval(View):
         """
         # The space itself last: if this process is killed, the space is still listed, and the call can be repeated.
         deepest_first = sorted(self.admin._space_names(), key=lambda name: (-name.count("/"), name))
-        return _certify(self._engine, self.name, deepest_first, partial(forgetting.erase_space, self._engine))
+        erase = partial(forgetting.erase_space, self._engine)
+        return certify(self._engine, self.name, deepest_first, erase, rewrite=True)
 
     aerase_space = in_thread(erase_space)
-
-
-def _certify(
-    engine: Engine, space: str, names: Sequence[str], erase: Callable[[str], forgetting.Erasure]
-) -> ErasureCertificate:
-    from remanence.upkeep.vault_notes.promotion import remove_erased_notes, vaults_of  # most programs never need it
-
-    erasures: list[forgetting.Erasure] = []
-    notes: list[str] = []
-    not_erased: list[str] = []
-    for name in names:
-        vaults = vaults_of(engine, name)
-        erasures.append(erase(name))
-        if vaults and len(erasures[-1].memories):
-            removed, edited = remove_erased_notes(engine, name, vaults)
-            notes += removed
-            not_erased += edited
-    done = [erasure for erasure in erasures if erasure.position]
-    erased_entries: Counter[str] = Counter()
-    for erasure in done:
-        erased_entries.update(erasure.erased_entries)
-    return ErasureCertificate(
-        space=space,
-        at=engine.now(),
-        memories=tuple(memory for erasure in done for memory in erasure.memories),
-        derived_memories=tuple(memory for erasure in done for memory in erasure.derived),
-        spaces=tuple(erasure.space for erasure in done),
-        erased_entries=dict(erased_entries),
-        vectors=sum(erasure.vectors for erasure in done),
-        notes=tuple(notes),
-        not_erased=tuple(not_erased),
-        pending=tuple(engine.erasure_cleaner.pending(space)),
-        position=max((erasure.position for erasure in done), default=0),
-        digest=done[-1].digest if done else "",
-    )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
@@ -126,7 +127,8 @@ class View(MemoryListing):
                 decay score is close to `forget_below`; their evidence says so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
-            vector: The question's embedding, if you have it already.
+            vector: The question's embedding, if you have it already. Without a question, the memories nearest to it
+                are returned, by similarity alone: no reader and no choice by time.
 
         Returns:
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
@@ -330,28 +332,43 @@ class View(MemoryListing):
 
     acount = in_thread(count)
 
-    def profile(self, *, max_tokens: int = 400) -> Profile:
-        """Who this space is about, in a few sentences for a system prompt.
+    def profile(
+        self,
+        *,
+        max_tokens: int = 600,
+        topics: str | Path | Mapping[str, str | Sequence[str]] | None = None,
+        progress: bool | Progress = False,
+    ) -> Profile:
+        """What is true now of the person or the project that this space is about, by topic, for a system prompt.
 
-        Current facts and preferences in the third person, the most important first; nothing superseded,
-        expired or forgotten. Written by the language model of this space if it has one, else by template.
-        Each sentence names the memories behind it.
+        Each line is a quotation of what was told, or a fact, with its day and the memories behind it. Nothing is in it
+        that is superseded, expired or forgotten, or that a later memory replaces, as far as the reader can tell. If
+        the space has a language model, that writes sentences of these lines.
+
+        The first profile reads all memories, some seconds for thousands of turns. After that, only what is new is read.
 
         Args:
-            max_tokens: The length of the text at most, in tokens (estimated).
+            max_tokens: The length of the text at most, in tokens (estimated). What matters most comes in first.
+            topics: The topics: "person", "project", questions of yours by topic, or a file with a topic, a tab and a
+                question on each line. By default, the one of the two tables that fits what the space holds.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The sentences; `str()` gives the text.
+            The lines; `str()` gives the text.
+
+        Raises:
+            InvalidInput: `topics` or `max_tokens` is not valid.
 
         Example:
             >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("I live in Porto.", importance=0.9)
+            >>> with remanence.open(None, now=lambda: "2026-05-04") as space:
+            ...     _ = space.remember([{"role": "user", "content": "we live in Porto, near the river"}])
             ...     str(space.profile())
-            'The user lives in Porto.'
+            'home: we live in Porto, near the river (4 May 2026)'
         """
         inputs.check_positive_int(max_tokens, "max_tokens")
-        return build_profile(self._engine, self.name, self._position, self._moment, max_tokens)
+        with inputs.progress_bar(progress, "reading") as shown:
+            return build_profile(self._engine, self.name, self._position, self._moment, max_tokens, topics, shown)
 
     aprofile = in_thread(profile)
 

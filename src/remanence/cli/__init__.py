@@ -6,6 +6,7 @@ memory_commands.py   the commands about memories
 graph_commands.py    the commands about entities and the graph
 admin_commands.py    the commands about spaces and folders
 server_commands.py   `remanence mcp`, `remanence serve`, and tokens
+job_process.py       the process that does queued jobs
 locations.py         which folder and space is meant
 output.py            how results are printed
 demo.py              `remanence demo`
@@ -55,7 +56,9 @@ def _run(args: Namespace) -> int:
         code = int(args.run(args) or 0)
         sys.stdout.flush()
     except RemanenceError as error:
-        print(f"error: {error}", file=sys.stderr)
+        from remanence.service.error_wording import with_commands
+
+        print(f"error: {with_commands(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import remanence
 from remanence.cli import output
-from remanence.cli.locations import list_spaces, memory_location, open_space, reader_option
+from remanence.cli.locations import list_spaces, memory_location, open_options, open_space, reader_option
 from remanence.cli.parser import command, group, provided_options, space_command, view_command
 from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
 
@@ -61,18 +61,23 @@ def jobs(space: Space, args: Namespace) -> None:
         print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
 
 
-@command("work", "work --extractor my_models:chat_model", "--once --extractor")
+@command("work", "work --extractor my_models:chat_model", "--once --job-seconds --extractor")
 def work(args: Namespace) -> None:
     """Do queued jobs until interrupted."""
+    from remanence.cli.job_process import JobProcess
     from remanence.language.text import pluralize
     from remanence.service.hosting.spaces import Spaces
+    from remanence.write.jobs import run_due_jobs
 
-    with open_space(args) as space:
-        run_due = Spaces(space).run_due_jobs if args.space is None else space.jobs.run_due
+    with open_space(args) as space, closing(JobProcess(open_options(args), args.job_seconds)) as process:
+        run_due = Spaces(space, process.try_job).run_due_jobs
+        if args.space is not None:
+            run_due = partial(run_due_jobs, space._engine, space.name, process.try_job)
         while not args.once:
             try:
                 if run_due():
                     continue
+                process.end_if_idle()
                 pause = _POLL_SECONDS
             except LedgerUnavailable as error:
                 print(f"trying again: {error}", file=sys.stderr)

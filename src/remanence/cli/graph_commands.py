@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from remanence.cli.memory_commands import ask_and_erase
 from remanence.cli.parser import VALIDITY, group, provided_options, space_command, view_command
 from remanence.errors import NotFound
 
@@ -163,6 +165,23 @@ def invalidate(space: Space, args: Namespace) -> None:
     """State that a relation or a link is no longer true."""
     for edge in space.graph.invalidate(args.subject, args.predicate, args.object, valid_until=args.until, why=args.why):
         print(edge)
+
+
+@space_command("graph erase", "graph erase Alice lives_in Porto", "subject predicate object --yes")
+def erase(space: Space, args: Namespace) -> int:
+    """Delete a stated relation permanently, from the past too."""
+    relations = space.graph.when(args.subject, args.predicate, args.object)
+    if not relations:
+        raise NotFound(f"no relation is stated as {args.subject!r} {args.predicate!r} {args.object!r}.")
+
+    def erase_all() -> str:
+        certificates = []
+        for relation in relations:
+            with suppress(NotFound):  # it went with another one that states the same
+                certificates.append(str(space.graph.erase(relation)))
+        return "\n".join(certificates)
+
+    return ask_and_erase(args, lambda: "; ".join(map(str, relations)), erase_all)
 
 
 def _print_entity(entity: Entity) -> None:

@@ -50,6 +50,16 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
         yield space
 
 
+def open_options(args: Namespace) -> dict[str, Any]:
+    """The options of `remanence.open` that a command has, with the extractor as MODULE:NAME."""
+    return {
+        "location": str(memory_location(args, create=True)),
+        "embedder": args.embedder,
+        "extractor": getattr(args, "extractor", None),
+        "reader": reader_option(args),
+    }
+
+
 def _unknown_space(location: str | Path, name: str) -> str:
     # A mistyped name would otherwise look like an empty space.
     known = _spaces_in(location)

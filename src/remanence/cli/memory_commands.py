@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from remanence import Space, View
-    from remanence.schema import ErasureCertificate
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
 _ADD_FIELDS = "key kind valid_from valid_until importance confidence strength tags source observed_by expires_at now"
@@ -118,7 +117,7 @@ def erase(space: Space, args: Namespace) -> int:
         memory = space.get(args.id)
         return "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
 
-    return _erase(args, described, lambda: space.erase(args.id, with_related=args.with_related))
+    return ask_and_erase(args, described, lambda: space.erase(args.id, with_related=args.with_related))
 
 
 @space_command("erase-space", "erase-space --space users/bob --yes", "--yes")
@@ -129,10 +128,11 @@ def erase_space(space: Space, args: Namespace) -> int:
         below = sum(name != space.name for name in space.spaces())
         return f"all of {space.name!r} ({space.count():,} memories) and of {below:,} spaces below it"
 
-    return _erase(args, described, space.erase_space)
+    return ask_and_erase(args, described, space.erase_space)
 
 
-def _erase(args: Namespace, described: Callable[[], str], erase: Callable[[], ErasureCertificate]) -> int:
+def ask_and_erase(args: Namespace, described: Callable[[], str], erase: Callable[[], object]) -> int:
+    """Ask whether what is described is to be erased, unless `--yes` was given, and print the certificate."""
     if not args.yes:
         if not sys.stdin.isatty():
             print("error: erasing cannot be undone. Give --yes, as there is no terminal to ask at.", file=sys.stderr)
@@ -162,10 +162,10 @@ def count(view: View, args: Namespace) -> None:
     print(view.count())
 
 
-@view_command("profile", "profile --max-tokens 200", "--max-tokens --extractor")
+@view_command("profile", "profile --max-tokens 200", "--max-tokens --topics --extractor")
 def profile(view: View, args: Namespace) -> None:
-    """Summarize the person that a space is about."""
-    print(view.profile(max_tokens=args.max_tokens))
+    """List what is true now of the person or the project that a space is about."""
+    print(view.profile(max_tokens=args.max_tokens, topics=args.topics))
 
 
 def _text(argument: str) -> str:

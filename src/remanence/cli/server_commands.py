@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import remanence
-from remanence.cli.locations import load_extractor, memory_location, open_space, reader_option
+from remanence.cli.locations import load_extractor, memory_location, open_options, open_space
 from remanence.cli.parser import command, group, provided_options
 from remanence.errors import InvalidInput, MissingExtra
 from remanence.ledger import open_ledger
 
 if TYPE_CHECKING:
+    from remanence import Space
     from remanence.service.hosting.tokens import TokenStore
 
 
@@ -74,13 +76,15 @@ def mcp(args: Namespace) -> None:
             server_package.run_stdio(server)
 
 
+_POLL_SECONDS = 0.5
 _SETTINGS = "host port rate_limit max_body max_file shutdown_seconds"
 
 
 @command(
     "serve",
     "serve ./memory",
-    "folder --host --port --require-token --rate-limit --max-body --max-file --shutdown-seconds --extractor --reader",
+    "folder --host --port --require-token --rate-limit --max-body --max-file --shutdown-seconds --job-seconds "
+    "--extractor --reader",
 )
 def serve(args: Namespace) -> None:
     """Answer requests over HTTP until interrupted: REST, and the inspector in a browser."""
@@ -90,14 +94,37 @@ def serve(args: Namespace) -> None:
         run = server.serve
     except ModuleNotFoundError as error:
         raise MissingExtra(f'the server needs {error.name!r}. Run: pip install "remanence[server]"') from error
-    space = remanence.open(
-        memory_location(args, create=True),
-        embedder=args.embedder,
-        extractor=load_extractor(args.extractor),
-        reader=reader_option(args),
-    )
+    options = open_options(args)
+    space = remanence.open(**options | {"extractor": load_extractor(args.extractor)}, worker=False)
     address = f"http://{settings.host}:{settings.port}/"
-    run(space, settings, on_start=lambda: print(f"{address} serves {space.admin.location} until Ctrl-C", flush=True))
+    with _jobs_done_in_a_process(space, options, args.job_seconds):
+        run(
+            space, settings, on_start=lambda: print(f"{address} serves {space.admin.location} until Ctrl-C", flush=True)
+        )
+
+
+@contextmanager
+def _jobs_done_in_a_process(space: Space, options: dict[str, Any], seconds: float) -> Iterator[None]:
+    """Do the queued jobs of all spaces meanwhile."""
+    from remanence.cli.job_process import JobProcess
+    from remanence.core.periodic_thread import PeriodicThread
+    from remanence.service.hosting.spaces import Spaces
+
+    process = JobProcess(options, seconds)
+    run_due_jobs = Spaces(space, process.try_job).run_due_jobs
+
+    def run_once() -> float:
+        if not run_due_jobs():
+            process.end_if_idle()
+        return _POLL_SECONDS
+
+    thread = PeriodicThread("remanence-jobs", run_once, problem="the jobs could not be done", retry_seconds=5.0)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.stop()
+        process.close()
 
 
 group("tokens", "Who may use the server, and for what", "tokens list")

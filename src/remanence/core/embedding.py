@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.errors import EmbedderUnavailable, ProjectionStale
 from remanence.events import Remembered
 from remanence.language.text import text_hash
-from remanence.models.embedders import FORMER_DEFAULT, StaticEmbedder
+from remanence.models.embedders import FORMER_DEFAULT, SentenceEmbedder, StaticEmbedder
 from remanence.signals.vectors import drop_malformed, embeddable_texts
 
 if TYPE_CHECKING:
@@ -85,6 +85,24 @@ def _embed_and_store(engine: Engine, space: str, texts: Sequence[str]) -> None:
             store_vectors(engine, transaction, space, new_vectors)
 
 
+def written_with(ledger: Ledger) -> str | None:
+    """The name of the embedder that a ledger was written with, if it is one that comes with the package."""
+    recorded = _recorded(ledger)
+    if recorded is None:
+        return None
+    name = StaticEmbedder.name if recorded["name"] == FORMER_DEFAULT else recorded["name"]
+    return name if name in (StaticEmbedder.name, SentenceEmbedder.name) else None
+
+
+def _recorded(ledger: Ledger) -> dict[str, Any] | None:
+    """The embedder that a ledger records; None if it records none, or the record cannot be read."""
+    try:
+        recorded = json.loads(ledger.get_meta(_META) or "null")
+    except ValueError:
+        return None
+    return recorded if isinstance(recorded, dict) else None
+
+
 class LedgerEmbedder:
     """The embedder that a ledger is opened with, compared with the one that the ledger records.
 
@@ -130,11 +148,7 @@ class LedgerEmbedder:
 
     def recorded(self) -> dict[str, Any] | None:
         """The embedder that the ledger was built with; None if none is recorded, or the record cannot be read."""
-        try:
-            recorded = json.loads(self._ledger.get_meta(_META) or "null")
-        except ValueError:
-            return None
-        return recorded if isinstance(recorded, dict) else None
+        return _recorded(self._ledger)
 
     def record_first(self, transaction: Transaction) -> None:
         """Record the embedder if the ledger records none yet."""

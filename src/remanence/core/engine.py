@@ -155,8 +155,9 @@ class Engine:
 
     # Writing
 
-    def write(self, space: str, decide: Callable[[Index], Sequence[Event]]) -> list[Entry]:
-        """Append the events that `decide` returns, in one transaction with the index up to date."""
+    def write(self, space: str, decide: Callable[[Index], Sequence[Event]], at: datetime | None = None) -> list[Entry]:
+        """Append the events that `decide` returns, in one transaction with the index up to date. They are recorded
+        `at` a moment; None is now."""
         with self.open_index(space, catch_up=False) as index:
             entries: list[Entry] = []
             with self.write_lock, self.ledger.transaction() as transaction:
@@ -164,7 +165,7 @@ class Engine:
                 with index.lock:  # reading relations updates them, and other threads may be reading
                     events = decide(index)
                 if events:
-                    entries = self.append(transaction, space, events, self.now())
+                    entries = self.append(transaction, space, events, self.now() if at is None else at)
             index.apply_written(entries)
             return entries
 

@@ -1,9 +1,10 @@
 """Finishes erasures in the background: removes erased text that could not be removed during the call.
 
-Erased text may remain for a while in four places: in the write-ahead log, if another connection reads the ledger during
+Erased text may remain for a while in five places: in the write-ahead log, if another connection reads the ledger during
 the erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector
-server that does not answer; and in the index of another process, until that process reads the ledger again. One thread
-of each process handles all four. Each process records up to which erasure its indexes are up to date, for `pending`.
+server that does not answer; in the index of another process, until that process reads the ledger again; and in unused
+space of the tables of PostgreSQL, until they are written again, which `erase_space` and `compact` do. One thread of
+each process handles the other four. Each process records up to which erasure its indexes are up to date, for `pending`.
 The same thread writes to a vector server what it missed or has lost, and embeds descriptions of entities whose writer
 was killed before it did.
 """
@@ -18,6 +19,7 @@ from weakref import WeakMethod, ref
 from remanence.core.embedding import embed_descriptions
 from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed
+from remanence.ports import RewritableLedger
 from remanence.schema import PendingErasure
 
 if TYPE_CHECKING:
@@ -110,6 +112,9 @@ class ErasureCleaner:
         if not self._is_clean(engine, last):
             until = "the current readers of the ledger have finished"
             pending.append(PendingErasure("text", "the write-ahead log or old pages of the ledger", until))
+        elif isinstance(engine.ledger, RewritableLedger) and (command := engine.ledger.rewrite_command()):
+            until = f"they are written again, by `remanence compact` or, as their owner, `{command}`"
+            pending.append(PendingErasure("text and vectors", "unused space in the files of the tables", until))
         for name in _stale_spaces(engine):
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"

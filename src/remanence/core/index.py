@@ -110,6 +110,8 @@ class Index(Projection):
             return Change(entry.position, entry.at, entry.kind, entry.subject, self._memory(entry, event))
         if isinstance(event, Forgotten):
             return Change(entry.position, entry.at, entry.kind, entry.subject, why=event.why)
+        if isinstance(event, Erased) and self.catalog.number(event.memory) is None:
+            return None  # a relation or a link
         if isinstance(event, Restored | Erased):
             return Change(entry.position, entry.at, entry.kind, entry.subject)
         return None
@@ -193,7 +195,8 @@ class Index(Projection):
         memories: dict[int, Memory] = {}
         for position, entry in self.entries_at(positions).items():
             if not isinstance(entry.event, Remembered):
-                raise self._missing_text(position)
+                erased = self._is_erased(entry.subject)  # by another thread, and the index has applied it
+                raise RowErased(f"entry {position} was erased") if erased else self._missing_text(position)
             memories[position] = self._memory(entry, entry.event)
         return memories
 

@@ -17,6 +17,7 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from io import BufferedWriter
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
@@ -102,8 +103,8 @@ class IndexFile:
     def _write(self, arrays: Arrays, removals: int) -> None:
         partial = self._path.with_suffix(f".{os.getpid()}.part")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("wb") as file:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open_private(partial) as file:
                 _encode(arrays, file)
             with self._lock:
                 if removals == self._removals:
@@ -153,6 +154,11 @@ class IndexFile:
             self._removals += 1
             for stale in self._path.parent.glob(f"{self._path.stem}.*"):
                 stale.unlink(missing_ok=True)
+
+
+def open_private(path: Path) -> BufferedWriter:
+    """Open a file to write it, which only its owner may read."""
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def _read(path: Path) -> bytearray:

@@ -218,7 +218,9 @@ def _progress_bar(progress: bool | Progress, label: str) -> Iterator[Progress | 
         return
     from rich.progress import Progress as Bar
 
-    with Bar(transient=True) as bar:
+    # Rich would put its own stream around that of the command line, which shows escapes in what is printed as text, and
+    # then write the bar through both.
+    with Bar(transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

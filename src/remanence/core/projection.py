@@ -109,6 +109,9 @@ class Projection:
         self._extra_signals = extra_signals
         self._index_file = None if index_path is None else IndexFile(index_path)
         self._is_copy = self._is_emptied = False
+        # True while entries are applied, and after that was interrupted (Ctrl-C, a timeout by signal, a full memory): a
+        # part of them may be missing in a part of the index, which is then neither used nor saved, but rebuilt.
+        self._is_partial = False
         self._vector_loader = self.load_vectors  # the copy that `refresh` makes uses that of this index
         self.cache = MemoryCache()
         self._new_vectors: dict[bytes, Vector] = {}
@@ -153,6 +156,8 @@ class Projection:
         with self.lock:
             if self._load_error is not None:
                 raise self._load_error
+            if self._is_partial:
+                self.rebuild()
             head = self._ledger.head() if head is None else head
             if head != self._head:
                 self.apply_entries(self._ledger.read(self.space, after=self.catalog.position))
@@ -172,33 +177,41 @@ class Projection:
     def apply_entries(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Apply these entries; `vectors` are their embeddings, so that they need not be read back."""
         with self.lock:
-            self._new_vectors = dict(vectors or {})
-            erased: list[int] = []
-            blank: set[int] = set()  # versions without text that no entry has explained yet
-            last = ""
-            # In ledger order, so that a rebuild gives names the same numbers.
-            for kind, run in groupby(self._unapplied(entries), key=attrgetter("kind")):
-                last = kind
-                size = _BATCH if kind == "remembered" else 1
-                while batch := list(islice(run, size)):
-                    try:
-                        self._apply_batch(kind, batch, erased, blank)
-                    except WRONG_TYPES as error:
-                        self._load_error = find_damage(batch)
-                        if self._load_error is None:
-                            raise
-                        raise self._load_error from error
-            self._new_vectors = {}
-            self._is_emptied = last == "emptied" if last else self._is_emptied
-            if blank:
-                self._load_error = self._missing_text(min(blank))
-                raise self._load_error
-            if erased:
-                self._remove_erased(erased)
-            elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
+            if self._is_partial:
+                self.rebuild()
+                return
+            self._is_partial = True
+            self._apply(entries, vectors)
+            self._is_partial = False
+            if self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
                 self._save_in_background()
-            if not self._is_copy and self.vectors.name not in self.broken:
-                self._prepare_vectors(self.vectors.sync.write_missing)
+
+    def _apply(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
+        self._new_vectors = dict(vectors or {})
+        erased: list[int | None] = []
+        blank: set[int] = set()  # versions without text that no entry has explained yet
+        last = ""
+        # In ledger order, so that a rebuild gives names the same numbers.
+        for kind, run in groupby(self._unapplied(entries), key=attrgetter("kind")):
+            last = kind
+            size = _BATCH if kind == "remembered" else 1
+            while batch := list(islice(run, size)):
+                try:
+                    self._apply_batch(kind, batch, erased, blank)
+                except WRONG_TYPES as error:
+                    self._load_error = find_damage(batch)
+                    if self._load_error is None:
+                        raise
+                    raise self._load_error from error
+        self._new_vectors = {}
+        self._is_emptied = last == "emptied" if last else self._is_emptied
+        if blank:
+            self._load_error = self._missing_text(min(blank))
+            raise self._load_error
+        if erased:
+            self._remove_erased(erased)
+        if not self._is_copy and self.vectors.name not in self.broken:
+            self._prepare_vectors(self.vectors.sync.write_missing)
 
     def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
         """The passages of these versions, and the names that are a subject for the first time."""
@@ -213,8 +226,10 @@ class Projection:
 
     def fill_missing_vectors(self) -> None:
         with self.lock:
+            self._is_partial = True
             self.vectors.sync.fill_missing_vectors()
             self.graph.fill_missing_vectors()
+            self._is_partial = False
             missing = self._without_vector(self.missing_descriptions)
             self.missing_descriptions.clear()
             self.missing_descriptions.update(missing)
@@ -223,6 +238,7 @@ class Projection:
     def rebuild(self) -> None:
         """Delete everything and build it from the ledger, without a call to the embedder."""
         with self.lock:
+            self._is_partial = True
             self._reset()
             self.cache = MemoryCache()
             self.needs_refresh = False
@@ -230,7 +246,8 @@ class Projection:
             self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
-            self.apply_entries(self._ledger.read(self.space))
+            self._apply(self._ledger.read(self.space))
+            self._is_partial = False
             if self._applied > _UNSAVED:
                 self.save()
 
@@ -257,15 +274,17 @@ class Projection:
             fresh.apply_entries(newer)
             fresh.signals[vectors] = fresh.parts[vectors] = self.vectors
             del fresh.broken[vectors]
+            self._is_partial = True
             for name in _BUILT:
                 setattr(self, name, getattr(fresh, name))
+            self._is_partial = False
             self.broken = fresh.broken | {name: why for name, why in self.broken.items() if name == vectors}
             self._snapshot_masks = None
             self.needs_refresh = fresh.needs_refresh  # something was erased meanwhile
             self._save_in_background()
 
     def save(self) -> None:
-        if self._index_file is None or self.broken or self.needs_refresh:
+        if self._index_file is None or self.broken or self.needs_refresh or self._is_partial:
             return
         with self.lock:
             if self._is_emptied:  # nothing is left of an emptied space, not even a file
@@ -288,7 +307,7 @@ class Projection:
             try:
                 if self._index_file is not None:
                     self._index_file.wait()
-                if self._applied > self._saved + _UNSAVED:
+                if self._applied > self._saved + _UNSAVED and not self._is_partial:
                     self.catch_up()  # or the file would contain text that another process has erased
                     self.save()
             finally:
@@ -356,7 +375,7 @@ class Projection:
                 self._applied += 1
                 yield entry
 
-    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int], blank: set[int]) -> None:
+    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int | None], blank: set[int]) -> None:
         """Apply entries of one kind: versions of memories, or one other entry. Adds to the memories that were erased,
         and to the versions without text."""
         if kind == "remembered":
@@ -373,7 +392,11 @@ class Projection:
                 self._apply_state(entry)
             elif isinstance(entry.event, Erased):
                 number = self.catalog.number(entry.event.memory)
-                erased += [] if number is None else [number]
+                if number is not None:
+                    erased.append(number)
+                elif self.relations.is_assertion(entry.event.memory) or self.links.has(entry.event.memory):
+                    self._apply_state(entry)
+                    erased.append(None)
 
     def _apply_versions(self, entries: Sequence[Entry]) -> None:
         first = len(self.catalog)
@@ -408,10 +431,11 @@ class Projection:
         found = self.load_vectors(list(hashes.values()))
         return {text: None for text, key in hashes.items() if key not in found}
 
-    def _remove_erased(self, memories: Sequence[int]) -> None:
-        """Remove what this index has of memories that were just erased."""
-        memories = [memory for memory in memories if self.catalog.has_text(memory)]
-        if not memories:
+    def _remove_erased(self, erased: Sequence[int | None]) -> None:
+        """Remove what this index has of memories that were just erased; None stands for a relation or a link."""
+        has_edges = None in erased
+        memories = [memory for memory in erased if memory is not None and self.catalog.has_text(memory)]
+        if not memories and not has_edges:
             return
         rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
         self._forget_erased_texts()
@@ -435,17 +459,16 @@ class Projection:
             self._reset(self.vectors)
             self._applied = self._saved = 0
             # Others may have erased more since: those entries have no text here.
-            self.apply_entries(self._ledger.read(self.space))
+            self._apply(self._ledger.read(self.space))
             self._forget_erased_texts()
 
     def _forget_erased_texts(self) -> None:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
+        self.cache.remove_erased(self._is_erased)
 
-        def is_erased(memory_id: str) -> bool:
-            number = self.catalog.number(memory_id)
-            return number is not None and self.catalog.hidden.is_erased(number)
-
-        self.cache.remove_erased(is_erased)
+    def _is_erased(self, memory_id: str) -> bool:
+        number = self.catalog.number(memory_id)
+        return number is not None and self.catalog.hidden.is_erased(number)
 
     def _missing_text(self, position: int) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""

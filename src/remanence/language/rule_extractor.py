@@ -12,20 +12,16 @@ from remanence.language.named_entities.name_rules import find_names
 from remanence.language.named_entities.name_spans import NameSpan, find_first_person, is_first_person_plural
 from remanence.language.temporal import find_stated_times
 from remanence.language.text import SENTENCE_END, normalize_name
-from remanence.schema import (
-    ASSISTANT,
-    SELF,
-    Extraction,
-    Mention,
-    Triple,
-    Window,
-)
+from remanence.schema import ASSISTANT, SELF, Extraction, Mention, Triple, Window
 
 MAX_MENTIONS = 64
 _MAX_TIMES = 16
 _MAX_EVENT_CHARS = 2_000  # a longer text is a document, which has no single time at which it happened
 _MAX_HEADING_CHARS = 100
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
+_DECORATION = r"[\s#*\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001ffff]+"  # marks of Markdown, arrows, emoji
+_AROUND_HEADING = re.compile(rf"^{_DECORATION}|{_DECORATION}$")
+_SENTENCE_MARKS = (".", "!", "?", ":", "。", "！", "？", "：")
 _USER = re.compile(r"(?:^|[.!?]\s+|\n)((?:The u|U)ser)(?=['’]s |\s+[a-z])")
 _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
 
@@ -131,15 +127,15 @@ def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> 
 
 
 def _heading(text: str) -> str | None:
-    """The first line of a text if it is a heading, without what it has in brackets.
+    """The first line of a text if it is a heading, without what it has in brackets and without emoji around it.
 
     >>> _heading("Chris Evans (actor)\\nChristopher Robert Evans is an American actor and film maker.")
     'Chris Evans'
     """
     line, _, rest = text.partition("\n")
-    if len(rest) <= len(line) or len(line) > _MAX_HEADING_CHARS or line.rstrip().endswith((".", "!", "?", ":")):
+    if len(rest) <= len(line) or len(line) > _MAX_HEADING_CHARS or line.rstrip().endswith(_SENTENCE_MARKS):
         return None
-    return _BRACKETS.sub("", line).strip(" #*\t") or None
+    return _AROUND_HEADING.sub("", _BRACKETS.sub("", line)) or None
 
 
 def _stated_times(text: str, now: datetime) -> list[Window]:

@@ -305,6 +305,16 @@ def normalize_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
+def last_words(text: str, count: int) -> str:
+    """The last words of a text.
+
+    >>> last_words("Which of the two do you mean?", 3)
+    '... do you mean?'
+    """
+    words = text.split()
+    return text if len(words) <= count else "... " + " ".join(words[-count:])
+
+
 def text_hash(text: str) -> bytes:
     """A hash of sixteen bytes of exactly this text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

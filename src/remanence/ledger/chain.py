@@ -13,8 +13,10 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
-from typing import NamedTuple
+from functools import reduce
+from hashlib import blake2b, sha256
+from operator import xor
+from typing import Any, NamedTuple
 
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerError, LedgerTampered, LedgerTooNew
 from remanence.events import Emptied, Erased, Event
@@ -209,6 +211,33 @@ def verify(
     if unreadable is not None:
         raise unreadable
     return counted
+
+
+def vector_digest(space: str, text_hash: bytes, model: str, vector: bytes) -> int:
+    """A number of 62 bits for a vector and the text, space and model that it belongs to."""
+    header = f"{len(space)}:{space},{len(model)}:{model},{len(text_hash)}:".encode()
+    return int.from_bytes(blake2b(header + text_hash + vector, digest_size=8).digest(), "big") >> 2
+
+
+def combined_digest(vectors: Iterable[Sequence[Any]]) -> int:
+    """The digests of these vectors, given as for `vector_digest`, in any order. Each is in it once: adding it a second
+    time removes it."""
+    return reduce(xor, (vector_digest(*vector) for vector in vectors), 0)
+
+
+def verify_vectors(name: str, vectors: Iterable[Sequence[Any]], recorded: str | None) -> None:
+    """LedgerTampered if these are not all vectors that were written and not erased."""
+    try:
+        unchanged = str(combined_digest(vectors)) == recorded
+    except (TypeError, AttributeError):  # a value of the wrong type
+        unchanged = False
+    if not unchanged:
+        raise LedgerTampered(
+            f"the vectors in {name} are not those that were written: some were changed, deleted or added from outside. "
+            "The entries are valid. Restore a backup; or export the spaces without vectors and import them into a new "
+            "ledger, which makes the vectors again.",
+            position=0,
+        )
 
 
 def _entry_error(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | None:

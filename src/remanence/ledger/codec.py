@@ -135,7 +135,8 @@ def _stored_memory(event: Remembered) -> dict[str, Any]:
     if event.times:
         stored["times"] = [(w.start and micros(w.start), w.end and micros(w.end)) for w in event.times]
     if (turn := event.turn) is not None:
-        stored["turn"] = (turn.conversation, turn.number, turn.speaker, turn.at and micros(turn.at))
+        before = () if turn.before is None else (turn.before,)
+        stored["turn"] = (turn.conversation, turn.number, turn.speaker, turn.at and micros(turn.at), *before)
     if event.passages:
         stored["passages"] = event.passages
     if event.meta:
@@ -217,8 +218,8 @@ def _window(ends: Sequence[int | None]) -> Window:
 
 
 def _turn(stored: Sequence[Any]) -> Turn:
-    conversation, number, speaker, at = stored
-    return Turn(conversation, number, speaker, _moment(at))
+    conversation, number, speaker, at, *before = stored
+    return Turn(conversation, number, speaker, _moment(at), *before)
 
 
 def _pairs(stored: Iterable[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
@@ -230,7 +231,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         "positions names evidence memories facts context made used hidden promoted edges left tags".split(), tuple
     ),
-    **dict.fromkeys(("until", "expires_at", "told_at"), from_micros),
+    **dict.fromkeys(("until", "expires_at", "told_at", "last_used"), from_micros),
     **dict.fromkeys(("revised", "passages"), _pairs),
     "valid": _window,
     "turn": _turn,

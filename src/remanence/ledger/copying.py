@@ -21,12 +21,9 @@ from remanence.ports import Ledger, Progress
 
 COPYING_KEY = "ledger:copying"
 """The name in `meta` that says, while a ledger is being copied into this one, from where and how far."""
-_CHUNK = 1_000
-_OWN_META = ("id", tables.HEAD_KEY, tables.CLEANED_KEY, tables.SHARED_EMBEDDINGS, COPYING_KEY)
+_OWN_META = ("id", tables.HEAD_KEY, tables.VECTORS_KEY, tables.CLEANED_KEY, tables.SHARED_EMBEDDINGS, COPYING_KEY)
 _OWN_PREFIXES = ("ledger:schema", "ledger:erasing")
 
-_VECTORS = f"""SELECT space, hash, model, vector FROM space_embedding WHERE (space, hash, model) > (?, ?, ?)
-ORDER BY space, hash, model LIMIT {_CHUNK}"""
 _DIGEST_AT = "SELECT digest FROM entry WHERE position = ?"
 _BLANK = "SELECT position, space FROM entry WHERE body IS NULL"
 _ALL_META = "SELECT name, value FROM meta"
@@ -87,6 +84,7 @@ def _begin(source: SqlLedger, target: SqlLedger) -> None:
         # Vectors that were copied may have been erased since.
         with target.transaction():
             target._write(_DELETE_VECTORS, [()])
+            target._write(tables.PUT_META, [(tables.VECTORS_KEY, "0")])
             _CopyState(source.name, erasure, ("", "", "")).write(target)
 
 
@@ -98,7 +96,7 @@ def _copy_entries(source: SqlLedger, target: SqlLedger, hashes_of: HashesOf, pro
         with target.transaction() as transaction:
             transaction.append_stored(entries)
             if has_shared:
-                target._write(tables.INSERT_VECTOR, _shared_vectors(source, entries, hashes_of))
+                target._insert_vectors(_shared_vectors(source, entries, hashes_of))
         if progress is not None:
             progress(min(entries[-1].position, total), total)
 
@@ -118,11 +116,11 @@ def _copy_vectors(source: SqlLedger, target: SqlLedger) -> int:
     state = _CopyState.of(target)
     assert state is not None, "`_begin` has written it"
     space, text_hash, model = state.vector
-    while rows := source._rows(_VECTORS, (space, bytes.fromhex(text_hash), model)):
+    while rows := source._rows(tables.READ_VECTORS, (space, bytes.fromhex(text_hash), model)):
         space, raw, model, _ = rows[-1]
         text_hash = bytes(raw).hex()
         with target.transaction():
-            target._write(tables.INSERT_VECTOR, rows)
+            target._insert_vectors(rows)
             state._replace(vector=(space, text_hash, model)).write(target)
     return int(target._value("SELECT count(*) FROM space_embedding"))
 

@@ -39,7 +39,8 @@ class InMemoryLedger:
     def __init__(self) -> None:
         self._write_lock = threading.RLock()  # one writer at a time
         self._lock = threading.RLock()  # held only to read or to commit, so no reader waits for a writer
-        self._writing = self._closed = False
+        self._writing = threading.Lock()  # locked while the thread with the first lock is in a transaction
+        self._closed = False
         self._entries: list[StoredEntry] = []
         self._vectors: dict[tuple[str, bytes], dict[str, Vector]] = {}  # by space and hash of the text
         self._last_erasure = 0
@@ -49,16 +50,15 @@ class InMemoryLedger:
     def transaction(self) -> Iterator[InMemoryTransaction]:
         with self._write_lock:
             self._check_open()
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError("this thread is already in a transaction: end that one first.")
-            self._writing = True
-            transaction = InMemoryTransaction(self)
-            try:
-                yield transaction
-                self._commit(transaction)
-            finally:
-                transaction.ended = True
-                self._writing = False
+            with self._writing:
+                transaction = InMemoryTransaction(self)
+                try:
+                    yield transaction
+                    self._commit(transaction)
+                finally:
+                    transaction.ended = True
 
     def read(self, space: str, *, after: int = 0, kinds: Sequence[str] | None = None) -> Iterator[Entry]:
         with self._check_open():
@@ -130,7 +130,7 @@ class InMemoryLedger:
 
     def close(self) -> None:
         with self._write_lock:
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError("this thread is in a transaction: end it before closing the ledger.")
             self._closed = True
             self._entries, self._vectors, self._meta = [], {}, {}

@@ -57,8 +57,9 @@ class SqlLedger(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self._pid = os.getpid()
-        self._closed = self._writing = False
+        self._closed = False
         self._write_lock = threading.RLock()
+        self._writing = threading.Lock()  # locked while the thread with the other lock is in a transaction
         self._readers: deque[Any] = deque()
 
     # Writing
@@ -67,30 +68,34 @@ class SqlLedger(ABC):
     def transaction(self) -> Iterator[SqlTransaction]:
         with self._write_lock:
             self._check_open()
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError("this thread is already in a transaction: end that one first.")
-            transaction = SqlTransaction(self, self._begin())
-            self._writing = True
-            try:
-                yield transaction
-                transaction.record_head()
-                self._commit(transaction)
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._writing = False
-                transaction.ended = True
+            with self._writing:
+                transaction: SqlTransaction | None = None
+                try:
+                    transaction = SqlTransaction(self, self._begin())
+                    yield transaction
+                    transaction.record_head()
+                    self._commit(transaction)
+                except BaseException as error:
+                    self._roll_back(interrupted=not isinstance(error, Exception))
+                    raise
+                finally:
+                    if transaction is not None:
+                        transaction.ended = True
 
     @abstractmethod
     def _begin(self) -> ChainHead:
-        """Begin the transaction of the only writer. Returns the end of the chain."""
+        """Begin the transaction of the only writer, and end one that an interrupt has left. Returns the end of the
+        chain."""
 
     @abstractmethod
     def _commit(self, transaction: SqlTransaction) -> None: ...
 
     @abstractmethod
-    def _roll_back(self) -> None: ...
+    def _roll_back(self, *, interrupted: bool = False) -> None:
+        """Undo the transaction. If it was `interrupted` (Ctrl-C, a timeout by signal), the connection may be in any
+        state."""
 
     @abstractmethod
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
@@ -99,6 +104,21 @@ class SqlLedger(ABC):
     def _queue_write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same, at the latest with the commit."""
         self._write(sql, rows)
+
+    def _insert_vectors(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Store these vectors in the transaction, each with space, hash and model, unless there are others already."""
+        self._queue_write(tables.DIGEST_NEW_VECTOR, [(chain.vector_digest(*row), *row[:3]) for row in rows])
+        self._queue_write(tables.INSERT_VECTOR, rows)
+
+    def _remove_digests(self, space: str, hashes: Sequence[bytes]) -> None:
+        """Remove the vectors of these texts, which are deleted next, from the digest of all vectors."""
+        removed = 0
+        for batch in _batches(list(dict.fromkeys(hashes))):
+            statement = f"{tables.VECTORS_OF_TEXTS} IN ({', '.join('?' * len(batch))})"
+            removed ^= chain.combined_digest(self._read_in_transaction(statement, (space, *batch)))
+        if removed:
+            [(recorded,)] = self._read_in_transaction(tables.GET_META, (tables.VECTORS_KEY,))
+            self._queue_write(tables.PUT_META, [(tables.VECTORS_KEY, str(int(recorded) ^ removed))])
 
     def _last_time(self, space: str) -> int | None:
         """When the last entry of a space was recorded, of those before this transaction."""
@@ -200,7 +220,10 @@ class SqlLedger(ABC):
     def verify(self, space: str | None = None) -> tuple[int, bytes]:
         self._check_open()
         with self._snapshot() as read:
-            return chain.verify(_stored_entries(read), parse_head(read(tables.GET_META, (tables.HEAD_KEY,))), space)
+            verified = chain.verify(_stored_entries(read), parse_head(read(tables.GET_META, (tables.HEAD_KEY,))), space)
+            recorded = read(tables.GET_META, (tables.VECTORS_KEY,))
+            chain.verify_vectors(self.name, _stored_vectors(read), recorded[0][0] if recorded else None)
+            return verified
 
     @abstractmethod
     def _snapshot(self) -> AbstractContextManager[Read]:
@@ -252,7 +275,7 @@ class SqlLedger(ABC):
             self._closed = True  # connections that a fork copied must not be used, not even to close them
             return
         with self._write_lock:
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError("this thread is in a transaction: end it before closing the ledger.")
             if not self._closed:
                 self._closed = True
@@ -268,7 +291,7 @@ class SqlLedger(ABC):
         """Do something with the connection that writes."""
         with self._write_lock:
             self._check_open()
-            if self._writing:
+            if self._writing.locked():
                 raise LedgerError(f"this thread is in a transaction: end it before {action}.")
             yield
 
@@ -300,8 +323,10 @@ class SqlTransaction(ChainedTransaction):
         return self.chain_head != self._first_head
 
     def put_vectors(self, space: str, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        rows = ((space, h, model, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items())
-        self._queue_write(tables.INSERT_VECTOR, rows)
+        self._check_open()
+        self._ledger._insert_vectors(
+            [(space, h, model, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items()]
+        )
 
     def erase(self, space: str, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> int:
         self._check_open()
@@ -309,6 +334,7 @@ class SqlTransaction(ChainedTransaction):
         self._write(tables.ERASE_ENTRY, ((p, space) for p in positions if 0 < p <= OPEN_END))
         if self._ledger.shared_vectors:
             self._write(tables.DELETE_SHARED_VECTORS, ((h,) for h in vector_hashes))
+        self._ledger._remove_digests(space, vector_hashes)
         return self._write(tables.DELETE_VECTORS, ((space, h) for h in vector_hashes))
 
     def put_meta(self, name: str, value: str) -> None:
@@ -364,8 +390,16 @@ def _stored_entries(read: Read) -> Iterator[StoredEntry]:
         rows = read(tables.READ_STORED, (rows[-1][0],)) if len(rows) == tables.CHUNK else []
 
 
+def _stored_vectors(read: Read) -> Iterator[Sequence[Any]]:
+    rows = read(tables.READ_VECTORS, ("", b"", ""))
+    while rows:
+        yield from rows
+        rows = read(tables.READ_VECTORS, rows[-1][:3])
+
+
 def _vectors(rows: Sequence[tuple[bytes, bytes]]) -> dict[bytes, Vector]:
-    """The vectors in these rows by the hash of their text."""
+    """The vectors in these rows by the hash of their text. `verify` finds those that are cut off."""
+    rows = [row for row in rows if not len(row[1]) % VECTOR_DTYPE.itemsize]
     hashes, blobs = zip(*rows, strict=True) if rows else ((), ())
     if len(set(map(len, blobs))) == 1:  # always, unless the ledger was changed from outside
         return dict(zip(hashes, np.frombuffer(b"".join(blobs), VECTOR_DTYPE).reshape(len(rows), -1), strict=True))

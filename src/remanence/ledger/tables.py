@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import LedgerCorrupt, LedgerTooNew
-from remanence.ledger.chain import StoredEntry
+from remanence.ledger.chain import StoredEntry, combined_digest
 
 APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file: identifies our files
 CHUNK = 2000  # entries read at a time; between two chunks a reader holds no lock in the database
 SCAN = 100_000  # entries that one statement looks through for a kind
 HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records the last entry
 ERASED_KEY = "ledger:erased"  # the position of the last entry that records an erasure
+VECTORS_KEY = "ledger:vectors"  # the digests of all vectors, combined by exclusive or
 CLEANED_KEY = "ledger:cleaned"  # up to which of these the write-ahead log has no erased text any more
 EMPTIED_KEY = "ledger:emptied:"  # followed by the name of a space: the position at which it was emptied
 RESERVED_PREFIX = "ledger:"
@@ -77,7 +78,16 @@ ON shared.hash = used.hash ORDER BY used.space""")
         connection.execute(_CREATE_EMBEDDING)
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_add_embedding_space, _scope_embeddings_to_spaces]
+def _digest_vectors(connection: sqlite3.Connection) -> None:
+    rows = connection.execute("SELECT space, hash, model, vector FROM space_embedding")
+    connection.execute(PUT_META, (VECTORS_KEY, str(combined_digest(rows))))
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
+    _add_embedding_space,
+    _scope_embeddings_to_spaces,
+    _digest_vectors,
+]
 """From version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
 
 _COLUMNS = "position, at, space, kind, subject, body, digest"
@@ -87,7 +97,14 @@ INSERT_ENTRY = f"INSERT INTO entry ({_ALL_COLUMNS}) VALUES ({', '.join('?' * len
 _EXPLAINS = "kind IN ('erased', 'emptied')"
 ERASE_ENTRY = f"UPDATE entry SET body = NULL, salt = NULL WHERE position = ? AND space = ? AND NOT {_EXPLAINS}"
 ERASE_SPACE = f"UPDATE entry SET body = NULL, salt = NULL WHERE space = ? AND body IS NOT NULL AND NOT {_EXPLAINS}"
+# Before a vector is inserted, unless there is one already. `(a | b) - (a & b)` is exclusive or, also in SQLite.
+DIGEST_NEW_VECTOR = f"""UPDATE meta
+SET value = CAST((CAST(value AS BIGINT) | ?1) - (CAST(value AS BIGINT) & ?1) AS TEXT) WHERE name = '{VECTORS_KEY}'
+AND NOT EXISTS (SELECT 1 FROM space_embedding WHERE space = ?2 AND hash = ?3 AND model = ?4)"""
 INSERT_VECTOR = "INSERT INTO space_embedding (space, hash, model, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+VECTORS_OF_TEXTS = "SELECT space, hash, model, vector FROM space_embedding WHERE space = ? AND hash"
+READ_VECTORS = f"""SELECT space, hash, model, vector FROM space_embedding WHERE (space, hash, model) > (?, ?, ?)
+ORDER BY space, hash, model LIMIT {CHUNK // 2}"""
 DELETE_VECTORS = "DELETE FROM space_embedding WHERE space = ? AND hash = ?"
 DELETE_SHARED_VECTORS = "DELETE FROM embedding WHERE hash = ?"
 PUT_META = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -152,6 +169,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, newest: int) -> None:
             raise LedgerCorrupt(f"{path} is not a Remanence ledger. It was not changed: give another folder.")
         for statement in SCHEMA:
             connection.execute(statement)
+        connection.execute(PUT_META, (VECTORS_KEY, "0"))
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     else:
         for migrate in MIGRATIONS[version - 1 :]:

@@ -4,10 +4,10 @@ Embedders of other libraries are recognised by their methods; no framework is im
 party's code on another machine. A missing row, a NaN or a changed dimension would damage an index without an error, so
 every answer is checked here.
 
-The default embedder is a transformer of three layers that comes with the package (`models/text_models`). The fast one is
-a table of 32,000 word pieces with 256 numbers each: there is no model to run, the vector of a text is the mean of its
-pieces. The table is in the folder `models/word_table`: 8-bit numbers with one scale for each piece, and the tokenizer.
-`training/embedder.py` trained it, beginning with the table of wordllama.
+The default embedder is a transformer of three layers that comes with the package (`models/text_models`). The fast one
+is a table of 32,000 word pieces with 256 numbers each: there is no model to run, the vector of a text is the mean of
+its pieces. The table is in the folder `models/word_table`: 8-bit numbers with one scale for each piece, and the
+tokenizer. `training/embedder.py` trained it, beginning with the table of wordllama.
 """
 
 from __future__ import annotations

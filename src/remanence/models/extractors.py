@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import cast
 
 from remanence.errors import InvalidInput
-from remanence.language.rule_extractor import RuleExtractor, speaker_name
 from remanence.language.named_entities.name_rules import find_question_names
+from remanence.language.rule_extractor import RuleExtractor, speaker_name
 from remanence.language.text import truncate
 from remanence.models.llm_clients import has_return_type, is_langchain, is_llamaindex
 from remanence.models.time_limit import LimitedExtractor

@@ -3,8 +3,8 @@ remembered about the speaker, whether the message itself tells something to reme
 earlier value or for the moment of a change.
 
 The files of `message_weights` have a weight for each word and each pair of neighbouring words, learned by
-training/message_words.py from messages and questions that people labelled. What a message only quotes ("translate: ...")
-does not count.
+training/message_words.py from messages and questions that people labelled. What a message only quotes ("translate:
+...") does not count.
 """
 
 from __future__ import annotations

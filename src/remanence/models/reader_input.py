@@ -1,17 +1,19 @@
 """What a reader is given: a question with its day, and memories as dated lines in the order they were told.
 
-Each line has who says it, and the turn before it where it is not understood alone. Of a long text, the part is read that
-shares most words with the question. The reader that comes with the package was trained on texts of exactly this form.
+Each line has who says it, and the turn before it where it is not understood alone. Of a long text, the part is read
+that shares most words with the question. The reader that comes with the package was trained on texts of exactly this
+form.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
+from remanence.language.text import last_words
 from remanence.ports import ReaderLine
 
 MAX_LINES = 16
@@ -81,13 +83,7 @@ def as_line(question: str, line: ReaderLine, max_words: int = LINE_WORDS) -> str
         read = f"{line.speaker}: {read}"
     elif line.title and not line.text.startswith(line.title):
         read = f"{line.title}: {read}"
-    return f"{last_words(line.before)} {read}" if line.before else read
-
-
-def last_words(text: str, count: int = BEFORE_WORDS) -> str:
-    """The last words of a text."""
-    words = text.split()
-    return text if len(words) <= count else "... " + " ".join(words[-count:])
+    return f"{last_words(line.before, BEFORE_WORDS)} {read}" if line.before else read
 
 
 def shorten_question(question: str) -> str:

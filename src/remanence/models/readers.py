@@ -1,7 +1,7 @@
 """Readers: models that read a question together with memories and say which of them answer it, and which hold.
 
-That says more than comparing two vectors, and costs a tenth of a second. So only the first candidates of recall are read,
-all of them at once, as dated lines.
+That says more than comparing two vectors, and costs a tenth of a second. So only the first candidates of recall are
+read, all of them at once, as dated lines.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class SmallReader:
         told = sum(line.told_at is None or line.told_at <= until for line in lines)
         reading = self._read_cached(question, asked_at.date(), texts, told)
         back = np.argsort(order)
-        return ListReading(*(tuple(np.array(each)[back].tolist()) for each in reading[:4]), reading.nothing)
+        answers, holds, replaced, choice = (tuple(np.array(each)[back].tolist()) for each in reading[:4])
+        return ListReading(answers, holds, replaced, choice, reading.nothing)
 
     def clear(self) -> None:
         """Drop the readings that are kept, as for measuring how long reading takes."""
@@ -88,8 +89,10 @@ class SmallReader:
         outputs = self._model.run(joined.ids, joined.kinds, marks=joined.marks)
         choice = np.exp(outputs["choice"] - outputs["choice"].max())
         choice /= choice.sum()
-        answers, holds, replaced = (_sigmoid(outputs[name][1:]) for name in ("answers", "holds", "replaced"))
-        return ListReading(*(tuple(each.tolist()) for each in (answers, holds, replaced, choice[1:])), float(choice[0]))
+        answers, holds, replaced = (
+            tuple(_sigmoid(outputs[name][1:]).tolist()) for name in ("answers", "holds", "replaced")
+        )
+        return ListReading(answers, holds, replaced, tuple(choice[1:].tolist()), float(choice[0]))
 
 
 def day_of(line: ReaderLine) -> str:
@@ -152,7 +155,7 @@ def _check_probabilities(values: Sequence[float], count: int) -> NDArray[np.floa
 
 
 def _sigmoid(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    return 0.5 * (1 + np.tanh(values / 2))
+    return (0.5 * (1 + np.tanh(values / 2))).astype(np.float32)
 
 
 def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:

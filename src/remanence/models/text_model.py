@@ -1,7 +1,7 @@
 """The two small transformers that come with the package: one reads questions with memories, one makes vectors.
 
-Both take the vectors of word pieces, not their numbers: they have one table of them in common (`word_vectors.npz`, 8-bit
-numbers with a scale for each piece). `training/README.md` says how they were made.
+Both take the vectors of word pieces, not their numbers: they have one table of them in common (`word_vectors.npz`,
+8-bit numbers with a scale for each piece). `training/README.md` says how they were made.
 
 A text is run alone, never in a batch: an 8-bit model scales its numbers over the batch, so the answer for a text would
 depend on the other texts. Several threads may run at once. If only one does, it uses all cores.

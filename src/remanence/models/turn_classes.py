@@ -62,6 +62,13 @@ def classify_turn(text: str, vector: Vector | None = None, before: str = "") -> 
     return TurnClass(_KINDS[name], importance, _LABELS[name])
 
 
+def class_probabilities(vector: Vector) -> dict[str, float]:
+    """The probability of each class, and that a memory is of moderate importance, and that it is who somebody is."""
+    weights, biases = _weights()
+    odds = 1 / (1 + np.exp(-(weights @ vector + biases)))
+    return dict(zip((*CLASSES, "moderate", "identity"), odds.tolist(), strict=True))
+
+
 @cache
 def _weights() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     with np.load(FILE) as stored:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from remanence.events import Event, Remembered
-from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, Transaction
+from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, RewritableLedger, Transaction
 from remanence.ports.model_ports import (
     Embedder,
     Extractor,
@@ -74,6 +74,7 @@ __all__ = [
     "ReaderLine",
     "Remembered",
     "ReportingVectorStore",
+    "RewritableLedger",
     "SharedVectorStore",
     "Signal",
     "Stage",

@@ -176,6 +176,20 @@ class Locks(Protocol):
 
 
 @runtime_checkable
+class RewritableLedger(Protocol):
+    """Optional methods of a ledger in whose files erased text stays until they are written again."""
+
+    def rewrite_command(self) -> str | None:
+        """What an administrator runs to write those files again; None if no erased text is left in them."""
+        ...
+
+    def rewrite(self) -> bool:
+        """Write them again. Others wait meanwhile. False if something prevents it, such as a long read or a missing
+        right; LedgerUnavailable if others use them for too long."""
+        ...
+
+
+@runtime_checkable
 class LockingLedger(Protocol):
     """Optional method of a ledger: locks between its users. Without it, lock files in the folder are used."""
 

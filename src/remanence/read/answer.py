@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.hidden_characters import escape_terminal
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import hits_to_df
@@ -135,7 +136,7 @@ class Recall(Sequence[Hit]):
         """
         lines = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
-            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
+            lines.append(f"{number:>2}. {hit.score:.2f}  {truncate(str(hit), 200)}{_label(hit)}")
             lines += [f"      {reason}" for reason in _reasons(hit)]
         if not self.hits:
             lines.append("    nothing found")
@@ -145,8 +146,8 @@ class Recall(Sequence[Hit]):
         """The hits as dicts of JSON types.
 
         Returns:
-            One dict for each hit, best first: score, usage, current, superseded_by, found_in, memory and
-            evidence.
+            One dict for each hit, best first: score, usage, current, superseded_by, found_in, by, context,
+            memory and evidence.
         """
         return [
             {
@@ -155,6 +156,8 @@ class Recall(Sequence[Hit]):
                 "current": hit.current,
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
                 "found_in": list(hit.found_in),
+                "by": hit.by,
+                "context": hit.context,
                 "memory": memory_dict(hit.memory),
                 "evidence": [
                     {
@@ -224,14 +227,13 @@ def prompt_line(hit: Hit) -> str:
     """One hit as one line of a prompt: time, speaker, text. Nothing in it can be read as markup of the prompt."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
-    speaker = f"{memory.turn.speaker}: " if memory.turn is not None and memory.turn.speaker else ""
     label = plain_line(_label(hit))
-    return f"- {when}{plain_line(speaker + memory.text)}{label and f'  {label}'}"
+    return f"- {when}{plain_line(str(hit))}{label and f'  {label}'}"
 
 
 def mark_archived(hit: Hit) -> Hit:
     """A hit for an archived memory, labelled as such."""
-    note = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
+    note = Evidence(_ARCHIVE, 1, 0.0, 0.0, "archived; `unforget` brings it back")
     return replace(hit, evidence=(*hit.evidence, note), current=False)
 
 
@@ -263,7 +265,13 @@ def memory_dict(memory: Memory) -> dict[str, Any]:
         "conversation": turn.conversation if turn else None,
         "speaker": turn.speaker if turn else None,
         "turn": turn
-        and {"conversation": turn.conversation, "number": turn.number, "speaker": turn.speaker, "at": to_iso(turn.at)},
+        and {
+            "conversation": turn.conversation,
+            "number": turn.number,
+            "speaker": turn.speaker,
+            "at": to_iso(turn.at),
+            "before": turn.before,
+        },
         "meta": dict(memory.meta),
     }
 
@@ -274,10 +282,14 @@ def to_iso(moment: datetime | None) -> str | None:
 
 
 def _label(hit: Hit) -> str:
+    return ("  (by rules)" if hit.by == RuleExtractor.name else "") + _state_label(hit)
+
+
+def _state_label(hit: Hit) -> str:
     if hit.current:
         return ""
     if hit.superseded_by is not None:
-        return f"  (replaced {format_moment(hit.superseded_by.revised_at)} by: {truncate(hit.superseded_by.text, 80)})"
+        return f"  (replaced {format_moment(hit.superseded_by.told_at)} by: {truncate(hit.superseded_by.text, 80)})"
     archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
     return "  (archived)" if archived else "  (expired)"
 
@@ -295,7 +307,7 @@ def usage_dict(usage: HitUsage) -> dict[str, Any]:
 
 
 def _table_row(hit: Hit) -> tuple[str, str, str, str]:
-    text = truncate(hit.memory.text, 300) + _label(hit)
+    text = truncate(str(hit), 300) + _label(hit)
     return f"{hit.score:.2f}", text, str(hit.memory.valid), "\n".join(_reasons(hit))
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
+from typing import Any
 
 from remanence.language.lexicon.languages import language_of
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.language.text import strip_accents, tokens
+from remanence.read.context import turns_before
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.query import RecallContext
 from remanence.read.supersession import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
@@ -54,20 +56,47 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
             is_current and successor is None,
             None if successor is None else memories[successor],
             tuple(Disagreement(kind, topic, memories[other]) for other, kind, topic in disagreements.get(row, ())),
-            found_in=_found_in(context, row) if is_connected else (),
+            **(_origin(context, row) if is_connected else {}),
+            context=turn_before,
         )
-        for row, score, reasons, is_current, successor, is_connected in zip(
-            rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist(), strict=True
+        for row, score, reasons, is_current, successor, is_connected, turn_before in zip(
+            *(rows, ranked.scores.tolist(), evidence, current.tolist(), successors, connected.tolist()),
+            turns_before(index, rows, snapshot.position),
+            strict=True,
         )
     )
 
 
-def _found_in(context: RecallContext, row: int) -> tuple[str, ...]:
-    """The texts in which `remember` found a row. Other links to what a memory was derived from do not count."""
+def rank_rules_lower(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The hits with each fact that an earlier release wrote by rule below the text it was found in."""
+    ordered = list(hits)
+    for hit in [hit for hit in hits if hit.by == RuleExtractor.name]:
+        own = ordered.index(hit)
+        below = max((place for place, other in enumerate(ordered) if other.memory.id in hit.found_in), default=own)
+        if below > own:
+            ordered.insert(below, _moved_below(ordered.pop(own), ordered[below - 1].score))
+    return tuple(ordered)
+
+
+def _moved_below(hit: Hit, score: float) -> Hit:
+    reason = Evidence("rules", 1, score - hit.score, 0.0, "written by rule: below the words it rests on")
+    return replace(hit, score=score, evidence=(*hit.evidence, reason))
+
+
+def _origin(context: RecallContext, row: int) -> dict[str, Any]:
+    """The texts in which `remember` found a row, and what wrote it. Other links to what a memory was derived from do
+    not count."""
     index = context.index
     memory, ids = index.catalog.memory_of(row), index.catalog.ids
-    sources = (ids[number] for number in index.links.all_linked(memory, "derived_from", "out"))
-    return tuple(source for source in sources if ids[memory] in index.journal.facts_found_in(source))
+    sources = [ids[number] for number in index.links.all_linked(memory, "derived_from", "out")]
+    records = [
+        (source, record)
+        for source in sources
+        for record in index.journal.extractions.get(source, ())
+        if ids[memory] in record.facts
+    ]
+    found_in = tuple(dict.fromkeys(source for source, _ in records))
+    return {"found_in": found_in, "by": records[-1][1].by} if records else {}
 
 
 def _evidence(context: RecallContext, ranked: FusedRanking, memories: Sequence[Memory]) -> list[tuple[Evidence, ...]]:
@@ -134,33 +163,3 @@ def _words_beginning(text: str, beginning: str) -> Iterator[str]:
         start = candidate[:_STEM_BEGINNING]
         if (start if start.isascii() else strip_accents(start)).lower() == beginning:
             yield candidate
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredHit:
-    """A hit with its scores by the reader."""
-
-    hit: Hit
-    text: str
-    """What it says that may answer."""
-    passage: str
-    """The text that the reader was given."""
-    probability: float
-    """The probability that the hit answers the question."""
-    score: float
-    """The probability and the score of the signals together."""
-    time: datetime
-    """When the hit was stated, or from when on it is valid, if whoever added it said so. A date in the text may belong
-    to something else."""
-    previous_turn: str = ""
-    """The turn before it, if the hit is not understood without that turn."""
-    chain_text: str = ""
-    """The text of the hit that it answers together with, if it does not answer alone."""
-
-    @property
-    def id(self) -> str:
-        return self.hit.memory.id
-
-    @property
-    def memory(self) -> Memory:
-        return self.hit.memory

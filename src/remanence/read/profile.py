@@ -1,82 +1,102 @@
-"""The profile of a space: current facts and preferences in a few sentences, for a prompt.
+"""The profile of a space: what is true now, by topic, in the words in which it was told, for the start of a prompt.
 
-It is written by template, or by a language model if the space has one. Every sentence names the memories behind it.
+1. `_told_memories`: what may be stated: facts and what people said, not what is superseded, expired or over
+2. each memory belongs to the topic whose questions it is nearest to
+3. a reader reads the memories of each topic (`standing`) and says which have ended
+4. what is left, the most important first, as far as the budget goes, in the order of the topics
+
+If the space has a language model, that may write sentences of these lines. Every statement names its memories.
 """
 
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.language.claims.predicates import LASTING_PREDICATES
 from remanence.language.framing import estimate_tokens, plain_line
-from remanence.language.lexicon.verb_forms import conjugate
-from remanence.language.lexicon.word_lists import compile_pattern
-from remanence.language.temporal import find_stated_times
-from remanence.ports import Extractor, SummarizingExtractor
+from remanence.language.repetition import drop_repeated
+from remanence.language.rule_extractor import RuleExtractor
+from remanence.language.text import last_words, text_hash
+from remanence.models.embedders import sentence_embedder
+from remanence.models.message_words import tells_probability
+from remanence.models.reader_input import BEFORE_WORDS, day_text, excerpt
+from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor, Vector
+from remanence.read.context import turns_before
+from remanence.read.standing import Told, TopicReader, ended_probability, window_count
 from remanence.read.supersession import unsuperseded_mask
-from remanence.schema import SELF, Link, Memory, Snapshot, Window
+from remanence.read.topics import TABLES, Topic, load_topics, resolve_topics
+from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
 from remanence.schema.display import html_table
 
 log = logging.getLogger(__name__)
 
-_MAX_MEMORIES = 400
-_MIN_IMPORTANCE = 0.3
-_MAX_FACT_LENGTH = 300
-"""Longer texts are documents, not facts."""
-_MAX_CACHED = 16
-_FIRST_PERSON = re.compile(r"^(?:I|i|me)\b(?!['’])")
-_FIRST_PERSON_WORD = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me|mine|myself)\b")
-_VERB = re.compile(r"^([a-z]+)\b")
-_HABIT = compile_pattern("habit")
-_ONCE = compile_pattern("only_once", re.IGNORECASE)
-_FIRST_CLAUSE = re.compile(r"(?:[\w'’-]+ ){2,}?[\w'’-]+(?=, | and [a-z])")
-_CERTAIN_VERBS = frozenset(
-    "am have do go was live work like love hate prefer own study teach drive play speak use want need eat drink run "
-    "think enjoy know believe plan dislike avoid collect".split()
-)
-"""Verbs that are put into the third person. Other words after "I" may be no verbs."""
+_MAX_MEMORIES = 4_000
+"""How many memories are looked at, the latest ones."""
+_MAX_FACT_LENGTH = 1_000
+"""Longer texts that are no chat turns are documents."""
+_MAX_WORDS = 60
+"""How many words of a memory are quoted: the part that has most to do with its topic."""
+_MIN_TELLING = 0.4
+"""A turn is stated only if it tells something with at least this probability."""
+_MAX_ENDED = 0.4
+"""A memory is stated only if it has ended with a lower probability."""
+_MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 4_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileStatement:
-    """One sentence of a profile, and the ids of the memories behind it."""
+    """One line of a profile.
+
+    Attributes:
+        text: What was said, or the fact, with its day.
+        memories: The ids of the memories behind it.
+        topic: Its topic; "" if a language model wrote it.
+        since: When it was told, or from when on it is valid.
+        context: The turn before it, if it is not understood alone.
+    """
 
     text: str
     memories: tuple[str, ...]
+    topic: str = ""
+    since: datetime | None = None
+    context: str = ""
+
+    def __str__(self) -> str:
+        said = f"({self.context}) {self.text}" if self.context else self.text
+        return f"{self.topic}: {said}" if self.topic else said
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Sentences about the person that a space is about, the most important first. `str(profile)` is the text.
+    """What is true now of the person or the project that a space is about. `str(profile)` is the text.
 
     Attributes:
-        statements: The sentences, each with the ids of the memories behind it.
+        statements: The lines, by topic, each with the ids of the memories behind it.
         position: The last ledger position that was read.
-        by: What wrote it: "template", or the name of the extractor with the language model.
+        by: What wrote it: "quotations", or the name of the extractor with the language model.
         since: The moment for which it was made.
         until: Until when it is valid, unless new memories are added; None for no known end.
     """
 
     statements: tuple[ProfileStatement, ...] = ()
     position: int = 0
-    by: str = "template"
+    by: str = "quotations"
     since: datetime | None = None
     until: datetime | None = None
 
     @property
     def text(self) -> str:
-        """All sentences as one text."""
-        return " ".join(statement.text for statement in self.statements)
+        """All lines as one text."""
+        return "\n".join(map(str, self.statements))
 
     def __str__(self) -> str:
         return self.text
@@ -85,142 +105,226 @@ class Profile:
         return bool(self.statements)
 
     def _repr_html_(self) -> str:
-        rows = [(statement.text, ", ".join(statement.memories)) for statement in self.statements]
-        return html_table(f"Profile, written by {self.by}", ("statement", "memories"), rows)
+        rows = [(each.topic, each.context, each.text, ", ".join(each.memories)) for each in self.statements]
+        return html_table(f"Profile, by {self.by}", ("topic", "after", "statement", "memories"), rows)
 
 
-_CACHE: WeakKeyDictionary[Index, dict[tuple[int, int], Profile]] = WeakKeyDictionary()
-"""The profiles of each index, by position and `max_tokens`."""
+class _Key(NamedTuple):
+    """What a profile was made for."""
+
+    position: int
+    max_tokens: int
+    tables: tuple[tuple[Topic, ...], ...]
+
+
+@dataclass(eq=False)
+class _Kept:
+    """What is kept for the profiles of one index, so that a new memory costs one pass of the reader."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    profiles: dict[_Key, Profile] = field(default_factory=dict)
+    vectors: dict[bytes, Vector] = field(default_factory=dict)
+    readings: TopicReader = field(default_factory=TopicReader)
+
+    def vectors_of(self, texts: Sequence[str]) -> list[Vector]:
+        """The vectors of texts by the default embedder, whatever that of the space is."""
+        keys = [text_hash(text) for text in texts]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.vectors}
+        if len(self.vectors) + len(new) > _MAX_CACHED_VECTORS:
+            self.vectors.clear()
+            new = dict(zip(keys, texts, strict=True))
+        self.vectors |= zip(new, sentence_embedder().embed(list(new.values())), strict=True)
+        return [self.vectors[key] for key in keys]
+
+
+_KEPT: WeakKeyDictionary[Index, _Kept] = WeakKeyDictionary()
 
 
 def build_profile(
-    engine: Engine, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
+    engine: Engine,
+    space: str,
+    position: Callable[[Index], int],
+    moment: datetime | None,
+    max_tokens: int,
+    topics: object = None,
+    progress: Progress | None = None,
 ) -> Profile:
     """The profile of a space at a position; made once for each position."""
     now = moment or engine.now()
+    tables = tuple(map(load_topics, TABLES)) if topics is None else (resolve_topics(topics),)
     with engine.open_index(space) as index:
         at = position(index)
-        cache = _CACHE.setdefault(index, {})
-        result = cache.get((at, max_tokens))
-        # A fact may have expired since, without a new ledger entry.
-        if result is None or now not in Window(result.since, result.until):
-            result = _make_profile(index, engine.extractor, at, now, max_tokens)
-            if len(cache) >= _MAX_CACHED:
-                cache.clear()
-            cache[at, max_tokens] = result
-        return result
+        kept = _KEPT.setdefault(index, _Kept())
+        key = _Key(at, max_tokens, tables)
+        with kept.lock:
+            result = kept.profiles.get(key)
+            # A fact may have expired since, without a new ledger entry.
+            if result is None or now not in Window(result.since, result.until):
+                result = _make_profile(index, engine, kept, key, now, progress)
+                if len(kept.profiles) >= _MAX_CACHED_PROFILES:
+                    kept.profiles.clear()
+                kept.profiles[key] = result
+            return result
 
 
-def _make_profile(index: Index, extractor: Extractor, position: int, now: datetime, max_tokens: int) -> Profile:
-    facts = _current_facts(index, position, now)
-    changes = [moment for m in facts for moment in (m.expires_at, m.valid.start, m.valid.end) if moment is not None]
-    until = min((moment for moment in changes if moment > now), default=None)
-    memories = [memory for memory in facts if _is_stated(memory, now)][:_MAX_MEMORIES]
-    statements, by = _summarize(extractor, memories, max_tokens), extractor.name
+def refresh_profile(engine: Engine, space: str) -> None:
+    """Read what is new in a space whose profile was asked for before, so that the next profile need not wait."""
+    with engine.open_index(space) as index:
+        kept = _KEPT.get(index)
+        if kept is None or not kept.profiles:
+            return
+        key = next(reversed(kept.profiles))._replace(position=index.catalog.position)
+        with kept.lock:
+            if key not in kept.profiles:
+                kept.profiles[key] = _make_profile(index, engine, kept, key, engine.now(), None)
+
+
+def _make_profile(
+    index: Index, engine: Engine, kept: _Kept, key: _Key, now: datetime, progress: Progress | None
+) -> Profile:
+    memories = _told_memories(index, key.position, now)
+    changes = [moment for hit in memories for moment in _moments(hit.memory) if moment > now]
+    texts = [f"{last_words(hit.context, BEFORE_WORDS)} {hit.memory.text}".strip() for hit in memories]
+    vectors = kept.vectors_of(texts)
+    told = [Told(hit.memory, hit.context, vector) for hit, vector in zip(memories, vectors, strict=True)]
+    standing = _standing(kept, engine.reader, _by_topic(told, key.tables), progress)
+    lines = list(_within_budget(standing, key.max_tokens))
+    statements, by = _summarize(engine.extractor, lines, key.max_tokens), engine.extractor.name
     if not statements:
-        statements, by = [ProfileStatement(_sentence(memory), (memory.id,)) for memory in memories], "template"
-    return Profile(tuple(_within_budget(statements, max_tokens)), position, by, now, until)
+        statements, by = lines, "quotations"
+    return Profile(tuple(statements), key.position, by, now, min(changes, default=None))
 
 
-def _is_stated(memory: Memory, now: datetime) -> bool:
-    """Whether a current fact is stated: it holds now; nothing ends it, as a birth, or its time comes again, as that of
-    a habit; it names a time to come; or its time is only that of a part of it: "Ana learns Japanese, aiming for the
-    exam in July"."""
-    if now in memory.valid or memory.kind == "episode":
-        return True
-    if any(claim.predicate in LASTING_PREDICATES for claim in memory.triples):
-        return True
-    times = find_stated_times(memory.text, memory.told_at)
-    if not times:  # a window that the caller gave, or a state that was derived from a plan
-        return False
-    clause = _FIRST_CLAUSE.match(memory.text)
-    if clause is not None and times[0].start > clause.end():
-        return True
-    if _HABIT.match(memory.text) and not _ONCE.search(memory.text):
-        return True
-    return memory.valid.start is not None and memory.valid.start > now
+def _moments(memory: Memory) -> Iterator[datetime]:
+    yield from (moment for moment in (memory.expires_at, memory.valid.start, memory.valid.end) if moment is not None)
 
 
-def _summarize(extractor: Extractor, memories: Sequence[Memory], max_tokens: int) -> list[ProfileStatement]:
-    """The sentences that an extractor writes about these memories; none if it cannot write any, or fails."""
-    if not memories or not isinstance(extractor, SummarizingExtractor):
-        return []
-    try:
-        sentences = extractor.summarize([_sentence(memory) for memory in memories], max_tokens=max_tokens) or ()
-        # The model may have followed instructions in a memory.
-        return [ProfileStatement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
-    except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
-        log.warning("%s raised %s, so the profile is made by the template.", extractor.name, type(error).__name__)
-        return []
-
-
-def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
-    """Current facts and preferences, the most important first; if equal, the latest first."""
+def _told_memories(index: Index, position: int, now: datetime) -> list[Hit]:
+    """What may be stated, in the order told, with the turn before each that is not understood alone."""
     with index.lock:
         rows = np.array(index.current_rows(position), np.int64)
         rows = rows[index.catalog.current_mask(rows, position, now)]
-        importance = index.catalog.attributes.importance(rows)
-        rows, importance = rows[importance >= _MIN_IMPORTANCE], importance[importance >= _MIN_IMPORTANCE]
-        order = np.lexsort((-index.catalog.times.event_times(rows), -importance))[: 4 * _MAX_MEMORIES]
+        rows = rows[np.argsort(index.catalog.times.event_times(rows), kind="stable")][-_MAX_MEMORIES:]
         snapshot = index.snapshot(position, now)
+        rows = rows[unsuperseded_mask(index, rows, snapshot)]
         # A sentence that is only partly valid would be wrong.
-        current = rows[order][unsuperseded_mask(index, rows[order], snapshot)].tolist()
-        memories = index.readable_memories(
-            [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
-        )
-        sources = index.journal.extractions
-        # An event is stated if it ended a fact and no new fact replaced that fact; an appointment, until it is over.
-        states = {m.id for m in memories if m.kind != "episode" and _is_stated(m, now)}
-        events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, states, snapshot)}
-    facts = [m for m in memories if m.turn is None and len(m.text) <= _MAX_FACT_LENGTH]
-    facts = [m for m in facts if m.kind != "episode" or m.id in events]
-    # A source with several facts is represented by these facts.
-    return [fact for fact in facts if fact.id not in sources or fact.id in sources[fact.id][-1].facts]
+        kept = [row for row in rows.tolist() if not index.relations.is_partly_stale(row, snapshot)]
+        kept = [row for row in kept if not index.catalog.erased_mask(np.array([row]))[0]]
+        contexts, memories = turns_before(index, kept, position), index.memories(kept)
+        by_rules, with_facts = _extracted(index)
+    hits = [Hit(memory, 0.0, context=context) for memory, context in zip(memories, contexts, strict=True)]
+    hits = [hit for hit in hits if hit.memory.id not in by_rules and hit.memory.id not in with_facts]
+    hits = [hit for hit in hits if _may_be_stated(hit, now)]
+    hits.sort(key=lambda hit: hit.memory.told_at)
+    return drop_repeated(reversed(hits))[::-1]  # what is told again is stated as it was told last
 
 
-def _is_stated_event(index: Index, event: Memory, states: Container[str], snapshot: Snapshot) -> bool:
-    """Whether an event is in the future, or superseded a memory that none of these states superseded."""
-    moments = (event.expires_at, event.valid.start)
-    if any(moment is not None and moment > snapshot.now for moment in moments):
-        return True
-    ended = [link.target for link in _supersedes_links(index, event.id, snapshot, "out")]
-    return any(
-        not any(link.source in states for link in _supersedes_links(index, memory, snapshot, "in")) for memory in ended
-    )
+def _extracted(index: Index) -> tuple[set[str], set[str]]:
+    """The facts that the rules of an earlier release wrote, and the sources that the facts of a model stand for."""
+    last = {source: records[-1] for source, records in index.journal.extractions.items()}
+    by_rules = {fact for source, record in last.items() if record.by == RuleExtractor.name for fact in record.facts}
+    by_rules -= set(last)
+    with_facts = {source for source, record in last.items() if record.facts and record.by != RuleExtractor.name} - {
+        fact for record in last.values() for fact in record.facts
+    }
+    return by_rules, with_facts
 
 
-def _supersedes_links(index: Index, memory: str, snapshot: Snapshot, direction: Literal["in", "out"]) -> list[Link]:
-    number = index.catalog.number(memory)
-    if number is None:
+def _may_be_stated(hit: Hit, now: datetime) -> bool:
+    memory = hit.memory
+    if memory.turn is not None:
+        said = memory.turn.speaker != ASSISTANT
+        return said and tells_probability(memory.text, hit.context.partition(": ")[2]) >= _MIN_TELLING
+    is_over = memory.kind != "episode" and memory.valid.end is not None and memory.valid.end <= now
+    return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
+
+
+def _by_topic(told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]) -> list[tuple[Topic, list[Told]]]:
+    """The memories of each topic, in the table whose questions they are nearest to."""
+    if not told:
         return []
-    return index.links.links_of(number, snapshot, kinds=("supersedes",), direction=direction, at=snapshot.now)
+    vectors = np.array([each.vector for each in told])
+    nearest = [_nearness(vectors, topics) for topics in tables]
+    best = max(range(len(tables)), key=lambda number: float(nearest[number].max(axis=1).mean()))
+    of_topic: dict[int, list[Told]] = {}
+    for each, topic in zip(told, nearest[best].argmax(axis=1).tolist(), strict=True):
+        of_topic.setdefault(topic, []).append(each)
+    return [(tables[best][number], of_topic[number]) for number in sorted(of_topic)]
 
 
-def _sentence(memory: Memory) -> str:
-    text = plain_line(memory.text)
-    speaker = memory.observed_by if memory.observed_by not in (None, SELF) else None
-    sentence = _third_person(text, plain_line(speaker or "The user"))
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+def _nearness(vectors: Vector, topics: Sequence[Topic]) -> Vector:
+    """How near each memory is to each topic: to the nearest of its questions."""
+    embed = sentence_embedder().embed_query
+    nearness: Vector = np.stack(
+        [(vectors @ np.array([embed(question) for question in topic.questions]).T).max(axis=1) for topic in topics], 1
+    )
+    return nearness
 
 
-def _third_person(text: str, speaker: str) -> str:
-    """The text in the third person if that is certain, else as a quotation."""
-    if not _FIRST_PERSON_WORD.search(text):
-        return text
-    start = _FIRST_PERSON.match(text)
-    rest = text[start.end() :].lstrip() if start else ""
-    verb = _VERB.match(rest)
-    if verb is None or _FIRST_PERSON_WORD.search(rest):
-        return f'{speaker}: "{text}"'
-    if verb[1] in _CERTAIN_VERBS or verb[1].endswith("ed"):
-        return f"{speaker} {conjugate(verb[1])}{rest[verb.end() :]}"
-    return f'{speaker}: "{text}"'
+def _standing(
+    kept: _Kept, reader: Reader | None, by_topic: Sequence[tuple[Topic, list[Told]]], progress: Progress | None
+) -> list[tuple[float, ProfileStatement]]:
+    """The statements that hold, by topic, the user's own first, each with how much it is worth a place."""
+    newest = max((each.at for _, told in by_topic for each in told), default=None)
+    total, done = sum(window_count(len(told)) for _, told in by_topic), 0
+    used: set[tuple[object, ...]] = set()
+    statements: list[tuple[float, ProfileStatement]] = []
+    for topic, told in by_topic:
+        readings: Sequence[tuple[float, float] | None] = [None] * len(told)
+        if reader is not None:
+            readings = kept.readings.read(reader, topic.questions[0], told, used)
+        done += window_count(len(told))
+        if progress is not None:
+            progress(done, total)
+        assert newest is not None
+        ended = [ended_probability(each, reading, newest) for each, reading in zip(told, readings, strict=True)]
+        holding = [(each, 1 - end) for each, end in zip(told, ended, strict=True) if end < _MAX_ENDED or reader is None]
+        holding.sort(key=lambda pair: _is_about_others(pair[0].memory))
+        statements += [(holds * each.memory.importance, _statement(topic, each)) for each, holds in holding]
+    if len(kept.readings) > _MAX_CACHED_WINDOWS:
+        kept.readings.keep_only(used)
+    return statements
 
 
-def _within_budget(statements: Sequence[ProfileStatement], max_tokens: int) -> Iterator[ProfileStatement]:
-    remaining_tokens = max_tokens
-    for statement in statements:
-        remaining_tokens -= estimate_tokens(statement.text)
-        if remaining_tokens < 0:
-            return
-        yield statement
+def _is_about_others(memory: Memory) -> bool:
+    """Whether a memory is somebody else's, or names another person."""
+    speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
+    return speaker not in (None, SELF) or any(mention.kind == "person" for mention in memory.mentions)
+
+
+def _statement(topic: Topic, told: Told) -> ProfileStatement:
+    memory = told.memory
+    since = memory.valid.start if memory.turn is None and memory.valid.start is not None else memory.told_at
+    speaker = memory.turn.speaker if memory.turn is not None and memory.turn.speaker != SELF else None
+    said = plain_line(excerpt(topic.questions[0], memory.text, _MAX_WORDS))
+    text = f"{plain_line(speaker)}: {said}" if speaker else said
+    return ProfileStatement(f"{text} ({day_text(since)})", (memory.id,), topic.name, since, plain_line(told.context))
+
+
+def _within_budget(statements: Sequence[tuple[float, ProfileStatement]], max_tokens: int) -> Iterator[ProfileStatement]:
+    """As many statements as the budget has room for, those worth most, in their order."""
+    remaining, chosen = max_tokens, set[int]()
+    for number in sorted(range(len(statements)), key=lambda number: -statements[number][0]):
+        tokens = estimate_tokens(str(statements[number][1]) + "\n")
+        if tokens <= remaining:
+            remaining -= tokens
+            chosen.add(number)
+    yield from (statement for number, (_, statement) in enumerate(statements) if number in chosen)
+
+
+def _summarize(extractor: Extractor, lines: Sequence[ProfileStatement], max_tokens: int) -> list[ProfileStatement]:
+    """The sentences that an extractor writes about these lines; none if it cannot write any, or fails."""
+    if not lines or not isinstance(extractor, SummarizingExtractor):
+        return []
+    try:
+        sentences = extractor.summarize([str(line) for line in lines], max_tokens=max_tokens) or ()
+        # The model may have followed instructions in a memory.
+        written = [(plain_line(sentence.text), [lines[number] for number in sentence.lines]) for sentence in sentences]
+        return [ProfileStatement(text, tuple(_memories_of(behind))) for text, behind in written]
+    except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
+        log.warning("%s raised %s, so the profile has quotations only.", extractor.name, type(error).__name__)
+        return []
+
+
+def _memories_of(lines: Iterable[ProfileStatement]) -> list[str]:
+    return list(dict.fromkeys(memory for line in lines for memory in line.memories))

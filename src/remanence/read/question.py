@@ -10,10 +10,10 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from remanence.language.lexicon.word_lists import is_common_word
-from remanence.models.message_words import earlier_value_probability
 from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
+from remanence.models.message_words import earlier_value_probability
 from remanence.read.referents import NOBODY, Referent, find_referent, without_reason
 from remanence.schema import SELF, Window
 from remanence.schema.fast_init import fast_init

@@ -6,20 +6,18 @@ Then the hits are ordered by what the reader says and by the score of the signal
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from remanence.core.index import Index
 from remanence.language.temporal import find_stated_times
-from remanence.models.reader_input import MAX_LINES, needs_turn_before
+from remanence.models.reader_input import MAX_LINES
 from remanence.ports import ListReading, Reader, ReaderLine
-from remanence.read.fusion import FusedRanking
-from remanence.read.query import RecallContext
+from remanence.read.context import speaker_label
 from remanence.read.question import ParsedQuestion
 from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.read.validity import ReadHit, order_by_reading
-from remanence.schema import SELF, Hit, Memory
+from remanence.schema import Hit, Memory
 
 log = logging.getLogger(__name__)
 
@@ -29,17 +27,6 @@ _OTHER_PERSON, _USER = 0.2, 0.02
 """The factors for the probabilities of memories about another person than the one a question means; the second one for
 memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
 serve her?"."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingInput:
-    """The hits before they are read, and the turns before the first of them."""
-
-    hits: tuple[Hit, ...]
-    previous_turns: Sequence[str]
-    """For each of the first hits the turn before it, if the hit may not be understood without that turn; else ""."""
-    pinned: int
-    """How many of the first hits stay first: by their claims, they were valid at the time asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +40,15 @@ class ReadingResult:
     """The reason why there is no confidence, by "reader", if the reader failed."""
 
 
-def collect_candidates(context: RecallContext, ranked: FusedRanking, hits: tuple[Hit, ...], count: int) -> ReadingInput:
-    """The candidates for the reader, with the turns before the first `count`. Needs the lock of the index."""
-    rows = ranked.rows[:count].tolist()
-    return ReadingInput(
-        hits, _previous_turns(context.index, rows, context.request.position), len(ranked.pinned_rows)
-    )
-
-
-def read_hits(candidates: ReadingInput, parsed: ParsedQuestion, now: datetime, reader: Reader) -> ReadingResult:
-    """The hits in the order by the reader, each with its probability as evidence. If the reader fails, the order of the
-    signals stays."""
-    hits = candidates.hits
+def read_hits(
+    hits: tuple[Hit, ...], pinned: int, parsed: ParsedQuestion, now: datetime, reader: Reader
+) -> ReadingResult:
+    """The hits in the order by the reader, each with its probability as evidence; the first `pinned` ones stay first.
+    If the reader fails, the order of the signals stays."""
     if not hits:
         return ReadingResult(hits)
-    first = hits[: len(candidates.previous_turns)]
-    lines = [
-        as_reader_line(hit.memory, turn, rank)
-        for rank, (hit, turn) in enumerate(zip(first, candidates.previous_turns, strict=True))
-    ]
+    first = hits[:MAX_READ_HITS]
+    lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(first)]
     moment = next((window.end for window in parsed.times if window.end is not None and window.end <= now), None)
     try:
         reading = reader.read(parsed.reader_text, lines, asked_at=now, moment=moment)
@@ -85,8 +62,7 @@ def read_hits(candidates: ReadingInput, parsed: ParsedQuestion, now: datetime, r
         )
         for hit, line, answers, holds, replaced, choice in zip(first, lines, *reading[:4], strict=True)
     ]
-    ordered = order_by_reading(read, hits[len(first) :], parsed, candidates.pinned)
-    return ReadingResult(ordered, 1.0 - reading.nothing)
+    return ReadingResult(order_by_reading(read, hits[len(first) :], pinned), 1.0 - reading.nothing)
 
 
 def as_reader_line(memory: Memory, before: str = "", rank: int | None = None) -> ReaderLine:
@@ -103,13 +79,6 @@ def valid_or_told(memory: Memory) -> datetime:
     return start if is_state and start and not find_stated_times(memory.text, memory.told_at) else memory.told_at
 
 
-def speaker_label(memory: Memory) -> str | None:
-    """The speaker of a turn as a reader reads it."""
-    if memory.turn is None:
-        return None
-    return "user" if memory.turn.speaker == SELF else memory.turn.speaker
-
-
 def _check_reading(reading: ListReading, count: int) -> None:
     values = [value for part in reading[:4] for value in part] + [reading.nothing]
     if any(len(part) != count for part in reading[:4]) or not all(0 <= value <= 1 for value in values):
@@ -124,16 +93,3 @@ def _person_factor(memory: Memory, referent: Referent) -> float:
     if is_about_user(memory, referent):
         return _OTHER_PERSON if referent.with_user else _USER
     return _OTHER_PERSON if is_about_other(memory, referent) else 1.0
-
-
-def _previous_turns(index: Index, rows: Sequence[int], position: int) -> list[str]:
-    """For each row the turn before it, with its speaker, if the row may not be understood without it and the turn is
-    visible at `position`; otherwise ""."""
-    visible = index.catalog.visible_mask(position)
-    previous = index.graph.previous_turns(rows)
-    visible_rows = [row for row in previous if row >= 0 and visible[row]]
-    spoken = [f"{speaker_label(memory)}: {memory.text}" for memory in index.memories(visible_rows)]
-    text_of = dict(zip(visible_rows, spoken, strict=True))
-    turns = [text_of.get(row, "") for row in previous]
-    texts = [memory.text for memory in index.memories(rows)]
-    return [turn if needs_turn_before(text, turn) else "" for text, turn in zip(texts, turns, strict=True)]

@@ -6,9 +6,9 @@ rankings      ask the signals; each ranks rows or abstains
 fusion        one ranking of all signals, adjusted by recency, importance and trust
 past          for questions about another time: rows that were valid then are ranked first
 supersession  otherwise: superseded rows are replaced by the rows that superseded them
-hits          memories with their evidence
-rerank        a reader scores the first hits; `chains` scores pairs of hits that answer only together, and `time_choice`
-              puts the answer first that was valid at the time of the question
+hits          memories with their evidence, and the turn before those that are not understood alone (`context`)
+reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
+validity      the order by what the reader says and by the signals, and the marks on what a later memory replaces
 answer        the `Recall` that is returned
 
 A row is one version of a memory, by its number in the index of the space; a mask has a value for each row. A snapshot
@@ -16,7 +16,8 @@ is the state of the space at a ledger position and a moment. Some rows are super
 later claim says otherwise. A signal is one way to search: by words, vectors, times or the graph.
 
 The steps share the `RecallContext` that `query` makes. The other modules are no steps of a recall: `receipts` has the
-request, `evaluation` measures results, `show` presents them, `profile` and `memories_used` have functions of their own.
+request, `similarity` answers a vector without a question, `evaluation` measures results, `show` presents them,
+`profile` and `memories_used` have functions of their own.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from remanence.core.index import Index
 from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.fusion import FusedRanking, adjust_scores, fuse
-from remanence.read.hits import build_hits
+from remanence.read.hits import build_hits, rank_rules_lower
 from remanence.read.past import drop_repeated_versions, includes_history, may_ask_about_past, rank_by_validity
 from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
+from remanence.read.reading import MAX_READ_HITS, ReadingResult, read_hits
 from remanence.read.receipts import RecallRequest
-from remanence.read.reading import MAX_READ_HITS, ReadingResult, collect_candidates, read_hits
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
@@ -105,14 +106,15 @@ def recall_from_index(
         ranked, history = _rank_by_time(context, fused, count)
         ranked = ranked.first(count)
         hits = build_hits(context, ranked)
-        candidates = collect_candidates(context, ranked, hits, read_count)
     # Without the lock: the reader may be slow, and may itself read the space.
-    result = ReadingResult(hits) if reader is None else read_hits(candidates, parsed, request.now, reader)
+    result = ReadingResult(hits)
+    if reader is not None:
+        result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
-    min_score = request.min_score
+    min_score, ranked_hits = request.min_score, rank_rules_lower(result.hits)
     return Recall(
         question=request.text,
-        hits=tuple(hit for hit in result.hits[: request.limit] if min_score is None or hit.score >= min_score),
+        hits=tuple(hit for hit in ranked_hits[: request.limit] if min_score is None or hit.score >= min_score),
         abstained={ranking.signal: ranking.abstention_reason for ranking in rankings if ranking.abstention_reason},
         missing={**missing, **result.missing},
         times=context.query.times,

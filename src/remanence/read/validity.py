@@ -1,4 +1,8 @@
-"""Which memory holds at the time asked about: by what the reader says, and by claims and given validity."""
+"""Step of the read path: which memory holds at the time asked about, by what the reader says of the first hits.
+
+The first place goes to the hit that the reader chooses; the others are ordered by the reader and the signals together.
+A hit that a later one replaces is marked, and stays findable: nothing is closed because of what a reader says.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 
-from remanence.read.question import ParsedQuestion
 from remanence.schema import Evidence, Hit, Memory
 
 _SIGNAL_SHARE = 0.5
+"""The part of a score that comes from the signals; the rest is from the reader."""
 _CHOICE, _HOLDS, _ANSWERS = 0.25, 0.15, 0.1
-_MIN_REPLACED = 0.8
+"""The parts of what the reader says. They, and that the reader's choice comes first whatever the signals say, were
+measured on several sets (docs/benchmarks.md): of the others, what the signals say counts more."""
+_MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING = 0.9, 0.3, 0.5
+"""A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
+the second, and a later one holds with at least the third."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadHit:
-    """A hit with what the reader says about it."""
+    """A hit with the probabilities by the reader: that it answers, that it holds at the time asked about, that a later
+    one replaces it, and that it is the one to choose."""
 
     hit: Hit
     answers: float
@@ -27,6 +36,7 @@ class ReadHit:
     told_at: datetime
 
     def scaled(self, factor: float) -> ReadHit:
+        """The same with lower probabilities."""
         if factor == 1.0:
             return self
         return replace(self, answers=factor * self.answers, holds=factor * self.holds, choice=factor * self.choice)
@@ -40,24 +50,43 @@ class ReadHit:
         return self.hit.memory
 
 
-def order_by_reading(
-    read: Sequence[ReadHit], unread: Sequence[Hit], parsed: ParsedQuestion, pinned: int
-) -> tuple[Hit, ...]:
-    pins, others = list(read[:pinned]), sorted(read[pinned:], key=lambda each: -each.score)
-    ordered = [*pins, *others]
+def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int) -> tuple[Hit, ...]:
+    """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
+    were valid at the time asked about by their claims, stay first."""
+    others = sorted(read[pinned:], key=lambda each: -each.score)
+    if others:
+        chosen = max(others, key=lambda each: each.choice)
+        others = [chosen, *(each for each in others if each is not chosen)]
+    ordered = [*read[:pinned], *others]
     rest = [replace(hit, score=_SIGNAL_SHARE * hit.score, evidence=_scaled(hit)) for hit in unread]
     least = rest[0].score if rest else 0.0
+    # A hit that was moved up has at least the score of what follows it.
     scores = list(accumulate(reversed([each.score for each in ordered]), max, initial=least))[:0:-1]
     rank_of = {id(each): rank for rank, each in enumerate(sorted(read, key=lambda each: -each.holds), 1)}
-    hits = []
-    for each, score in zip(ordered, scores, strict=True):
-        share = each.score - _SIGNAL_SHARE * each.hit.score
-        note = f"answers the question with probability {each.holds:.2f}"
-        evidence = (*_scaled(each.hit), Evidence("reader", rank_of[id(each)], share, each.holds, note))
-        if score != each.score:
-            evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "ranked above what follows"))
-        hits.append(replace(each.hit, score=score, evidence=evidence))
+    hits = [_with_reading(each, score, rank_of[id(each)], read) for each, score in zip(ordered, scores, strict=True)]
     return (*hits, *rest)
+
+
+def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit]) -> Hit:
+    note = f"answers the question with probability {each.holds:.2f}"
+    share = each.score - _SIGNAL_SHARE * each.hit.score
+    evidence = (*_scaled(each.hit), Evidence("reader", rank, share, each.holds, note))
+    if score != each.score:
+        evidence = (
+            *evidence,
+            Evidence("time", 1, score - each.score, 0.0, "chosen by the reader, or valid at the time asked about"),
+        )
+    hit = replace(each.hit, score=score, evidence=evidence)
+    successor = _successor(each, read) if hit.current else None
+    return hit if successor is None else replace(hit, current=False, superseded_by=successor)
+
+
+def _successor(each: ReadHit, read: Sequence[ReadHit]) -> Memory | None:
+    """The memory that replaces a hit by what the reader says; None if it may still hold."""
+    if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING:
+        return None
+    later = [other for other in read if other.told_at > each.told_at and other.holds >= _MIN_REPLACING]
+    return max(later, key=lambda other: other.holds).memory if later else None
 
 
 def _scaled(hit: Hit) -> tuple[Evidence, ...]:

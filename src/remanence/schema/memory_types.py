@@ -36,12 +36,14 @@ class Turn:
         number: The number of the turn.
         speaker: Who spoke.
         at: When.
+        before: The turn before it, if that is not stored itself and this one may not be understood without it.
     """
 
     conversation: str
     number: int
     speaker: str | None = None
     at: datetime | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,8 @@ class Hit:
         usage: How much it was used and how far it has decayed, which does not affect the score. None in a view of the
             past.
         found_in: The ids of the texts in which `remember` found it, if it is a fact.
+        by: The extractor that wrote it, if it is a fact: "rules" for one that an earlier release wrote by rule.
+        context: The turn before it, with its speaker, if it is a chat turn that is not understood alone.
     """
 
     memory: Memory
@@ -200,6 +202,13 @@ class Hit:
     disagreements: tuple[Disagreement, ...] = ()
     usage: HitUsage | None = field(default=None, compare=False)
     found_in: tuple[str, ...] = ()
+    by: str | None = None
+    context: str = ""
+
+    def __str__(self) -> str:
+        speaker = self.memory.turn.speaker if self.memory.turn is not None else None
+        said = f"{speaker}: {self.memory.text}" if speaker else self.memory.text
+        return f"({self.context}) {said}" if self.context else said
 
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:

@@ -4,6 +4,7 @@ operation.py     how an operation is declared: a function with its address on th
 operations.py    all operations
 cursors.py       where the next page of a list begins
 exceptions.py    exceptions as HTTP answers, and back
+error_wording.py messages of errors without calls of Python
 payloads/        what operations take and return
 endpoints/       the operations, decisions of people with their previews, and files that become memories
 hosting/         the tables of a server, access tokens, the spaces that it serves, plans between two requests

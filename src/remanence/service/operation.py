@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -20,6 +20,8 @@ from remanence.service.payloads.requests import ReadRequest, Request
 Access = Literal["read", "write", "admin"]
 AnyRequest = TypeVar("AnyRequest", bound=Request)
 AnswerT = TypeVar("AnswerT")
+AnswerType: TypeAlias = Any
+"""The type of an answer: a model, a list of models, or a dataclass."""
 
 OPERATIONS: dict[str, Operation[Any, Any]] = {}
 """Every operation by its name. Importing `remanence.service.operations` fills it."""
@@ -49,7 +51,7 @@ class Operation(Generic[AnyRequest, AnswerT]):
     slow: bool
     status: int
     request: type[AnyRequest]
-    answer: Any
+    answer: AnswerType
     fields: Callable[[Space, AnyRequest], dict[str, Any]] | None = None
 
     def __call__(self, space: Space, request: AnyRequest) -> AnswerT:

@@ -94,7 +94,6 @@ class VectorCodes:
             return
         points = np.concatenate([np.asarray(some, np.int64) for some, _ in self._waiting])
         rows = np.concatenate([some for _, some in self._waiting])
-        self._waiting = []
         order = np.argsort(points, kind="stable")
         points, rows = points[order], rows[order]
         slots = self._points.values.searchsorted(points)
@@ -103,6 +102,7 @@ class VectorCodes:
         codes = np.rint(rows / scales[:, None]).astype(np.int8)
         for number, inside, places in self._by_block(slots):
             self._blocks[number].put(places, signs[inside], codes[inside], scales[inside])
+        self._waiting = []  # at the end: what is interrupted is done again
 
     def erase(self, points: NDArray[np.int64]) -> None:
         """Overwrite the codes of these points."""

@@ -88,6 +88,8 @@ class MemoryUsage(NamedTuple):
     used_at: tuple[int, ...] = ()
     position: int = 0
     """The position of the last entry about it."""
+    merged_at: int = 0
+    """When it was merged of others, whose uses it has. Versions up to then count as used when those were."""
 
     def up_to(self, moment: int) -> MemoryUsage:
         """The same without the stored uses after `moment`; what those added to the strength stays."""
@@ -252,9 +254,11 @@ class Usage(SavedPart):
         event = entry.event
         if isinstance(event, Used):
             before = self.get(event.memory)
-            moments = (*before.used_at, micros(entry.at))[-MAX_TRACKED_USES:]
-            use = MemoryUsage(before.use_count + event.times, before.boost + event.boost, moments, entry.position)
-            self.by_memory[event.memory] = use
+            merged = event.last_used is not None
+            moment, merged_at = (event.last_used or entry.at), micros(entry.at) if merged else before.merged_at
+            moments = tuple(sorted((*before.used_at, micros(moment))))[-MAX_TRACKED_USES:]
+            counts = before.use_count + event.times, before.boost + event.boost
+            self.by_memory[event.memory] = MemoryUsage(*counts, moments, entry.position, merged_at)
         elif isinstance(event, Promoted):
             self.promoted_notes[event.memory] = event.note
         elif isinstance(event, Demoted):

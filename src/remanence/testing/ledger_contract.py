@@ -373,6 +373,22 @@ class LedgerContract:
                 transaction.put_vectors("home", "m", {b"h": vector})
             vector *= 2
         assert ledger.vectors("home", "m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
+        ledger.verify()
+
+    def test_vectors_are_verified_with_what_happened_to_them(self, ledger: Ledger) -> None:
+        """Stored, stored again, erased (also twice and several at once), and stored once more."""
+        vectors = {bytes([n]): np.full(2, n, dtype=np.float32) for n in range(20)}
+        for stored, erased in (
+            (vectors, ()),
+            (vectors, [b"\1", b"\2", b"\1"]),
+            ({b"\1": vectors[b"\5"]}, list(vectors)),
+        ):
+            with ledger.transaction() as transaction:
+                transaction.put_vectors("home", "m", stored)
+                transaction.put_vectors("home", "other", dict(list(stored.items())[:3]))
+                transaction.erase("home", [], erased)
+            ledger.verify()
+        assert ledger.vectors("home", "m", list(vectors)) == {}
 
     def test_meta_values_are_stored_and_replaced(self, ledger: Ledger) -> None:
         """`put_meta` stores the last value."""

@@ -16,10 +16,11 @@ from remanence.errors import LedgerUnavailable
 from remanence.events import Event, Quarantined, Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import Entry, Memory
+from remanence.write.ended_claims import ending_events, ends_claims
 from remanence.write.mentions import add_registered_mentions, disambiguate_people
 from remanence.write.prepare import PreparedVersion
-from remanence.write.ended_claims import ending_events, ends_claims
 from remanence.write.resolve_identity import IdentityResolver
+from remanence.write.turn_kinds import with_turn_kinds
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -93,6 +94,7 @@ def _append_chunk(
     with engine.open_index(space, catch_up=False) as index:
         # Before the write lock is taken: this may call an embedding model.
         vectors, new_vectors = embed(engine, space, index.texts_to_embed([p.version for p in prepared]))
+        prepared = with_turn_kinds(prepared, vectors, engine.embedder.fingerprint)
         entries: list[Entry] = []
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
+from remanence.errors import InvalidInput, NotFound
 from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
 from remanence.ledger.tables import SHARED_EMBEDDINGS
-from remanence.schema import Entry, Memory
+from remanence.schema import Entry, Memory, Snapshot
 from remanence.signals.vectors import embeddable_texts
 from remanence.state.entities.names import version_names
 
@@ -85,6 +86,41 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
     derived = [number for number in numbers if number not in chosen]
     return _erasure(
         space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
+    )
+
+
+def erase_edge(engine: Engine, space: str, edge: str) -> Erasure:
+    """Delete a relation or a link, as it was stated and ended, permanently. What memories claim stays."""
+    with engine.open_index(space, catch_up=False) as index:
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            index.catch_up(transaction.head)
+            with index.lock:
+                snapshot = index.snapshot(index.catalog.position, engine.now())
+                positions_of = {
+                    id_: sorted({*index.relations.positions_of_edge(id_), *index.links.positions_of_edge(id_)})
+                    for id_ in _stated_edges(index, snapshot, edge)
+                }
+            entries = list(engine.ledger.entries_at([p for some in positions_of.values() for p in some]).values())
+            transaction.erase(space, [entry.position for entry in entries], ())
+            erased = [Erased(id_, tuple(some)) for id_, some in positions_of.items()]
+            written = engine.append(transaction, space, erased, engine.now())
+        index.apply_written(written)
+    engine.erasure_cleaner.notify()
+    return _erasure(space, [], [], entries, 0, written)
+
+
+def _stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:
+    """The ids under which the same relation or link was stated, by anybody."""
+    ids = [edge, *(id_ for id_, _ in index.relations.equivalent_claims(edge, snapshot))]
+    stated = [id_ for id_ in ids if index.relations.is_assertion(id_)]
+    stated += [link.id for link in index.links.statements_of(edge, snapshot)] or [edge] * index.links.has(edge)
+    if stated:
+        return list(dict.fromkeys(stated))
+    memory = edge.rpartition(":")[0]
+    if memory and index.relations.with_edge_id(edge):
+        raise InvalidInput(f"relation {edge!r} is what memory {memory!r} says. Erase that memory.")
+    raise NotFound(
+        f"space {index.space!r} has no relation or link {edge!r}. Ids come from relate(), link() and graph.query()."
     )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from remanence.core.identity import new_id
 from remanence.core.in_thread import in_thread
@@ -32,11 +32,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+TryJob: TypeAlias = "Callable[[Engine, str, JobState], bool]"
+"""What tries a job of a space once, as `try_job`: False if it is locked or finished."""
+
 [_QUEUED] = kinds_of(Queued)
 _MAX_TRIES = 5
 _FIRST_DELAY = timedelta(seconds=2)
 _RETRY_SECONDS = 1.0  # pause of a worker after an error
 _POLL_SECONDS = 0.05
+_ENDED = "the try was ended"
 
 
 @dataclass(frozen=True)
@@ -152,14 +156,15 @@ def enqueue(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now
     return Job(job, space, engine)
 
 
-def run_due_jobs(engine: Engine, space: str) -> int:
-    """Run every job of a space that is due and not locked. Returns how many were run."""
+def run_due_jobs(engine: Engine, space: str, try_: TryJob | None = None) -> int:
+    """Run every job of a space that is due and not locked, with `try_` in place of `try_job`. Returns how many were
+    run."""
     with engine.open_index(space) as index:
         due = [job for job in index.journal.unfinished_jobs() if job.is_due(engine.now())]
-    return sum(_try_job(engine, space, job) for job in due)
+    return sum((try_ or try_job)(engine, space, job) for job in due)
 
 
-def _try_job(engine: Engine, space: str, job: JobState) -> bool:
+def try_job(engine: Engine, space: str, job: JobState) -> bool:
     """Try a job once. False if it is locked or finished."""
     with engine.locks.acquire(job.id) as locked:
         if not locked:
@@ -175,8 +180,9 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
             if not isinstance(engine.extractor, FactExtractor):  # the sources are all that is remembered
+                remember.add_aliases(engine, space, sources, now)
                 done = Worked(job.id, "done", memories=tuple(source.id for source in sources))
-                _write_unless_finished(engine, space, done)
+                _write_unless_finished(engine, space, done, now)
                 engine.locks.delete(job.id)
                 return True
             source_facts = remember.extract_facts(engine, space, sources, now)
@@ -206,29 +212,42 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
 def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
     """Try again later, each time after four times the delay; give up after the last try."""
     if job.tries + 1 >= _MAX_TRIES:
-        _write_unless_finished(engine, space, Worked(job.id, "given up", problem=problem))
-        engine.locks.delete(job.id)
+        _give_up(engine, space, job, problem)
         return
     until = engine.now() + _FIRST_DELAY * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
     _write_unless_finished(engine, space, Worked(job.id, "waiting", until=until, problem=problem))
 
 
-def _write_unless_finished(engine: Engine, space: str, event: Worked) -> None:
+def record_ended_try(engine: Engine, space: str, job: JobState, reason: str) -> None:
+    """Try a job again whose try was ended from outside; give it up if that has happened to it before."""
+    if (job.problem or "").startswith(_ENDED):
+        _give_up(engine, space, job, f"{_ENDED} twice: {reason}")
+    else:
+        _postpone(engine, space, job, f"{_ENDED}: {reason}")
+
+
+def _give_up(engine: Engine, space: str, job: JobState, problem: str) -> None:
+    log.error("job %s of space %r is given up: %s", job.id, space, problem)
+    _write_unless_finished(engine, space, Worked(job.id, "given up", problem=problem))
+    engine.locks.delete(job.id)
+
+
+def _write_unless_finished(engine: Engine, space: str, event: Worked, at: datetime | None = None) -> None:
     """Write the result of a try, unless the job was cancelled or finished in the meantime."""
 
     def decide(index: Index) -> list[Event]:
         state = index.journal.jobs.get(event.job)
         return [] if state is None or state.is_finished else [event]
 
-    engine.write(space, decide)
+    engine.write(space, decide, at)
 
 
 class JobQueue:
     """Runs the queued jobs of all spaces of a ledger. Each round reads only the entries written since the last one."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._position = engine, 0
+    def __init__(self, engine: Engine, try_: TryJob | None = None) -> None:
+        self._engine, self._try, self._position = engine, try_, 0
         self._spaces: set[str] = set()  # that may have a job which is not finished
 
     def run_due(self) -> int:
@@ -240,7 +259,7 @@ class JobQueue:
             self._position = head
         count = 0
         for space in sorted(self._spaces):
-            count += run_due_jobs(self._engine, space)
+            count += run_due_jobs(self._engine, space, self._try)
             with self._engine.open_index(space) as index:
                 if not index.journal.unfinished_jobs():
                     self._spaces.discard(space)

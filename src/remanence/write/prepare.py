@@ -17,6 +17,7 @@ from remanence.language.passages import split_passages, split_ranges
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
+from remanence.models.reader_input import needs_turn_before
 from remanence.schema import Fact, Memory, Turn, Window, micros
 from remanence.write.validate import Draft, TurnDraft
 
@@ -145,7 +146,7 @@ def prepare_turns(
             mentions=extraction.mentions,
             triples=extraction.triples,
             times=extraction.times,
-            turn=Turn(turn.conversation, -1, speaker, at or now),
+            turn=Turn(turn.conversation, -1, speaker, at or now, _context(turn)),
             passages=split_passages(turn.content),
             meta=turn.meta,
             trust=trust,
@@ -179,6 +180,11 @@ def prepare_fact(fact: Fact, now: datetime, *, sources: Sequence[Memory]) -> Pre
 def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> PreparedVersion:
     """A new version of a source that states only one fact, with the names, claims and times of the fact."""
     return PreparedVersion(_with_fact(version, fact), now, is_revision=True)
+
+
+def _context(turn: TurnDraft) -> str | None:
+    """The turn before, where the caller gives it and this turn may not be understood without it."""
+    return turn.before if turn.before and needs_turn_before(turn.content, turn.before) else None
 
 
 def _with_fact(version: Remembered, fact: Fact) -> Remembered:
@@ -233,7 +239,8 @@ def redact_turn(turn: TurnDraft, redactor: Redactor) -> TurnDraft:
     counts: Counter[str] = Counter()
     content, meta = _redact_text(turn.content, redactor, counts), _redact_value(turn.meta, redactor, counts)
     tags = tuple(_redact_text(tag, redactor, counts) for tag in turn.tags)
-    update = {"content": content, "tags": tags, "meta": _with_counts(meta, counts)}
+    before = None if turn.before is None else _redact_text(turn.before, redactor, counts)
+    update = {"content": content, "before": before, "tags": tags, "meta": _with_counts(meta, counts)}
     return turn.model_copy(update=update) if counts else turn
 
 

@@ -27,7 +27,18 @@ from remanence.graph.assertions import invalidation_events
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
 from remanence.ports import FactExtractor
-from remanence.schema import PLAN_TAG, ExtractionResult, Fact, LinkKind, Memory, Snapshot, Triple, Utterance, Window
+from remanence.schema import (
+    PLAN_TAG,
+    ExtractionResult,
+    Fact,
+    FactEffect,
+    LinkKind,
+    Memory,
+    Snapshot,
+    Triple,
+    Utterance,
+    Window,
+)
 from remanence.state.edges.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
@@ -68,7 +79,15 @@ class SourceFacts:
 
     def sources_of(self, fact: Fact) -> list[Memory]:
         """The sources that a fact names."""
-        return [self.sources[number] for number in fact.source_turns if number < len(self.sources)]
+        return [self.sources[number] for number in fact.source_turns if 0 <= number < len(self.sources)]
+
+    def effects_of(self, fact: Fact) -> list[tuple[Memory, FactEffect]]:
+        """The known facts that a fact has an effect on. An index of none of them is ignored: a model may invent it."""
+        return [
+            (self.known[effect.known_index], effect)
+            for effect in fact.effects
+            if 0 <= effect.known_index < len(self.known)
+        ]
 
 
 def remember(
@@ -80,7 +99,7 @@ def remember(
     fact is then restored.
     """
     if not isinstance(engine.extractor, FactExtractor):
-        _add_aliases(engine, space, sources, now)
+        add_aliases(engine, space, sources, now)
         if progress is not None:
             progress(len(sources), len(sources))
         return list(sources)
@@ -223,9 +242,9 @@ def _store_facts(
     return memories
 
 
-def _add_aliases(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> None:
+def add_aliases(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> None:
     """Register the other names that these sources give people: "Katherine Holm, whom everyone calls Katie"."""
-    written = engine.write(space, lambda index: alias_events(index, sources, now, VERBATIM))
+    written = engine.write(space, lambda index: alias_events(index, sources, now, VERBATIM), now)
     if written:
         embed_descriptions(engine, space)
 
@@ -267,14 +286,15 @@ def _source_links(source_facts: SourceFacts, ids: Sequence[str], by: str) -> lis
 
 def _extractions(index: Index, source_facts: SourceFacts, ids: Sequence[str]) -> list[Extracted]:
     """The facts of each source. A fact that names no source is attributed to all of them. If the model failed, what it
-    found before stays."""
+    found before stays, and it does not count as one that has read the source: it is asked again."""
     result = source_facts.result
+    author = (VERBATIM, None, None) if source_facts.has_failed else (result.by, result.model, result.prompt)
     facts_of: dict[str, dict[str, None]] = {source.id: {} for source in source_facts.sources}
     for fact, memory in zip(source_facts.facts, ids, strict=True):
         for source in source_facts.sources_of(fact) if fact.source_turns else source_facts.sources:
             facts_of[source.id][memory] = None
     return [
-        Extracted(source, result.by, result.model, result.prompt, result.problem, tuple(memories))
+        Extracted(source, *author, result.problem, tuple(memories))
         for source, memories in facts_of.items()
         if not (source_facts.has_failed and index.journal.extractions.get(source))
     ]
@@ -302,8 +322,7 @@ def _effect_events(
     by, snapshot = source_facts.result.by, index.snapshot(index.catalog.position, now)
     events: list[Event] = []
     for fact, new, memory_id in zip(source_facts.facts, prepared, ids, strict=True):
-        for effect in fact.effects:
-            known = source_facts.known[effect.known_index]
+        for known, effect in source_facts.effects_of(fact):
             if known.id == memory_id:
                 continue
             is_trusted = new.version.trust >= known.trust

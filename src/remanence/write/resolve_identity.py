@@ -148,7 +148,7 @@ class IdentityResolver:
         else:
             number = self._next_turns.get(turn.conversation, self._index.fields.next_turn(turn.conversation))
             self._next_turns[turn.conversation] = number + 1
-        return Turn(turn.conversation, number, turn.speaker, turn.at)
+        return Turn(turn.conversation, number, turn.speaker, turn.at, turn.before)
 
 
 def _with_memory_and_turn(version: Remembered, memory: str, turn: Turn | None) -> Remembered:

@@ -139,6 +139,7 @@ class TurnDraft(BaseModel):
     role: Name | None = None
     time: Any = None
     conversation: Name = "default"
+    before: Text | None = None
     key: Name | None = None
     tags: Tags = ()
     expires_at: Any = None

@@ -19,6 +19,7 @@ from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest
+from remanence.read.similarity import list_by_similarity
 from remanence.schema import Memory, Snapshot
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import usage_of
@@ -61,8 +62,12 @@ class Facet:
         from remanence.upkeep import recency_listing, runs
         from remanence.upkeep.vault_notes import vault_import
 
-        is_listing = not request.text.strip() and request.has_filter
-        answer = recency_listing.list_by_recency if is_listing else None
+        answer = None
+        if not request.text.strip():
+            if request.vector is not None:
+                answer = list_by_similarity
+            elif request.has_filter:
+                answer = recency_listing.list_by_recency
         engine, space, archive = self._engine, self._space, "archive" in include
         result = recall(engine, space, request, partial(position, space), include_archive=archive, answer=answer)
         if "vault" not in include or not runs.has_vault_notes(engine, space):

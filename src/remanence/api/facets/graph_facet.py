@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, cast
 
+from remanence.api.certificates import certify
 from remanence.api.facets.graph_queries import EdgeNames, GraphQueries, edge_names
 from remanence.core import inputs
 from remanence.core.identity import new_id
@@ -17,10 +19,11 @@ from remanence.events import Linked, Related
 from remanence.graph import assertions, pictures, traversal
 from remanence.graph.graph_at_time import EntityRef, MemoryRef, NodeRef
 from remanence.graph.known_entities import KnownEntities
-from remanence.graph.traversal import MAX_DEPTH, Subgraph
-from remanence.schema import LINK_KINDS, Link, Relation, micros
+from remanence.graph.traversal import MAX_DEPTH, Edge, Subgraph
+from remanence.schema import LINK_KINDS, ErasureCertificate, Link, Relation, micros
 from remanence.schema.notebook_pictures import NotebookPicture
 from remanence.state.edges.predicates import parse_predicate
+from remanence.write.forget import erase_edge
 
 if TYPE_CHECKING:
     import igraph
@@ -438,3 +441,34 @@ class Graph(GraphView):
         return assertions.invalidate(self._engine, self._space, edge, predicate, object, valid_until, why, observed_by)
 
     ainvalidate = in_thread(invalidate)
+
+    def erase(self, edge: Relation | Link | Edge | str) -> ErasureCertificate:
+        """Remove a relation or a link for good, whoever has stated it: also from the past and from every file.
+
+        `invalidate` ends it and keeps the past. What memories say stays: a relation that a memory claims, too, holds
+        until that memory is erased.
+
+        Args:
+            edge: A relation, a link, an edge of `query`, or the id of one.
+
+        Returns:
+            What was erased, and what is not gone yet and when it will be.
+
+        Raises:
+            NotFound: There is no such relation or link.
+            InvalidInput: Only a memory claims it, or `edge` is none of these.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     relation = space.graph.relate("Alice", "knows", "Bob")
+            ...     _ = space.graph.relate("Alice", "knows", "Carol")
+            ...     space.graph.erase(relation).erased_entries, len(space.graph.when("Alice", "knows"))
+            ({'related': 1}, 1)
+        """
+        if not isinstance(edge, Relation | Link | Edge | str):
+            raise InvalidInput(f"{edge!r} is neither a relation, a link nor the id of one.")
+        edge_id = inputs.check_text(edge if isinstance(edge, str) else edge.id, "edge")
+        return certify(self._engine, self._space, [self._space], partial(erase_edge, self._engine, edge=edge_id))
+
+    aerase = in_thread(erase)

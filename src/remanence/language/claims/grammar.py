@@ -92,11 +92,14 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
 
 # Sentences
 
-_OPENER = re.compile(r"[\s\"“'(*>-]*(?:[A-Za-z]+, |(?:Now|Actually|Currently|Today|Also|And|But|So|Yes|Well|Hi|Oh),? )?")
+_OPENER = re.compile(
+    r"[\s\"“'(*>-]*(?:[A-Za-z]+, |(?:Now|Actually|Currently|Today|Also|And|But|So|Yes|Well|Hi|Oh),? )?"
+)
 _CAPITAL = re.compile(r"[^\W\d_a-z]")
 _NOT_PLAIN = re.compile(
     rf"\b(?:{load_pattern('claimless_words')}|should|(?-i:will)|not|never|no longer|nor|neither|almost|nearly|until|"
-    r"sa(?:id|ys?)|tells?|told|thinks?|thought|believes?d?|asks?|asked|heard|claims?|claimed|anymore|any more)\b|n['’]t\b|\?",
+    r"sa(?:id|ys?)|tells?|told|thinks?|thought|believes?d?|asks?|asked|heard|claims?|claimed|anymore|any more)\b|"
+    r"n['’]t\b|\?",
     re.IGNORECASE,
 )
 _CANNOT_STAND = re.compile(r"\bcan['’]t stand\b", re.IGNORECASE)
@@ -167,7 +170,7 @@ _SECOND_OBJECT = {
     "studies": (re.compile(r" at (?:the )?"), Phrase("studies_at", "name")),
     "works_as": (re.compile(r" (?:at|for) (?:the )?"), Phrase("works_at", "name")),
     "works_at": (re.compile(r" as an? "), Phrase("works_as", "profession")),
-    "left": (re.compile(r" (?:to join|for) (?:the )?"), Phrase("joined", "name")),
+    "left": (re.compile(r" (?:to join|for) (?:the )?"), Phrase("joined", "firm")),
 }
 """With what else an object may go on: "moved from Porto to Lisbon", "is a nurse at Mercy Hospital"."""
 
@@ -177,8 +180,8 @@ _SECOND_OBJECT = {
 _KIN = f"{load_pattern('any_relationship')}|child|parent"
 _OWN_KIN = re.compile(rf" (?:[a-z]+ )?(?P<noun>{_KIN})(?P<is> (?:is|was) (?:called |named )?|,? )(?=[\"“]?\w)")
 _ATTRIBUTE = re.compile(
-    r" (?:new |current |home )?(?:favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)|(?P<noun>name|birthday|phone number|email"
-    r"|address|native language|home ?town|nationality|pronouns|job title))(?: is| are|['’]s)(?: now| on)? "
+    r" (?:new |current |home )?(?:favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)|(?P<noun>name|birthday|phone number"
+    r"|email|address|native language|home ?town|nationality|pronouns|job title))(?: is| are|['’]s)(?: now| on)? "
 )
 _MY_FAVOURITE = re.compile(r" (?:is|are) (?:my|our) favou?rite (?P<favourite>[a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
 _AND_NAME = re.compile(r",? and |, ")
@@ -336,7 +339,8 @@ def _forms(phrase: str) -> str:
 
 _WORDS = re.compile(
     r"(?:(?:a|an|the|my|his|her|their|our) )?(?P<words>(?:[\w'’&+/.-]+ ){0,4}?[\w'’&+/-]+?)"
-    r"(?=[.;:!,\n)]|$| (?:and|but|because|so|since|when|while|with|on|at|in|for|from|every|than|to|too|a lot|very much)\b)"
+    r"(?=[.;:!,\n)]|$| (?:and|but|because|so|since|when|while|with|on|at|in|for|from|every|than|to|too|a lot|"
+    r"very much)\b)"
 )
 _EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS
 _PROFESSION = re.compile(rf"(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)")
@@ -345,7 +349,12 @@ _DATE = re.compile(rf"(?:the )?(?P<words>{load_pattern('dates')}|(?:1[5-9]|20)\d
 _LANGUAGE = re.compile(r"(?P<words>[A-Z]\w+)(?P<joint>,? and |, )?")
 _NAME_JOINT = re.compile(r",? and |, ")
 _FIXED = {"profession": _PROFESSION, "number": _NUMBER, "date": _DATE}
-_NOT_A_PLACE = frozenset(("person", "organization", "product", "title", "url", "email", "handle", "code"))
+_NO_PLACE_OR_FIRM = frozenset(("person", "product", "title", "url", "email", "handle", "code"))
+_LEFT_FOR_GOOD = re.compile(  # not "left Bosch at 5 pm", "left Bosch and walked home"
+    r"[.;:!,\n)]|$| to join\b| for (?:the )?[A-Z]| (?:in|since) (?:(?:19|20)\d\d|(?:early |late )?[A-Z])"
+    r"| (?:early |late )?last (?:week|month|year|spring|summer|autumn|fall|winter|[A-Z])"
+    r"| (?:after|\w+) (?:\w+ )?(?:years|months)\b"
+)
 _LIST_PREDICATES = word_set("likes loves hates dislikes allergic_to visited met friend_of knows")
 
 
@@ -367,7 +376,7 @@ def _object_at(text: str, start: int, phrase: Phrase, names: NamesByStart) -> _O
         return None  # "works at Bob's", "Porto-based"
     if text[name.start : name.end] in _MY:
         return None
-    if not _fits(name, kind):
+    if not _fits(name, kind) or (kind == "firm_left" and not _LEFT_FOR_GOOD.match(text, name.end)):
         return None
     values, end = [name.text], name.end
     while phrase.predicate in _LIST_PREDICATES and (joint := _NAME_JOINT.match(text, end)):
@@ -386,7 +395,9 @@ def _fits(name: NameSpan, object_type: str) -> bool:
     if object_type == "certain_place":
         return name.kind == "place"
     if object_type == "place":
-        return name.kind not in _NOT_A_PLACE
+        return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "organization"
+    if object_type in ("firm", "firm_left"):
+        return name.kind not in _NO_PLACE_OR_FIRM and name.kind != "place"
     return object_type != "person" or name.kind in ("person", "thing")
 
 
@@ -419,7 +430,8 @@ _DEFINITION = re.compile(
     r"(?:[a-z]+ (?:that|who|which) (?P<verb>[a-z]+) (?P<product>.+?)"
     r"|(?P<noun>[a-z]+(?: of [a-z]+)?) (?:that|which) (?P<actor>.+?) [a-z]+s"
     r"|[a-z]+ where (?P<person>.+?) was (?P<participle>[a-z]+ed)"
-    r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?P<joint>of|in|for) (?:the )?(?P<holder>.+?))"
+    r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?P<joint>of|in|for) (?:the )?"
+    r"(?P<holder>.+?))"
     r" (?:is|was) (?:located in )?(?:the (?:city|town|country|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)"
 )
 _MARK_INSIDE = re.compile(r"[!?;](?= )|[?!]\.?$")
@@ -470,9 +482,9 @@ def _statement_of_encyclopaedia(text: str) -> Iterator[Triple]:
             continue
         (predicate, object_type), at = found
         subject, value = sentence[: space.start()], sentence[at:]
-        if object_type in ("words", "name", "place", "date") and (_is_name(subject) or _is_noun(subject)):
-            if _is_name(value) or (object_type == "words" and _is_noun(value)):
-                yield Triple(subject, _DATED.get(predicate, predicate) if _DATE.fullmatch(value) else predicate, value)
+        may_be = object_type in ("words", "name", "place", "date") and (_is_name(subject) or _is_noun(subject))
+        if may_be and (_is_name(value) or (object_type == "words" and _is_noun(value))):
+            yield Triple(subject, _DATED.get(predicate, predicate) if _DATE.fullmatch(value) else predicate, value)
         return
 
 

@@ -16,8 +16,9 @@ from remanence.schema import MemoryKind, Triple
 SINGLE_VALUED = load_words("single_valued_predicates")
 """Predicates of which a subject has one value at a time, so that a newer value replaces the older one.
 
-`works_at` is among them: most people have one employer ("also works at" makes no claim). What a subject can have several of (likes, has, speaks, visited, famous_for) is not. Each
-`favourite_…` is single-valued too; `claim_key` covers all of them.
+`works_at` is among them: most people have one employer ("also works at" makes no claim). What a subject can have
+several of (likes, has, speaks, visited, famous_for) is not. Each `favourite_…` is single-valued too; `claim_key` covers
+all of them.
 """
 
 ATTRIBUTE_NOUNS = load_words("attribute_nouns")
@@ -72,6 +73,7 @@ _ACQUAINTANCE_PREDICATES = frozenset(
     for noun in "friend colleague coworker boss manager neighbour neighbor flatmate roommate teacher doctor landlord "
     "landlady coach mentor classmate therapist dog cat girlfriend boyfriend partner".split()
 )
+
 
 def claims_ended_by(claims: Iterable[Triple]) -> tuple[Triple, ...]:
     """The states that these events end.

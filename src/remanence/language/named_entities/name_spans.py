@@ -174,7 +174,7 @@ def find_capitalized_words(text: str, marked: list[NameSpan]) -> list[Capitalize
         if index < len(marked) and marked[index].start < end:
             continue
         before = text[start - 1] if start else "\n"
-        if before.isalnum() or before in "_#@/\\":
+        if _JOINS.match(before):
             start = _camel_case_start(text, start)  # iPhone, eBay
             if start < 0:
                 continue
@@ -205,12 +205,18 @@ _UPPER = "".join(
     re.escape(chr(code)) for low, high in ((0x41, 0x590), (0x1E00, 0x2000)) for code in range(low, high)
     if chr(code).isupper()
 )  # fmt: skip
+_OTHER_SCRIPTS = r"\u0590-\u1dff\u2e80-\U0010ffff"
+"""Scripts without capitals: from Hebrew on, and from Chinese on. Many are written without spaces around a name
+("AnaさんはPortoに住む"), so a name ends and begins where the script changes."""
+_LETTER = rf"[^\W{_OTHER_SCRIPTS}]"
 _TOKEN = re.compile(  # one class of letters first: the regex engine searches for it fast
     rf"[{_UPPER}](?:"
     rf"(?:\.[ ]?[{_UPPER}])+\."  # J. R. R. (Tolkien), U.S.
-    rf"|(?<!I)\.(?=[ ][{_UPPER}]\w)"  # J. (Smith)
-    r"|\w*(?:[-'’&]\w+|\.(?:com|net|org|io|js|ai)\b)*)"
+    rf"|(?<!I)\.(?=[ ][{_UPPER}]{_LETTER})"  # J. (Smith)
+    rf"|{_LETTER}*(?:[-'’&]{_LETTER}+|\.(?:com|net|org|io|js|ai)\b)*)"
 )
+_JOINS = re.compile(rf"{_LETTER}|[#@/\\]")
+"""A capital directly after one of these is inside a word, a path or a handle."""
 _LABEL = re.compile(
     r"\*\*[^*\n]{1,120}\*\*"
     r"|^[ \t>]*(?:\#+|[-*+•|]|\d{1,3}[.)])[ \t]+[^\n:.!?]{1,100}(?=:|$)"

@@ -29,6 +29,8 @@ from remanence.language.text import truncate
 from remanence.schema import Window
 
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
+_MAX_PHRASES = 1_000
+"""How many time phrases of a text are read: a text of dates only would take seconds."""
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
@@ -125,8 +127,8 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
     titles = [match.span() for match in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
-    i = 0
-    while i < len(tokens):
+    i = count = 0
+    while i < len(tokens) and count < _MAX_PHRASES:
         kind = tokens[i].kind
         skipped = tokens[i].normalized not in start_words if kind == "word" else kind in ("mark", "junk")
         match = None if skipped else parser.parse_phrase(i)
@@ -134,6 +136,7 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
             i += 1
             continue
         window, end_token = match
+        count += 1
         start, end = tokens[i].start, tokens[end_token - 1].end
         is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
         recurs = parser.direction.recurs if is_open else None

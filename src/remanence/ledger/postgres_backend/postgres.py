@@ -106,9 +106,13 @@ def connect(address: Address) -> Connection:
 def connect_to_write(address: Address) -> Connection:
     """A connection whose commits are not lost if the server crashes, also where that is the default."""
     connection = connect(address)
-    [(setting,)] = connection.execute("SHOW synchronous_commit").fetchall()
-    if setting == "off":
-        connection.execute("SET synchronous_commit = on")
+    try:
+        [(setting,)] = connection.execute("SHOW synchronous_commit").fetchall()
+        if setting == "off":
+            connection.execute("SET synchronous_commit = on")
+    except psycopg.Error as error:  # it was cut at once
+        connection.close()
+        raise _connection_error(error, address) from error
     return connection
 
 

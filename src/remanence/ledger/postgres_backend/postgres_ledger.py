@@ -9,6 +9,7 @@ written together with the commit.
 from __future__ import annotations
 
 import logging
+import random
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,8 @@ MAX_READERS = 8
 RECONNECT_SECONDS = 10.0
 """How long a server that was restarted is waited for, to find out whether a commit has reached it."""
 _POLL_SECONDS = 0.1
+_REWRITE_WAIT = 1.0
+"""How long readers of an older state are waited for before tables are written again."""
 _MAX_KNOWN_TIMES = 10_000
 _MAX_ENTRIES_OF_OTHERS = 200
 """Up to how many entries of other writers are read for their times when a transaction begins."""
@@ -52,7 +55,8 @@ class PostgresLedger(SqlLedger):
         self._unsent: list[tuple[str, list[Sequence[Any]]]] = []
         self._last_times: dict[str, int] = {}  # when the last entry of some spaces was recorded
         self._last_times_at = 0  # the position as of which that is
-        self._free_readers = threading.BoundedSemaphore(MAX_READERS)
+        # Not a semaphore, which is Python code: an interrupt in it would leave it locked for ever.
+        self._reader_locks = [threading.Lock() for _ in range(MAX_READERS)]
         self._writer = postgres.connect_to_write(self._address)
         try:
             with self._errors:
@@ -73,23 +77,20 @@ class PostgresLedger(SqlLedger):
 
     def _begin(self) -> ChainHead:
         self._unsent = []
-        if is_lost(self._writer):
+        if not is_idle(self._writer):
             self._connect_writer()
         try:
             with self._errors:
                 return self._lock_and_find_head()
         except LedgerUnavailable:
             if not is_lost(self._writer):
-                self._roll_back()
                 raise
-        except BaseException:
-            self._roll_back()
-            raise
         self._connect_writer()  # the server was restarted since the last write
         with self._errors:
             return self._lock_and_find_head()
 
     def _connect_writer(self) -> None:
+        self._writer.close()  # which ends a transaction that an interrupt has left
         self._writer = postgres.connect_to_write(self._address)
         self._last_times.clear()  # the server may have been restored from a backup
 
@@ -129,12 +130,18 @@ class PostgresLedger(SqlLedger):
         unsent, self._unsent = self._unsent, []
         if not unsent and not commit:
             return None
-        with self._writer.pipeline(), self._writer.cursor() as cursor:
-            for statement, rows in unsent:
-                for values in rows:
-                    cursor.execute(statement, values)
-            if commit:
-                cursor.execute("COMMIT", prepare=False)  # a failed statement before it prevents it
+        try:
+            with self._writer.pipeline(), self._writer.cursor() as cursor:
+                for statement, rows in unsent:
+                    for values in rows:
+                        cursor.execute(statement, values)
+                if commit:
+                    cursor.execute("COMMIT", prepare=False)  # a failed statement before it prevents it
+        except psycopg.Error as error:
+            # The driver answers an interrupt in here with an error of its own.
+            if isinstance(error.__context__, BaseException) and not isinstance(error.__context__, Exception):
+                raise error.__context__ from None
+            raise
         return cursor.statusmessage
 
     def _check_committed(self, transaction: SqlTransaction, error: Exception) -> None:
@@ -174,7 +181,10 @@ class PostgresLedger(SqlLedger):
             rows = self._writer.execute("SELECT digest FROM entry WHERE position = $1", (position,)).fetchall()
         return rows[0][0] if rows else None
 
-    def _roll_back(self) -> None:
+    def _roll_back(self, *, interrupted: bool = False) -> None:
+        if interrupted:  # the driver may be in the middle of an exchange; the server rolls back when it has no client
+            self._writer.close()
+            return
         try:
             if not is_lost(self._writer) and not is_idle(self._writer):
                 self._writer.execute("ROLLBACK")
@@ -213,15 +223,45 @@ class PostgresLedger(SqlLedger):
                 time.sleep(_POLL_SECONDS)
             with self._errors:
                 self._vacuum("")
-                self._writer.execute(to_numbered_placeholders(tables.PUT_META), (tables.CLEANED_KEY, str(erased)))
+                put_meta = to_numbered_placeholders(tables.PUT_META)
+                self._writer.execute(put_meta, (postgres_tables.CLEANED_FILES, self._files()))
+                self._writer.execute(put_meta, (tables.CLEANED_KEY, str(erased)))
         return True
+
+    def rewrite_command(self) -> str | None:
+        # Old versions of rows are removed from the pages, but their bytes stay there until they are overwritten. A
+        # table that was written again has another file.
+        cleaned = (self.get_meta(postgres_tables.CLEANED_FILES) or "").split()
+        if not set(cleaned) & set(self._files().split()):
+            return None
+        names = (f"{self._address.schema}.{name}" for name in postgres_tables.TABLES_WITH_TEXT)
+        return f"VACUUM FULL {', '.join(names)}"
+
+    def rewrite(self) -> bool:
+        if not self.clean_up(wait=_REWRITE_WAIT):
+            return False
+        if self.rewrite_command() is not None:
+            with self._between_transactions("rewriting"), self._errors:
+                self._vacuum("(FULL)")  # which skips tables, with a warning, whose owner is another role
+        return self.rewrite_command() is None
+
+    def _files(self) -> str:
+        """The numbers of the files of the tables that have text."""
+        names = ", ".join(f"pg_relation_filenode('{name}')" for name in postgres_tables.TABLES_WITH_TEXT)
+        return " ".join(map(str, self._rows(f"SELECT {names}")[0]))
 
     def compact(self) -> None:
         with self._between_transactions("compacting"), self._errors:
             self._vacuum("(ANALYZE)")
+        if not self.rewrite():
+            raise LedgerUnavailable(
+                f"{self.name}: the tables have erased text in unused space, and could not be written again now: "
+                "another role owns them, or somebody reads an older state. "
+                f"As their owner, run: {self.rewrite_command()}."
+            )
 
     def _vacuum(self, option: str) -> None:
-        """Remove old versions of rows. Others read and write meanwhile."""
+        """Remove old versions of rows. Others read and write meanwhile, unless the option is FULL."""
         with closing(postgres.connect(self._address)) as connection:
             connection.execute("SET statement_timeout = 0")
             connection.execute(f"VACUUM {option} {postgres_tables.TABLES}")
@@ -231,7 +271,7 @@ class PostgresLedger(SqlLedger):
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
         statement = to_numbered_placeholders(sql)
-        with self._errors, self._free_readers:
+        with self._errors, self._reader_lock():
             while self._readers:
                 try:
                     with self._reader() as reader:
@@ -249,10 +289,14 @@ class PostgresLedger(SqlLedger):
     @contextmanager
     def _snapshot(self) -> Iterator[Read]:
         self._rows("SELECT 1")  # so that a lost connection is replaced
-        with self._errors, self._free_readers, self._reader() as reader:
+        with self._errors, self._reader_lock(), self._reader() as reader:
             reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield lambda sql, values: reader.execute(to_numbered_placeholders(sql), values).fetchall()
             reader.execute("ROLLBACK")
+
+    def _reader_lock(self) -> threading.Lock:
+        """A lock that allows one more reader: a free one, if there is one."""
+        return next((lock for lock in self._reader_locks if not lock.locked()), random.choice(self._reader_locks))
 
     def _connect(self) -> Connection:
         return postgres.connect(self._address)

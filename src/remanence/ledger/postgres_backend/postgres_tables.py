@@ -10,14 +10,14 @@ from uuid import uuid4
 
 from remanence.errors import LedgerCorrupt, LedgerTooNew, LedgerUnavailable
 from remanence.ledger import tables
-from remanence.ledger.chain import StoredEntry
+from remanence.ledger.chain import StoredEntry, combined_digest
 from remanence.ledger.postgres_backend.postgres import Address, Connection, to_numbered_placeholders
 from remanence.ledger.tables import GET_META, PUT_META
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _VERSION_KEY = "ledger:schema"
 _UNCHANGED = " AND ".join(
     f"NEW.{name} IS NOT DISTINCT FROM OLD.{name}" for name in StoredEntry._fields if name not in ("body", "salt")
@@ -47,7 +47,8 @@ vector BYTEA NOT NULL, PRIMARY KEY (space, hash, model))""",
 def create_or_check(connection: Connection, address: Address, lock: int) -> None:
     """Create the tables if the schema has none; else check that this release knows them."""
     if exists(connection, address):
-        _check_version(connection, address)
+        if _version(connection, address) < SCHEMA_VERSION:
+            _digest_vectors(connection, address, lock)
         return
     [(encoding,)] = connection.execute("SHOW server_encoding").fetchall()
     if encoding != "UTF8":
@@ -62,8 +63,21 @@ def create_or_check(connection: Connection, address: Address, lock: int) -> None
             for statement in _STATEMENTS:
                 connection.execute(statement)
             connection.execute(to_numbered_placeholders(PUT_META), ("id", uuid4().hex))
+            connection.execute(to_numbered_placeholders(PUT_META), (tables.VECTORS_KEY, "0"))
             connection.execute(to_numbered_placeholders(PUT_META), (_VERSION_KEY, str(SCHEMA_VERSION)))
-    _check_version(connection, address)
+    _version(connection, address)
+
+
+def _digest_vectors(connection: Connection, address: Address, lock: int) -> None:
+    """Migrate to the second schema, which has a digest of all vectors."""
+    with connection.transaction(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock($1)", (lock,))
+        if _version(connection, address) < SCHEMA_VERSION:  # another process may have been faster
+            digest, rows = 0, [("", b"", "")]
+            while rows := cursor.execute(to_numbered_placeholders(tables.READ_VECTORS), rows[-1][:3]).fetchall():
+                digest ^= combined_digest(rows)
+            for name, value in ((tables.VECTORS_KEY, str(digest)), (_VERSION_KEY, str(SCHEMA_VERSION))):
+                cursor.execute(to_numbered_placeholders(PUT_META), (name, value))
 
 
 def exists(connection: Connection, address: Address) -> bool:
@@ -80,7 +94,8 @@ def exists(connection: Connection, address: Address) -> bool:
     )
 
 
-def _check_version(connection: Connection, address: Address) -> None:
+def _version(connection: Connection, address: Address) -> int:
+    """The version of the schema; LedgerTooNew if this release does not know it."""
     rows = connection.execute(to_numbered_placeholders(GET_META), (_VERSION_KEY,)).fetchall()
     version = int(rows[0][0]) if rows else 0
     if version > SCHEMA_VERSION:
@@ -88,10 +103,14 @@ def _check_version(connection: Connection, address: Address) -> None:
             f"{address.shown} has schema {version}, and this release of Remanence knows up to {SCHEMA_VERSION}. "
             "Upgrade with `pip install -U remanence`; nothing was changed."
         )
+    return version
 
 
 RECORDED_AFTER = "SELECT space, at FROM entry WHERE position > {} ORDER BY position DESC LIMIT {}"
 TABLES = "entry, space_embedding, meta"
+TABLES_WITH_TEXT = ("entry", "space_embedding")
+CLEANED_FILES = f"{tables.RESERVED_PREFIX}cleaned files"
+"""The name in `meta` for the files of these tables when old versions of erased rows were last removed from them."""
 ERASING_TRANSACTION = f"{tables.RESERVED_PREFIX}erasing transaction"
 """The name in `meta` for the number of the transaction that erased something last."""
 PUT_ERASING_TRANSACTION = """INSERT INTO meta (name, value) VALUES ($1, CAST(pg_current_xact_id() AS TEXT))

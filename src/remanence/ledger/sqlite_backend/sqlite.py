@@ -42,11 +42,11 @@ def ensure_ledger_file(folder: Path, open_files: Container[tuple[int, int] | Non
     """
     path = folder.absolute() / "ledger.db"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_open = file_identity(path) in open_files
         created = not path.exists()
         if created:
-            path.touch()
+            path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
         header = b""
         if not is_open:
             with path.open("rb") as file:
@@ -189,7 +189,7 @@ class HeadRecord:
         the entries are committed."""
         try:
             if self._file is None:
-                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
             os.lseek(self._file, 0, os.SEEK_SET)
             known = _decode_head(os.read(self._file, _HEAD_SIZE))
             if known is None or known.position < head.position:

@@ -76,16 +76,13 @@ class SqliteLedger(SqlLedger):
     # Writing
 
     def _begin(self) -> ChainHead:
+        self._roll_back()
         if self._log_has_erased_text:
             self._clean_log(wait=0)
         self._check_file()
         with self._errors:
             self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                return self._read_head(self._read_in_transaction)
-            except BaseException:
-                self._roll_back()
-                raise
+            return self._read_head(self._read_in_transaction)
 
     def _commit(self, transaction: SqlTransaction) -> None:
         with self._errors:
@@ -95,7 +92,7 @@ class SqliteLedger(SqlLedger):
         if transaction.erased:
             self._clean_log(wait=_LOG_WAIT)
 
-    def _roll_back(self) -> None:
+    def _roll_back(self, *, interrupted: bool = False) -> None:
         with self._errors:
             if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                 self._writer.execute("ROLLBACK")
@@ -189,6 +186,9 @@ class SqliteLedger(SqlLedger):
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite.connect(self.path)
+
+    def _is_usable(self, reader: sqlite3.Connection) -> bool:
+        return not reader.in_transaction
 
     # Closing
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from remanence.errors import InvalidInput
+from remanence.language.text import truncate
 from remanence.schema import Alias, Entity, Link, Memory, Mention, Relation, Triple, Window
 from remanence.service.payloads.requests import Request
 
@@ -59,7 +60,7 @@ def make_request(request: type[AnyRequest], /, **arguments: Any) -> AnyRequest:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"][:2]))
-        raise InvalidInput(f"{name}={first['input']!r}: {first['msg']}.") from None
+        raise InvalidInput(f"{name}={truncate(repr(first['input']), 200)}: {first['msg']}.") from None
 
 
 def to_list(value: Any) -> Any:

@@ -20,11 +20,11 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.graph.diff import Diff
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
-from remanence.graph.traversal import OverlapPeriod, Path, Subgraph
+from remanence.graph.traversal import Edge, OverlapPeriod, Path, Subgraph
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, Receipt
 from remanence.read.show.recall_tables import RelationList
-from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, Link, Memory, Relation
+from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, ErasureCertificate, Link, Memory, Relation
 from remanence.service.client.arguments import alias_to_json, id_to_json, make_request, to_json, to_list
 from remanence.service.cursors import make_cursor
 from remanence.service.endpoints import (
@@ -197,6 +197,10 @@ class RemoteGraph(RemoteGraphView, Graph):
     ) -> list[Relation | Link]:
         given = {"edge": to_json(edge), "predicate": predicate, "object": object}
         return list(self._send(graph_operations.invalidate, **given, **details).to_value())
+
+    def erase(self, edge: Any) -> ErasureCertificate:
+        edge_id = edge.id if isinstance(edge, Edge) else to_json(edge)
+        return self._send(graph_operations.erase_edge, edge=edge_id).to_value()
 
 
 class RemoteJob(Job):

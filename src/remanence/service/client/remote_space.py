@@ -27,6 +27,7 @@ from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile
 from remanence.read.show.recall_tables import Memories
+from remanence.read.topics import topics_to_json
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service.client.arguments import id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
@@ -100,8 +101,11 @@ class RemoteViewBase(View):
         return self._read(memory_operations.now).now
 
     def _embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
-        request = ask.EmbedRequest(texts=list(texts), query=query)
-        return self._connection.call(memory_operations.embed, self.name, request).vectors
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), ask.MAX_TEXTS_TO_EMBED):
+            part = ask.EmbedRequest(texts=list(texts[start : start + ask.MAX_TEXTS_TO_EMBED]), query=query)
+            vectors += self._connection.call(memory_operations.embed, self.name, part).vectors
+        return vectors
 
     @same_signature_as(View.recall)
     def recall(self, query: str = "", *, include: Any = (), weights: Any = None, **options: Any) -> Recall:
@@ -153,8 +157,9 @@ class RemoteViewBase(View):
     def count(self) -> int:
         return self._read(memory_operations.count).count
 
-    def profile(self, *, max_tokens: int = 400) -> Profile:
-        return self._read(memory_operations.profile, max_tokens=max_tokens).to_value()
+    def profile(self, *, max_tokens: int = 600, topics: Any = None, progress: Any = False) -> Profile:
+        asked = None if topics is None else topics_to_json(topics)
+        return self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
 
     def history(self, node: str | Memory | Entity) -> Timeline:
         return Timeline(self._read(memory_operations.history, node=node).to_value())

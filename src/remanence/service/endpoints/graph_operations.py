@@ -6,7 +6,7 @@ from remanence.api.space import Space
 from remanence.schema import Relation
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads import graph_requests
-from remanence.service.payloads.answers import DisagreeingPair, DoneAnswer, MemoryDetailsPage
+from remanence.service.payloads.answers import DisagreeingPair, DoneAnswer, ErasureAnswer, MemoryDetailsPage
 from remanence.service.payloads.base_answers import Items, LinkAnswer, RelationAnswer
 from remanence.service.payloads.graph_answers import (
     EdgesAnswer,
@@ -118,6 +118,12 @@ def declare(space: Space, request: graph_requests.DeclareRequest) -> DoneAnswer:
 def invalidate(space: Space, request: graph_requests.InvalidateRequest) -> EdgesAnswer:
     """End a relation or a link. Views of the past still show it."""
     return EdgesAnswer.of(space.graph.invalidate(**request.provided_fields()))
+
+
+@operation("POST", "/graph/erase", "admin")
+def erase_edge(space: Space, request: graph_requests.EdgeRequest) -> ErasureAnswer:
+    """Remove a stated relation or link for good, from the past and from every file."""
+    return ErasureAnswer.of(space.graph.erase(request.edge))
 
 
 def _relations(relations: list[Relation], limit: int | None = None) -> RelationsAnswer:

@@ -10,6 +10,7 @@ from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.read.answer import Recall
 from remanence.read.receipts import Receipt
+from remanence.read.topics import named_topics
 from remanence.schema import Hit
 from remanence.service.cursors import make_cursor, read_cursor
 from remanence.service.operation import operation, view_of
@@ -246,8 +247,9 @@ def history(space: Space, request: requests.NodeRequest) -> Items[HistoryEventAn
 
 @operation("GET", "/profile", slow=True)
 def profile(space: Space, request: requests.ProfileRequest) -> ProfileAnswer:
-    """Summarize the person that a space is about."""
-    return ProfileAnswer.of(view_of(space, request).profile(max_tokens=request.max_tokens))
+    """List what is true now of the person or the project that a space is about, by topic."""
+    topics = named_topics(request.topics)
+    return ProfileAnswer.of(view_of(space, request).profile(max_tokens=request.max_tokens, topics=topics))
 
 
 @operation("GET", "/spaces")

@@ -66,11 +66,12 @@ class SqliteDatabase:
             self._connection = sqlite3.connect(self._path or ":memory:", check_same_thread=False, timeout=10)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute("PRAGMA secure_delete=ON")
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable(error) from error
 
     def create(self, table: str) -> None:
-        """Run a CREATE TABLE IF NOT EXISTS, in which `{bytes}` is the type of a column of bytes."""
+        """Create or drop a table if need be; `{bytes}` is the type of a column of bytes."""
         self.execute(table.format(bytes="BLOB"))
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> list[Row]:

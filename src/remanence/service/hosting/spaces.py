@@ -9,7 +9,7 @@ from remanence.core.inputs import escape_level
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
 from remanence.ledger.codec import kinds_of
-from remanence.write.jobs import JobQueue
+from remanence.write.jobs import JobQueue, TryJob
 
 [_REMEMBERED] = kinds_of(Remembered)
 _VAULT = "/%vault"  # the end of the name of a space for the notes of a vault
@@ -20,6 +20,7 @@ class Spaces:
 
     Args:
         root: Any space that `remanence.open` returned.
+        try_job: What tries a job, in place of doing it in this thread.
 
     Example:
         >>> import remanence
@@ -30,9 +31,9 @@ class Spaces:
         ['work/bob']
     """
 
-    def __init__(self, root: Space) -> None:
+    def __init__(self, root: Space, try_job: TryJob | None = None) -> None:
         self.root = root
-        self._jobs = JobQueue(root._engine)
+        self._jobs = JobQueue(root._engine, try_job)
         self._expiring: set[str] = set()  # spaces in which a memory may expire
         self._swept = 0  # the ledger position up to which they are known
 
@@ -50,6 +51,10 @@ class Spaces:
     def names(self) -> list[str]:
         """The full names of all spaces that contain anything."""
         return [name for name in self.root._engine.ledger.spaces() if not name.endswith(_VAULT)]
+
+    def last_erasure(self) -> int:
+        """The ledger position at which something was erased last; 0 if nothing was."""
+        return self.root._engine.ledger.last_erasure()
 
     def expire(self) -> int:
         """Record in every space which memories have expired, and return how many.
@@ -72,7 +77,7 @@ class Spaces:
         return count
 
     def run_due_jobs(self) -> int:
-        """Do the jobs of all spaces that are due, in this thread, and return how many were tried.
+        """Do the jobs of all spaces that are due, and return how many were tried.
 
         A call after the first one reads only what was written since.
         """

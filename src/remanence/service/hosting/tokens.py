@@ -136,6 +136,16 @@ class TokenStore:
         known = self.cached(token_text)
         if known is not None:
             return known
+        token = self._look_up(token_text)
+        with self._lock:
+            self._known.pop(_hash(token_text), None)
+            if token is not None:
+                self._known[_hash(token_text)] = (self._clock() + _KNOWN_SECONDS, token)
+            if len(self._known) > _MAX_KNOWN:
+                self._known.popitem(last=False)
+        return token
+
+    def _look_up(self, token_text: str) -> AccessToken | None:
         parts = token_text.split("_", 2)
         if len(parts) != 3 or parts[0] != _PREFIX or not parts[1].isalnum():
             return None
@@ -143,19 +153,23 @@ class TokenStore:
         if not rows or not hmac.compare_digest(rows[0][-1], _hash(parts[2])):
             return None
         token = _token(rows[0])
-        if not token.is_valid(datetime.now(UTC)):
-            return None
-        with self._lock:
-            self._known[_hash(token_text)] = (self._clock() + _KNOWN_SECONDS, token)
-            if len(self._known) > _MAX_KNOWN:
-                self._known.popitem(last=False)
-        return token
+        return token if token.is_valid(datetime.now(UTC)) else None
 
     def cached(self, token_text: str) -> AccessToken | None:
         """As `authenticate`, for a token found valid within the last second; None for any other. Never waits."""
         with self._lock:
             until, token = self._known.get(_hash(token_text), (0.0, None))
         return token if token is not None and self._clock() < until and token.is_valid(datetime.now(UTC)) else None
+
+    def was_valid(self, token_text: str) -> bool:
+        """Whether a token was valid when `authenticate` saw it last. Never waits."""
+        with self._lock:
+            return _hash(token_text) in self._known
+
+    def is_still_valid(self, token_id: str) -> bool:
+        """Whether a token is neither revoked nor expired by now. Always asks the database."""
+        rows = self._database.execute(f"{_SELECT} WHERE id = ?", (token_id,))
+        return bool(rows) and _token(rows[0]).is_valid(datetime.now(UTC))
 
     def list(self) -> list[AccessToken]:
         """All tokens, oldest first, revoked ones too."""

@@ -63,7 +63,8 @@ class DisagreeingPair(AnswerModel):
 class HitAnswer(AnswerModel):
     """A memory that answers a question, its score, and why. `superseded_by` is the text of what replaced it,
     `replacement` that memory, `reason` the reasons in one line, `answer_probability` the reader's probability,
-    `found_in` the ids of the texts that a fact was found in."""
+    `found_in` the ids of the texts that a fact was found in, `by` what wrote it, `context` the turn before it, if it is
+    not understood alone."""
 
     score: float
     current: bool
@@ -74,6 +75,8 @@ class HitAnswer(AnswerModel):
     evidence: list[EvidenceAnswer]
     usage: UsageAnswer | None
     found_in: list[str]
+    by: str | None = None
+    context: str = ""
     replacement: MemoryAnswer | None
     disagreements: list[DisagreementAnswer]
 
@@ -166,6 +169,8 @@ def _make_hit(fields: Mapping[str, Any]) -> Hit:
         disagreements=tuple([_make_disagreement(disagreement) for disagreement in fields["disagreements"]]),
         usage=None if usage is None else make_usage(usage),
         found_in=tuple(fields["found_in"]),
+        by=fields.get("by"),
+        context=fields.get("context", ""),
     )
 
 
@@ -249,7 +254,7 @@ class JobPage(AnswerModel):
 
 
 class ProfileAnswer(AnswerModel):
-    """Sentences about the person that a space is about, each with the ids of the memories behind it."""
+    """What is true of the person or project that a space is about, each line with the memories behind it."""
 
     text: str
     statements: list[ProfileStatement]

@@ -134,6 +134,7 @@ class TurnAnswer(AnswerModel):
     number: int
     speaker: str | None
     at: TimeText | None
+    before: str | None = None
 
 
 class MemoryAnswer(AnswerModel):
@@ -296,9 +297,7 @@ def make_memory(fields: Mapping[str, Any]) -> Memory:
         expires_at=parse_moment_text(fields["expires_at"]),
         mentions=tuple([Mention(mention["name"], mention["kind"]) for mention in fields["mentions"]]),
         triples=tuple([Triple(*triple) for triple in fields["triples"]]),
-        turn=None
-        if turn is None
-        else Turn(turn["conversation"], turn["number"], turn["speaker"], parse_moment_text(turn["at"])),
+        turn=None if turn is None else Turn(**turn | {"at": parse_moment_text(turn["at"])}),
         meta=fields["meta"],
         trust=fields["trust"],
     )

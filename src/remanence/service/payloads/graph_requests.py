@@ -8,7 +8,7 @@ from pydantic import Field
 
 from remanence.admin.overview import PageStatus
 from remanence.schema import DisagreementKind
-from remanence.service.payloads.requests import Name, Names, NodeRequest, PageSize, ReadRequest, Request, Weight
+from remanence.service.payloads.requests import ListOf, Name, Names, NodeRequest, PageSize, ReadRequest, Request, Weight
 
 # Entities
 
@@ -53,7 +53,7 @@ class RegisterRequest(Request):
     """An entity to register."""
 
     name: str
-    aliases: list[str | AliasRequest] = Field(default_factory=list)
+    aliases: ListOf[str | AliasRequest] = Field(default_factory=list)
     kind: str | None = None
     observed_by: str | None = None
 
@@ -163,7 +163,7 @@ class RelationsRequest(ReadRequest):
 class DisagreementsRequest(ReadRequest):
     """Which kinds of disagreement to list, of all memories or of one."""
 
-    kinds: list[DisagreementKind] = Field(default=["conflict"])
+    kinds: ListOf[DisagreementKind] = Field(default=["conflict"])
     memory: Name | None = Field(default=None, description="Only what disagrees with this memory.")
 
 
@@ -207,6 +207,12 @@ class DeclareRequest(Request):
     predicate: str
     single_valued: bool | None = None
     inverse: str | None = None
+
+
+class EdgeRequest(Request):
+    """The id of a relation or link."""
+
+    edge: Name
 
 
 class InvalidateRequest(Request):

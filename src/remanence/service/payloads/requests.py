@@ -6,7 +6,7 @@ the method. What a value has to be beyond its type is checked by the method, who
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,7 +16,14 @@ from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 Weight = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
-Names = list[str]
+MAX_ITEMS = 100_000
+"""The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
+MAX_TEXTS_TO_EMBED = 1_000
+"""The most texts that are embedded at once: the answer has some kilobytes for each."""
+ItemT = TypeVar("ItemT")
+ListOf = Annotated[list[ItemT], Field(fail_fast=True, max_length=MAX_ITEMS)]
+"""A list that is read up to its first mistake, and is not too long."""
+Names = ListOf[str]
 
 
 class Request(BaseModel):
@@ -68,11 +75,11 @@ class AddRequest(Request):
     source: str | None = None
     observed_by: str | None = None
     expires_at: str | None = None
-    entities: list[str | tuple[str, str]] | None = None
-    triples: list[tuple[str, str, str]] | None = None
+    entities: ListOf[str | tuple[str, str]] | None = None
+    triples: ListOf[tuple[str, str, str]] | None = None
     meta: dict[str, Any] | None = None
     now: str | None = None
-    passages: list[tuple[int, int]] | None = None
+    passages: ListOf[tuple[int, int]] | None = None
     strength: Annotated[float, Field(ge=1, le=2)] | None = None
     trust: str | float | None = None
 
@@ -80,7 +87,7 @@ class AddRequest(Request):
 class AddManyRequest(Request):
     """Texts to store. All are checked before any is stored."""
 
-    rows: list[AddRequest]
+    rows: ListOf[AddRequest]
 
 
 class TurnRequest(Request):
@@ -101,7 +108,7 @@ class TurnRequest(Request):
 class AddTurnsRequest(Request):
     """Chat turns to store verbatim."""
 
-    turns: list[TurnRequest]
+    turns: ListOf[TurnRequest]
     now: str | None = None
 
 
@@ -109,7 +116,7 @@ class RememberRequest(Request):
     """A text, or chat turns, to be stored with the facts that are found in it. Give one of `text` and `turns`."""
 
     text: str | None = None
-    turns: list[TurnRequest] | None = None
+    turns: ListOf[TurnRequest] | None = None
     now: str | None = None
     source: str | None = None
     observed_by: str | None = None
@@ -130,7 +137,7 @@ class ForgetRequest(RelatedMemoryRequest):
 class MemoryIdsRequest(Request):
     """Several memories."""
 
-    ids: list[Name]
+    ids: ListOf[Name]
 
 
 class RelatedMemoryIdsRequest(MemoryIdsRequest):
@@ -185,14 +192,14 @@ class RecallBody(ReadRequest):
     exclude_texts: Names | None = None
     since: str | None = None
     min_score: Weight | None = None
-    context: list[str | dict[str, str]] = Field(default_factory=list)
+    context: ListOf[str | dict[str, str]] = Field(default_factory=list)
     min_trust: str | float | None = None
     without: str | Names | None = None
     now: str | None = None
-    include: list[Literal["archive", "vault", "review"]] = Field(default_factory=list)
+    include: ListOf[Literal["archive", "vault", "review"]] = Field(default_factory=list)
     signals: Names | None = None
     weights: dict[str, float] | None = None
-    vector: list[float] | None = None
+    vector: ListOf[float] | None = None
     explain: bool = False
 
 
@@ -200,20 +207,20 @@ class ReplayRequest(ReadRequest):
     """The receipt of an earlier recall, and its vector if that was the caller's."""
 
     receipt: dict[str, Any]
-    vector: list[float] | None = None
+    vector: ListOf[float] | None = None
 
 
 class RecordRequest(Request):
     """The receipt of a recall whose hits were given to a user or a model, and the ids of the memories in it."""
 
     receipt: dict[str, Any]
-    memories: list[Name]
+    memories: ListOf[Name]
 
 
 class MemoryIdsReadRequest(ReadRequest):
     """Several memories."""
 
-    ids: list[Name]
+    ids: ListOf[Name]
 
 
 class FindRequest(ReadRequest):
@@ -226,7 +233,7 @@ class ListRequest(ReadRequest):
     """Which memories to list, a page at a time. `meta` is a filter as JSON text."""
 
     status: Literal["current", "superseded", "expired", "archived", "forgotten", "promoted"] | None = None
-    kinds: list[MemoryKind] | None = None
+    kinds: ListOf[MemoryKind] | None = None
     tags: Names | None = None
     source: Names | None = None
     speaker: Names | None = None
@@ -244,15 +251,16 @@ class NodeRequest(ReadRequest):
 
 
 class ProfileRequest(ReadRequest):
-    """How long a profile may be."""
+    """How long a profile may be, and its topics: "person", "project", or questions by topic as JSON text."""
 
-    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 400
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 600
+    topics: str | None = None
 
 
 class EmbedRequest(Request):
     """Texts to embed with the embedder of the space; with `query`, as questions."""
 
-    texts: Names
+    texts: Annotated[Names, Field(max_length=MAX_TEXTS_TO_EMBED)]
     query: bool = False
 
 
@@ -294,7 +302,7 @@ class UpkeepPreviewRequest(Request):
     (their ids) for "consolidate" and "link", `ids` for "promote". `settings` replaces settings of upkeep."""
 
     step: Literal["run", "gc", "consolidate", "link", "promote", "discover"] = "run"
-    steps: list[Step] | None = None
+    steps: ListOf[Step] | None = None
     mode: Literal["forget", "archive"] | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
     clusters: Names | None = None

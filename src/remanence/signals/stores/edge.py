@@ -185,7 +185,7 @@ class EdgeStore:
         self._check_free_space(8 * rows.nbytes)
         self._checksums.remove()
         if self._shard is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._shard = EdgeShard.create(str(self._folder), _config(self._dimension))
         # A memoryview avoids a copy of each vector.
         points = [Point(int(point), memoryview(row)) for point, row in zip(ids, rows, strict=True)]  # type: ignore[arg-type]

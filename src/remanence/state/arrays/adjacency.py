@@ -101,10 +101,14 @@ class Adjacency:
     def _extend_overlay(self) -> None:
         """Add the edges that neither the base nor the overlay has."""
         overlay = self._overlay
-        for edge, (first, second) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
-            overlay.setdefault(first, []).append(edge)
-            if second != first:  # an edge from a vertex to itself is there once
-                overlay.setdefault(second, []).append(edge)
+        try:
+            for edge, (first, second) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
+                overlay.setdefault(first, []).append(edge)
+                if second != first:  # an edge from a vertex to itself is there once
+                    overlay.setdefault(second, []).append(edge)
+        except BaseException:  # an interrupt: some edges would be there twice
+            self._set_base(self._base)
+            raise
         self._overlay_end = len(self._endpoints)
 
     def _set_base(self, base: _IndexedEdges) -> None:

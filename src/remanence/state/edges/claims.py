@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.events import Invalidated, Related, Remembered
+from remanence.events import Erased, Invalidated, Related, Remembered
 from remanence.language.claims.predicates import EVENT_PREDICATES, is_date_predicate
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, Triple, micros, window_to_micros
@@ -88,6 +88,7 @@ class Claims(SavedPart):
         self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
         self.attributions: Interner[tuple[str | None, float]] = Interner()  # observer and confidence
+        self._erased: set[int] = set()  # claims that are gone when the index is rebuilt
         self._assertions_of: dict[int, list[int]] = {}  # by memory; of the first `_read_assertions` assertions
         self._read_assertions = 0
         self.endings = EdgeEnds()
@@ -188,6 +189,10 @@ class Claims(SavedPart):
         sources = self._evidence.items()
         return {self._assertion_positions[n]: known[0] for n, known in sources if known and set(known) <= memories}
 
+    def is_assertion(self, edge: str) -> bool:
+        """Whether this is the id of a claim that was asserted directly, and not erased."""
+        return self._claim_of_id.get(edge) not in (None, *self._erased)
+
     def positions_of_edge(self, edge: str) -> list[int]:
         claims = self.with_edge_id(edge)
         sources = self._columns.values[claims, _SOURCE].tolist()
@@ -282,6 +287,8 @@ class Claims(SavedPart):
             # A later version may repeat a claim: claims that began after the end stay active, unless all did.
             for claim in [claim for claim in claims if self._begin(claim) <= until] or claims:
                 self.endings.add(claim, entry.position, until)
+        elif isinstance(event, Erased) and self.is_assertion(event.memory):
+            self._erased.add(self._claim_of_id[event.memory])
 
     # Helpers
 
@@ -359,7 +366,7 @@ class Claims(SavedPart):
                 return True
             revised = self.revisions.end_of(claim, snapshot.position) != OPEN_END
             return revised and bool(snapshot.memory_mask[self._catalog.memory_of(source)])
-        if self._assertion_positions[~source] > snapshot.position:
+        if self._assertion_positions[~source] > snapshot.position or claim in self._erased:
             return False
         return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.events import Invalidated, Linked
+from remanence.events import Erased, Invalidated, Linked
 from remanence.schema import (
     LINK_KINDS,
     OPEN_START,
@@ -59,6 +59,7 @@ class Links(SavedPart):
         self._observers: list[tuple[str | None, str | None]] = []  # of each link: who added it, and why
         self._endings = EdgeEnds()
         self._superseded: tuple[Snapshot, NDArray[np.bool_]] | None = None  # in the last snapshot
+        self._erased: set[int] = set()  # links that are gone when the index is rebuilt
         self._has_cycle = False  # whether memories supersede each other in a cycle
 
     @property
@@ -175,6 +176,10 @@ class Links(SavedPart):
     def edge_ids(self, memory: int) -> list[str]:
         return [self._ids[number] for number in self._graph.edges_of(memory)]
 
+    def has(self, link_id: str) -> bool:
+        """Whether a link was stated under this id, visible or not, and not erased."""
+        return self._numbers.get(link_id) not in (None, *self._erased)
+
     def positions_of_edge(self, link_id: str) -> list[int]:
         number = self._numbers.get(link_id)
         if number is None:
@@ -201,6 +206,8 @@ class Links(SavedPart):
                 self._add(source, target, event, entry)
         elif isinstance(event, Invalidated) and (number := self._numbers.get(event.edge)) is not None:
             self._endings.add(number, entry.position, micros(event.until))
+        elif isinstance(event, Erased) and (number := self._numbers.get(event.memory)) is not None:
+            self._erased.add(number)
 
     # Helpers
 
@@ -238,6 +245,8 @@ class Links(SavedPart):
 
     def _with_visible_ends(self, mask: NDArray[np.bool_], snapshot: Snapshot) -> NDArray[np.int64]:
         links = np.flatnonzero(mask)
+        if self._erased:
+            links = links[~np.isin(links, list(self._erased))]
         links = links[np.all(self._graph.endpoints[links] < len(snapshot.memory_mask), axis=1)]
         return links[np.all(snapshot.memory_mask[self._graph.endpoints[links]], axis=1)]
 
@@ -250,7 +259,9 @@ class Links(SavedPart):
         kind, _, _, recorded_at, position = self._columns.values[number].tolist()
         start, end = self._stated_window(number, snapshot)
         ends, mask = self._graph.endpoints[number], snapshot.memory_mask
-        if position > snapshot.position or not all(memory < len(mask) and mask[memory] for memory in ends):
+        if number in self._erased or position > snapshot.position:
+            return None
+        if not all(memory < len(mask) and mask[memory] for memory in ends):
             return None
         observer, why = self._observers[number]
         return Link(

@@ -81,9 +81,7 @@ class RowFields(SavedPart):
         self._speaker.extend(speaker)
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
-        self._telling.extend(
-            [version is None or version.turn is None or _tells(version.text) for version in versions]
-        )
+        self._telling.extend([version is None or version.turn is None or _tells(version.text) for version in versions])
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
             earlier = self._catalog.previous_row(row)

@@ -23,7 +23,7 @@ from remanence.schema import LinkKind, Window
 from remanence.upkeep import plans
 from remanence.upkeep.plans import Plan, ResultTable, StalePlan, batches
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import ScoredMemories, strength_of
+from remanence.upkeep.steps.decay import ScoredMemories, last_used, strength_of
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.steps.merged_text import MergedText, TextMerger, contains_name
 from remanence.write.append import append
@@ -128,7 +128,8 @@ class ConsolidationPlan(Plan):
             # The uses of the sources count for the new memory. If the merge was undone and repeated, it has some.
             times = sum(index.usage.get(memory).use_count for memory in merge.cluster.memory_ids)
             times -= index.usage.get(new).use_count
-            uses += [Used(new, times=times)] if times > 0 else []
+            latest = max(last_used(item.memory, index.usage.get(item.memory.id)) for item in merge.cluster.items)
+            uses.append(Used(new, times=max(times, 0), last_used=latest))
         edges = tuple(link.link for link in links)
         ran = Ran(run, self.step, self.position, self.parameters, made=tuple(ids), used=sources, edges=edges)
         return [*links, *uses, ran]

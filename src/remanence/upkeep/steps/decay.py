@@ -108,8 +108,14 @@ def review_priority(score: float) -> float:
 
 
 def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
-    """When a memory was last used, revised or added."""
-    return max(memory.revised_at, from_micros(usage.used_at[-1])) if usage.used_at else memory.revised_at
+    """When a memory was last used, revised or added; one that was merged, when its sources were."""
+    return from_micros(max(use_moments(memory, usage)))
+
+
+def use_moments(memory: Memory, usage: MemoryUsage) -> list[int]:
+    """When a memory was used, in microseconds. Being written counts, unless it was merged of others."""
+    written = micros(memory.revised_at)
+    return [*usage.used_at, written] if written > usage.merged_at or not usage.used_at else [*usage.used_at]
 
 
 def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
@@ -194,16 +200,18 @@ def row_scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The score of each row, as `decay_score` computes it, and how often it was used; without reading texts."""
     attributes, catalog = index.catalog.attributes, index.catalog
-    use_counts, boosts, last_uses = np.zeros((3, len(catalog.ids)))
+    use_counts, boosts, last_uses, merged_at = np.zeros((4, len(catalog.ids)))
     for memory_id, all_uses in index.usage.by_memory.items():
         number = catalog.number(memory_id)
         if number is not None:
             usage = all_uses.up_to(micros(now))
             use_counts[number], boosts[number] = usage.use_count, usage.boost
-            last_uses[number] = max(usage.used_at, default=0)
+            if usage.used_at:
+                last_uses[number], merged_at[number] = max(usage.used_at), usage.merged_at
     numbers = catalog.numbers_of_rows(rows)
     uses, strength = use_counts[numbers], attributes.strength(rows) + boosts[numbers]
-    used_at = np.maximum(catalog.times.recorded(rows), last_uses[numbers])
+    written = catalog.times.recorded(rows)
+    used_at = np.maximum(np.where(written > merged_at[numbers], written, 0), last_uses[numbers])
     half_lives = np.array([settings.half_life_by_kind.get(kind, settings.half_life_days) for kind in MEMORY_KINDS])
     excess = np.maximum(0.0, attributes.importance(rows).astype(np.float64) - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = half_lives[attributes.kinds(rows)] * _IMPORTANCE_FACTOR**excess

@@ -11,7 +11,7 @@ from remanence.schema import MEMORY_KINDS, Memory, format_moment, micros
 from remanence.schema.notebook_pictures import COLORS, MARGIN, svg_document, text_element, tooltip
 from remanence.state.journal import NEVER_USED, MemoryUsage
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.steps.decay import DEFINING, RISK_ZONE, age_in_days, decay_score
+from remanence.upkeep.steps.decay import DEFINING, RISK_ZONE, age_in_days, decay_score, use_moments
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 760.0, 300.0, 64.0, 64.0
 _ROW = 20.0
@@ -47,7 +47,7 @@ def curve(
     first = -min(days, age_in_days(memory, now))
     steps = {first + (days - first) * step / _POINTS for step in range(_POINTS + 1)}
     # A use raises the score at once: a point just before it and one at it.
-    for moment in (*usage.used_at, micros(memory.revised_at)):
+    for moment in use_moments(memory, usage):
         day = (moment - micros(now)) / 86_400e6
         steps |= {step_day for step_day in (day - 1e-3, day) if first <= step_day <= 0}
     points = []

@@ -23,6 +23,7 @@ MEMORY_FOLDER, ENTITY_FOLDER = "memories", "entities"
 _MAX_NAME_BYTES = 120  # most file systems allow 255; the rest is for additions to the name
 _UNSAFE = re.compile(r"[^\w \-.,'()&+@]", re.UNICODE)
 _SPACES = re.compile(r"\s+")
+_FENCE = "`{3,}|~{3,}"
 _RESERVED = re.compile(r"^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
@@ -70,8 +71,34 @@ class Note:
 
     def __str__(self) -> str:
         fields = {**self.fields, "digest": f"{digest(self.body)}-{self._tags_digest}"}
-        lines = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())
+        # Templater runs what is in front matter, too.
+        values = (
+            (name, json.dumps(value, ensure_ascii=False).replace("<", r"\u003c")) for name, value in fields.items()
+        )
+        lines = (f"{name}: {value}" for name, value in values)
         return "\n".join(("---", *lines, "---", "", self.body, ""))
+
+
+def to_inert(text: str) -> str:
+    """A text of a memory, in which no editor runs anything: fenced blocks have the language `text` before their own
+    (dataviewjs), and the marks of HTML, Templater (`<%`) and inline queries (`$=`) are written as entities.
+
+    >>> print(to_inert("```dataviewjs\\napp.vault\\n```\\n<% tp.file %> `$= dv.pages()` a < b"))
+    ```text dataviewjs
+    app.vault
+    ```
+    &lt;% tp.file %> &#96;$= dv.pages()` a < b
+    """
+    text = re.sub(r"&(?=(?:amp|lt|#96);)", "&amp;", text)
+    text = re.sub(r"<(?=[A-Za-z/!?%])", "&lt;", text)
+    text = re.sub(r"(?<!`)`{1,2}(?=\s*\$?=)", lambda ticks: "&#96;" * len(ticks[0]), text)
+    return re.sub(rf"({_FENCE})(?=[ \t]*[^\s`~])", r"\1text ", text)
+
+
+def from_inert(body: str) -> str:
+    """The text that `to_inert` was given."""
+    body = re.sub(rf"({_FENCE})text (?=[ \t]*[^\s`~])", r"\1", body)
+    return re.sub(r"&(amp|lt|#96);", lambda entity: {"amp": "&", "lt": "<", "#96": "`"}[entity[1]], body)
 
 
 def digest(body: str) -> str:

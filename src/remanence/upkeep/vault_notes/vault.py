@@ -24,6 +24,7 @@ from remanence.upkeep.vault_notes.notes import (
     digest,
     normalize_newlines,
     safe_name,
+    to_inert,
     wiki_link,
 )
 
@@ -79,7 +80,7 @@ class VaultNotes:
             entities = self._mentioned(memory)
             for entity in entities:
                 mentions[entity].append(wiki_link(Path(path).stem, _title(memory)))
-            wanted.append(Note(path, self._memory_fields(memory, entities), normalize_newlines(memory.text)))
+            wanted.append(Note(path, self._memory_fields(memory, entities), to_inert(normalize_newlines(memory.text))))
         return wanted + [self._entity_note(entity, links) for entity, links in mentions.items()]
 
     def obsolete_notes(self, wanted: Sequence[Note]) -> list[Note]:
@@ -162,7 +163,7 @@ class VaultNotes:
         relations = self._relations(id_)
         lines = [f"# {' '.join(entity.name.split())}", *(["", *relations] if relations else [])]
         lines += ["", *(f"- {link}" for link in memory_links)]
-        return Note(path, {**fields, "aliases": aliases} if aliases else fields, "\n".join(lines))
+        return Note(path, {**fields, "aliases": aliases} if aliases else fields, to_inert("\n".join(lines)))
 
     def _relations(self, id_: str) -> list[str]:
         """The relations to entities that have notes, as lines of a list."""

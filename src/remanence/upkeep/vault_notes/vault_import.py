@@ -131,7 +131,7 @@ def plan_vault_import(
                 if "entity" in note.fields or other_space or not text.strip():
                     continue
                 if "id" in note.fields:
-                    edits += _edit(engine, index, note, text, now)
+                    edits += _edit(engine, index, note, notes.from_inert(text), now)
                 else:
                     new_notes += _plan_new_note(engine, notes_index, note, text, now)
             except _Skipped as reason:
@@ -180,7 +180,7 @@ def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) ->
         raise _Skipped("its memory was erased, or belongs to another space")
     before = version.text
     tags = note.tags_spelled_as(version.tags) if note.tags_changed else version.tags
-    same_text = not note.text_changed or notes.normalize_newlines(before) in (note.body, text)
+    same_text = not note.text_changed or notes.normalize_newlines(before) in (notes.from_inert(note.body), text)
     if same_text and set(tags) == set(version.tags):
         return []
     row = index.current_row(memory, index.catalog.position)
