@@ -139,7 +139,7 @@ def test_a_translated_name_makes_no_claim_and_costs_confidence() -> None:
 
 def test_a_name_inside_another_is_not_said() -> None:
     """Ann is not Anna; but where words have no spaces between them, a name may stand anywhere."""
-    chunk = Chunk((Piece(0, Utterance("Anna は東京に住んでいます。")),))
+    chunk = Chunk((Piece(0, Utterance("Annaは東京に住んでいます。")),))
 
     assert chunk.find_spelling("Ann") is None
     assert chunk.find_spelling("東京") == "東京"

@@ -7,7 +7,7 @@ Windows are of whole days: a time of day says nothing about when a fact is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,15 +28,22 @@ _CLOCK_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class StatedTimes:
-    """The times that a quotation names, and those that the rest of the conversation names, as windows of days."""
+    """The times that a quotation names, as windows of days, and the chunk that it is from."""
 
     told_at: datetime
     quoted: tuple[Window, ...]
     uncertain: frozenset[Window]
     """Those of them of which the year, or the week of a weekday, is not certain."""
-    nearby: tuple[Window, ...]
     has_other_words: bool
     """Whether the quotation has words of a time that could not be read, such as "for three years"."""
+    chunk: Chunk
+
+    def nearby(self) -> Iterator[Window]:
+        """The days around the quotation, and the times that any turn names."""
+        yield Window(self.told_at - _DAY, self.told_at + _DAY)
+        for piece in (*self.chunk.pieces, *self.chunk.preceding):
+            for phrase in _dates_in(piece.utterance.text, piece.utterance.at or self.told_at):
+                yield phrase.window
 
 
 def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> StatedTimes:
@@ -44,14 +51,12 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
     told_at = piece.utterance.at or now
     phrases = [phrase for phrase in _dates_in(piece.utterance.text, told_at) if phrase.text in quotation]
     phrases = phrases or list(_dates_in(quotation, told_at))
-    others = (other for other in (*chunk.preceding, *chunk.pieces) if other is not piece)
-    nearby = [p.window for other in others for p in _dates_in(other.utterance.text, other.utterance.at or now)]
     return StatedTimes(
         told_at,
         tuple(_whole_days(phrase.window) for phrase in phrases),
         frozenset(_whole_days(phrase.window) for phrase in phrases if not phrase.is_certain),
-        (Window(told_at - _DAY, told_at + _DAY), *nearby),
         not phrases and may_have_time(quotation),
+        chunk,
     )
 
 
@@ -103,7 +108,7 @@ def _is_near(given: datetime | None, stated: datetime | None, told_at: datetime)
 
 def _is_supported(given: Window, times: StatedTimes) -> bool:
     """Whether a date may be meant where the quotation names none that can be read."""
-    return times.has_other_words or any(given.overlaps(window) for window in times.nearby)
+    return times.has_other_words or any(given.overlaps(window) for window in times.nearby())
 
 
 def _is_inside(window: Window, other: Window) -> bool:
@@ -125,15 +130,10 @@ def _dates_in(text: str, at: datetime) -> Iterator[TimePhrase]:
 
 
 def _whole_days(window: Window) -> Window:
-    start, end = (None if moment is None else moment - _time_of_day(moment) for moment in (window.start, window.end))
-    if end is not None and end != window.end:
-        end += _DAY
-    return Window(start, end)
-
-
-def _time_of_day(moment: datetime) -> timedelta:
-    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    return moment - midnight
+    start, end = (
+        moment and moment.replace(hour=0, minute=0, second=0, microsecond=0) for moment in (window.start, window.end)
+    )
+    return Window(start, end + _DAY if end is not None and end != window.end else end)
 
 
 def _read(value: Any, times: StatedTimes) -> Window | None:
@@ -145,7 +145,7 @@ def _read(value: Any, times: StatedTimes) -> Window | None:
     if iso := _ISO.fullmatch(value.strip()):
         first, last = (_iso_window(date, times.told_at) for date in (iso[1], iso[2] or iso[1]))
         return Window(first.start, last.end) if first and last else None
-    phrases: Sequence[TimePhrase] = list(_dates_in(value, times.told_at))
+    phrases = list(_dates_in(value, times.told_at))
     return _whole_days(phrases[0].window) if len(phrases) == 1 else None
 
 

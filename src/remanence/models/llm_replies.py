@@ -49,70 +49,51 @@ def parse_rows(reply: Reply, key: str) -> ParsedRows | None:
 
 
 def _parse_text(text: str, key: str) -> ParsedRows | None:
+    """The first list named `key` that has a row; else a list or objects without a name; else an empty list."""
     text = _THINKING.sub("", text[:MAX_TEXT])
-    named = re.compile(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", re.IGNORECASE)
+    named = list(re.finditer(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", text, re.IGNORECASE))
+    first = text.find("{")
+    is_list = first > 0 and text[:first].rstrip().endswith("[")
     empty: ParsedRows | None = None
-    position, lists = 0, 0
-    while (opening := named.search(text, position) or (None if lists else _bare_list(text))) is not None:
-        lists += 1
-        rows, position, ending = _parse_list(text, opening.end())
-        if rows:
-            return ParsedRows(rows, ending == _CLOSED)
-        if ending == _CLOSED:
-            empty = ParsedRows()
-        if ending == _CUT:  # the rest of the text is inside the row that was cut off
-            return empty
-    return empty if lists else _parse_objects(text)
-
-
-def _bare_list(text: str) -> re.Match[str] | None:
-    """A list without a name; not one that is part of an object."""
-    opening = _LIST.search(text)
-    return opening if opening and opening.end() == text.find("{") else None
+    end: int | None = 0
+    for start, in_list in [(match.end(), True) for match in named] or [(max(first, 0), is_list)]:
+        if end is None:
+            break  # the rest of the text is inside a row that was cut off
+        if start >= end:
+            rows, end, is_complete = _parse_rows(text, start, in_list)
+            if rows:
+                return ParsedRows(rows, is_complete)
+            empty = ParsedRows() if in_list and is_complete else empty
+    return empty
 
 
 _THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_LIST = re.compile(r"\[\s*(?=\{)")
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<unfinished>".*)|[][{}]', re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_CLOSED, _CUT, _DAMAGED = "closed", "cut", "damaged"
+_BETWEEN_ROWS = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder(strict=False)  # accepts line breaks inside strings
 
 
-def _parse_list(text: str, position: int) -> tuple[tuple[Row, ...], int, str]:
-    """The rows of a list that begins at `position`, the position after them, and how the list ended."""
+def _parse_rows(text: str, position: int, in_list: bool) -> tuple[tuple[Row, ...], int | None, bool]:
+    """The rows from `position` on, in a list up to its end; where they end, None if the text ends first; and whether
+    all of them could be read."""
     rows: list[Row] = []
-    ending = _CLOSED
+    is_complete = True
     while True:
-        while position < len(text) and (text[position].isspace() or text[position] == ","):
-            position += 1
-        if position == len(text):
-            return tuple(rows), position, _CUT
-        if text[position] == "]":
-            return tuple(rows), position + 1, ending
-        if text[position] not in '{"':
-            return tuple(rows), position, _DAMAGED
+        position = _BETWEEN_ROWS.match(text, position).end() if in_list else text.find("{", position)  # type: ignore[union-attr]
+        if position < 0:
+            return tuple(rows), len(text), is_complete
+        if text[position : position + 1] not in ("{", '"'):
+            is_cut, is_closed = position == len(text), text[position : position + 1] == "]"
+            return tuple(rows), None if is_cut else position, is_complete and is_closed
         value, end = _parse_value(text, position)
         if end is None:
-            return tuple(rows), len(text), _CUT
+            return tuple(rows), None, False
         position = end
         if (row := _row(value)) is not None:
             rows.append(row)
-        else:
-            ending = _DAMAGED
-
-
-def _parse_objects(text: str) -> ParsedRows | None:
-    """The objects of a text without a list: a single one, or one a line."""
-    rows: list[Row] = []
-    position: int | None = text.find("{")
-    while position is not None and position >= 0:
-        value, position = _parse_value(text, position)
-        if (row := _row(value)) is not None:
-            rows.append(row)
-        if position is not None:
-            position = text.find("{", position)
-    return ParsedRows(tuple(rows), complete=position is not None) if rows else None
+        elif in_list:
+            is_complete = False
 
 
 def _parse_value(text: str, position: int) -> tuple[object, int | None]:

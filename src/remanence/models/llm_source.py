@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from remanence.language.passages import split_passages
 from remanence.language.rule_extractor import speaker_name
@@ -24,6 +24,7 @@ USER_LABEL = "user"
 _FIRST_PERSON = frozenset(("i", "me", "myself", "speaker", "the speaker"))
 _USER = frozenset((USER_LABEL, "the user", "human", "the human"))
 _EDGES = " \t\n\"“”‘’`'.,;:!?()[]"
+_WORD = re.compile(r"[^\W_]+")
 _LEFT_OUT = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
@@ -153,16 +154,16 @@ def split_into_chunks(
 
 
 def find_words(words: str, text: str) -> Iterator[str]:
-    """Each place of a text at which these words stand, as they are written there; case, accents, spaces and the marks
-    around the words do not count."""
-    wanted = _folded(words.strip(_EDGES))[0].strip()
-    letters, positions = _folded(text)
-    start = letters.find(wanted) if wanted else -1
-    while start >= 0:
+    """Each place of a text at which these words stand, as they are written there; case, accents and marks do not count.
+
+    >>> list(find_words("sao paulo, dont", "São  Paulo — dont! Not Sao Paulos."))
+    ['São Paulo — dont']
+    """
+    wanted, (said, spans) = _split(words)[0], _split(text)
+    for start in (n for n, word in enumerate(said) if wanted and word == wanted[0]):
         end = start + len(wanted)
-        if _is_word_edge(letters, start) and _is_word_edge(letters, end):
-            yield " ".join(text[positions[start] : positions[end - 1] + 1].split())
-        start = letters.find(wanted, start + 1)
+        if said[start:end] == wanted:
+            yield " ".join(text[spans[start][0] : spans[end - 1][1]].split())
 
 
 def _prompt_fields(utterance: Utterance, now: datetime) -> dict[str, object]:
@@ -192,20 +193,16 @@ def bare_name(name: str) -> str:
 
 
 @lru_cache(512)
-def _folded(text: str) -> tuple[str, list[int]]:
-    """The letters of a text without case and accents, runs of spaces as one, and the position of each."""
-    letters, positions = [" "], [0]
-    for position, char in enumerate(text):
-        folded = " " if char.isspace() else strip_accents("'" if char == "’" else char).casefold()
-        if folded != " " or letters[-1] != " ":
-            letters += folded
-            positions += [position] * len(folded)
-    return "".join(letters), positions
+def _split(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """The words of a text without case and accents, and where each begins and ends. Scripts without case have no spaces
+    between words, so each of their letters counts as one."""
+    spans: list[tuple[int, int]] = []
+    for word in _WORD.finditer(text):
+        for has_case, run in groupby(range(*word.span()), lambda at: text[at].isdigit() or _has_case(text[at])):
+            places = list(run)
+            spans += [(places[0], places[-1] + 1)] if has_case else [(at, at + 1) for at in places]
+    return [strip_accents(text[start:end]).casefold() for start, end in spans], spans
 
 
-def _is_word_edge(letters: str, position: int) -> bool:
-    """Whether a word may begin or end here; in scripts without spaces, which have no case, it may anywhere."""
-    if position in (0, len(letters)):
-        return True
-    neighbours = letters[position - 1 : position + 1]
-    return not neighbours.isalnum() or not all(char.isdigit() or char.upper() != char for char in neighbours)
+def _has_case(letter: str) -> bool:
+    return letter.lower() != letter.upper()

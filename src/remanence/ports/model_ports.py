@@ -87,10 +87,10 @@ class ModelExtractor(Extractor, Protocol):
 
 @runtime_checkable
 class SummarizingExtractor(Protocol):
-    """Optional method of an extractor: write the profile of a space. Without it, a template is used."""
+    """Optional method of an extractor: write the profile of a space. Without it, the profile has quotations only."""
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> Sequence[Any] | None:
-        """Sentences (`text`, and `lines`: the places of the lines they come from), or None for the template."""
+        """Sentences (`text`, and `lines`: the places of the lines they come from), or None for quotations only."""
         ...
 
 

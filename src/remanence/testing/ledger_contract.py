@@ -22,6 +22,7 @@ import pytest
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered
 from remanence.events import Emptied, Erased, Event, Forgotten, Remembered, Restored
+from remanence.ports import RewritableLedger
 from remanence.schema import Entry, Mention, Triple, Turn, Window
 
 if TYPE_CHECKING:
@@ -445,6 +446,14 @@ class LedgerContract:
             texts = [e.event.text for e in ledger.read(f"w{n}") if isinstance(e.event, Remembered)]
             assert texts == [f"w{n} {k}{half}" for k in range(25) for half in ("", "b")]
         assert ledger.verify()[0] == 200
+
+    def test_files_with_erased_text_can_be_written_again(self, ledger: Ledger) -> None:
+        """If the ledger is a `ports.RewritableLedger`; afterwards there is nothing left to run."""
+        if isinstance(ledger, RewritableLedger):
+            append_events(ledger, remembered_event("a"))
+            assert ledger.rewrite_command() is None or ledger.rewrite_command()
+            if ledger.rewrite():
+                assert ledger.rewrite_command() is None
 
     def test_a_closed_ledger_raises_closed(self, ledger: Ledger) -> None:
         """Every call does; closing twice is fine."""

@@ -145,7 +145,7 @@ class FactExtractorContract(ExtractorContract):
         raise NotImplementedError
 
     def test_it_has_the_method_of_the_port(self) -> None:
-        """`facts`; without it, the rules find facts."""
+        """`facts`; without it, a conversation is kept as it was said."""
         assert isinstance(self.make(), FactExtractor)
 
     def test_facts_refer_to_the_turns_they_come_from(self) -> None:
@@ -187,7 +187,7 @@ class SummarizingExtractorContract(Contract[SummarizingExtractor]):
     """The contract of `ports.SummarizingExtractor`."""
 
     def test_sentences_refer_to_the_lines_they_come_from(self) -> None:
-        """By their place in the list that was given; None leaves the profile to the template."""
+        """By their place in the list that was given; None leaves the profile its quotations."""
         summarizer = self.make()
         assert isinstance(summarizer, SummarizingExtractor)
         for sentence in summarizer.summarize(TEXTS, max_tokens=100) or ():

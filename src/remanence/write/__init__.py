@@ -3,6 +3,7 @@
 validate.py             checks the input of callers
 prepare.py              versions with names, claims and times, and without secrets
 append.py               embeds the versions and writes them, in transactions; under the write lock it uses
+turn_kinds.py             what each chat turn tells, by its vector
 mentions.py               mentions that depend on other memories: registered names, people with the same name
 resolve_identity.py       whether each version is a new memory, a revision or a repetition
 ended_claims.py           claims that an event of a new version ends
