@@ -4,8 +4,8 @@
 
 Each line of a file is a person with chats, or a project with notes: the facts in each turn or note, and which earlier
 facts end. At the end, the facts that did not end are true. A fact is covered if a text that tells it is quoted; a line
-is untrue if all facts of its text have ended, empty if its text has none. The budget is left open, so that the number of
-lines is the profile's own.
+is untrue if all facts of its text have ended, empty if its text has none. The budget is left open, so that the number
+of lines is the profile's own.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl            writes the weights
     python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl --check    only says how well
 
-The files name the facts in each turn or note and which earlier facts end. A text has ended if all of its facts have. The
-features are those that the profile itself uses. `--check` learns from one half and asks the other.
+The files name the facts in each turn or note and which earlier facts end. A text has ended if all of its facts have.
+The features are those that the profile itself uses. `--check` learns from one half and asks the other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.profile import fill, read
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import remanence
-from benchmarks.profile import fill, read
 from remanence.read.profile import _KEPT, _by_topic, _Kept, _told_memories
 from remanence.read.standing import WEIGHTS, Told, ended_features
 from remanence.read.topics import PERSON, PROJECT, load_topics

@@ -47,7 +47,7 @@ _MAX_WORDS = 60
 """How many words of a memory are quoted: the part that has most to do with its topic."""
 _MIN_TELLING = 0.4
 """A turn is stated only if it tells something with at least this probability."""
-_MAX_ENDED = 0.4
+_MAX_ENDED = 0.35
 """A memory is stated only if it has ended with a lower probability."""
 _MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 4_000, 20_000
 
