@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -759,3 +760,25 @@ def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
 def test_the_tense_is_that_of_the_verb(text: str, now: str, expected: str) -> None:
     """A participle after a noun is no tense, and a move from one date to another is no period."""
     assert stated(text, datetime.fromisoformat(now).replace(tzinfo=UTC)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He wrote 'see you Tuesday, 4 March' in 2014.", "2014-03-04"),
+        ("In 2014 he wrote that he would come on 4 March.", "2014-03-04"),
+        ("She called on 5 May, back in 2012.", "2012-05-05"),
+        ("In 2019 we met in June.", "2019-06-01"),
+        ("The fair in 2011 ran from 9 to 16 May.", "2011-05-09"),
+        ("I left in 2014 and Bob will visit on 4 March.", "2027-03-04"),  # a plan, in a clause of its own
+        ("I left in 2014. We met on 4 March.", "2026-03-04"),  # another sentence
+        ("Between 2014 and 2016 we met on 4 March.", "2026-03-04"),  # more than one year
+        ("I left in 2014 and we met last May.", "2025-05-01"),  # it names its year
+    ],
+)
+def test_a_date_without_a_year_takes_the_one_that_its_sentence_names(text: str, expected: str) -> None:
+    """Where nothing else names a year, tense and the day of telling decide."""
+    found = find_stated_times(text, datetime(2026, 3, 20, tzinfo=timezone.utc))
+
+    dated = [phrase.window.start for phrase in found if not re.search("[0-9]{4}$", phrase.text)]
+    assert [start and start.date().isoformat() for start in dated] == [expected]

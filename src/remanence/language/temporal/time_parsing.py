@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import islice
 from typing import TypeAlias
@@ -19,8 +20,8 @@ from remanence.language.temporal.calendar_spans import (
     to_utc,
 )
 from remanence.language.temporal.date_order import is_day_first
-from remanence.language.temporal.tense import NEAREST, Direction
-from remanence.language.temporal.time_lexer import lex, may_have_time
+from remanence.language.temporal.tense import NEAREST, PAST, Direction, TenseReader
+from remanence.language.temporal.time_lexer import TimeToken, lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
 from remanence.language.temporal.translated_clock import clock_after
@@ -33,6 +34,7 @@ _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
+_NAMED_YEAR = re.compile(r"(?<![0-9])[0-9]{4}$")
 _UNKNOWN_MONTH = re.compile(
     r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
 )
@@ -125,6 +127,8 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
     titles = [match.span() for match in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
+    begins: list[int] = []
+    """For each phrase its first token, or -1 if its year is not open."""
     i = 0
     while i < len(tokens):
         kind = tokens[i].kind
@@ -133,7 +137,7 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
         if match is None or parser.is_named_before(i):
             i += 1
             continue
-        window, end_token = match
+        (window, end_token), is_yearless = match, parser.leaves_year_open
         start, end = tokens[i].start, tokens[end_token - 1].end
         is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
         recurs = parser.direction.recurs if is_open else None
@@ -144,10 +148,63 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
             is_certain = not is_open or parser.direction.is_certain
             if is_statement and phrases and _continues(phrases[-1], window, text[phrases[-1].end : start]):
                 first = phrases.pop()
-                start, window = first.start, Window(first.window.start, window.end)
+                start, window, is_yearless = first.start, Window(first.window.start, window.end), False
+                begins.pop()
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
+            begins.append(i if is_yearless and not _YEAR.search(text, start, end) else -1)
         i = parser.previous_end = end_token
+    if max(begins, default=-1) >= 0:
+        phrases = _with_named_years(phrases, begins, tokens, parser)
     return phrases or _find_unknown_months(text, now)
+
+
+def _with_named_years(
+    phrases: list[TimePhrase], begins: list[int], tokens: Sequence[TimeToken], parser: TimePhraseParser
+) -> list[TimePhrase]:
+    """The phrases, dates without a year in the year that their sentence names elsewhere: "'see you Tuesday, 4 March',
+    he wrote in 2014". A plan in a clause of its own is left alone: "I left in 2014 and start again on 4 March".
+    """
+    named = [(phrase, year) for phrase in phrases if (year := _named_year(phrase)) is not None]
+    if not named:
+        return phrases
+    tense, token_at = TenseReader(tokens), {token.start: number for number, token in enumerate(tokens)}
+    years = [(tense.place_of(token_at[phrase.start]), year) for phrase, year in named if phrase.start in token_at]
+    dated = []
+    for phrase, i in zip(phrases, begins, strict=True):
+        sentence, clause = tense.place_of(i)
+        found = {year for (other, _), year in years if other == sentence}
+        same_clause = any(place == (sentence, clause) for place, _ in years)
+        direction = tense.direction_at(i) if i >= 0 else NEAREST
+        is_plan = parser.is_statement and direction.is_certain and direction.is_future is True and not same_clause
+        if i >= 0 and len(found) == 1 and not is_plan and (window := _in_year(tokens, parser, i, found.pop())):
+            phrase = replace(phrase, window=window, is_certain=True)
+        dated.append(phrase)
+    return dated
+
+
+def _named_year(phrase: TimePhrase) -> int | None:
+    """The year that a phrase names and nothing else: "2014", "the year 2014"."""
+    start, year = phrase.window.start, _NAMED_YEAR.search(phrase.text)
+    if start is None or year is None or phrase.window != Span.of_date("year", start.year).window:
+        return None
+    return start.year
+
+
+def _in_year(tokens: Sequence[TimeToken], parser: TimePhraseParser, i: int, year: int) -> Window | None:
+    """The date without a year at token `i` as it was read at the end of a year; None if it is not in that year."""
+    then = Span.of_date("year", year).window
+    if then.end is None:
+        return None
+    last = then.end - ONE_DAY
+    reader = TimePhraseParser(
+        tokens,
+        last,
+        is_statement=parser.is_statement,
+        direction=PAST if parser.is_statement else None,
+        is_day_first=parser.is_day_first,
+    )
+    match = reader.parse_phrase(i)
+    return match[0] if match and match[0].start is not None and match[0].start in then else None
 
 
 def _is_name(text: str, start: int, end: int) -> bool:
