@@ -207,7 +207,7 @@ def test_i_is_the_one_who_speaks() -> None:
 @pytest.mark.parametrize(
     ("said", "read"),
     [
-        ("yesterday", "2026-05-03 to 2026-05-04"),
+        ("yesterday", "2026-05-03"),
         ("2024-02", "2024-02-01 to 2024-03-01"),
         ("2024-02-01/2024-02-05", "2024-02-01 to 2024-02-05"),
         (2019, "2019-01-01 to 2020-01-01"),
@@ -282,7 +282,7 @@ def test_what_a_model_leaves_out_is_read_in_its_own_words() -> None:
     assert lives.triples == (Triple("Alice", "lives_in", "Porto"),)
     assert likes.kind == "viewpoint"
     assert [mention.name for mention in likes.mentions] == ["Caroline"]
-    assert str(race.valid) == "2026-05-03 to 2026-05-04"
+    assert str(race.valid) == "2026-05-03"
 
 
 # Anything at all

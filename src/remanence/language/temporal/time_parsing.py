@@ -31,9 +31,11 @@ from remanence.schema import Window
 
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
+_MAX_LEADING = 8  # characters that a phrase may have before its time: "on the "
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
+_OTHER_STATEMENT = re.compile(r"\b(?:and|but|or|then)\b|[.;!?](?:\s|$)", re.IGNORECASE)
 _NAMED_YEAR = re.compile(r"(?<![0-9])[0-9]{4}$")
 _UNKNOWN_MONTH = re.compile(
     r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
@@ -155,6 +157,8 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
         i = parser.previous_end = end_token
     if max(begins, default=-1) >= 0:
         phrases = _with_named_years(phrases, begins, tokens, parser)
+    if is_statement and len(phrases) > 1:
+        phrases = _without_wider(phrases, text)
     return phrases or _find_unknown_months(text, now)
 
 
@@ -180,6 +184,21 @@ def _with_named_years(
             phrase = replace(phrase, window=window, is_certain=True)
         dated.append(phrase)
     return dated
+
+
+def _without_wider(phrases: list[TimePhrase], text: str) -> list[TimePhrase]:
+    """The phrases without those that the next or the previous one makes precise: "in May, 9 to 16 May"."""
+
+    def is_made_precise(phrase: TimePhrase, other: TimePhrase) -> bool:
+        wide, narrow = phrase.window, other.window
+        if None in (wide.start, wide.end, narrow.start, narrow.end) or wide == narrow:
+            return False
+        first, second = sorted((phrase, other), key=lambda each: each.start)
+        inside = narrow.start in wide and (narrow.end == wide.end or narrow.end in wide)  # type: ignore[operator]
+        return inside and not _OTHER_STATEMENT.search(text[first.end : second.start])
+
+    beside = [[*phrases[max(0, place - 1) : place], *phrases[place + 1 : place + 2]] for place in range(len(phrases))]
+    return [each for each, near in zip(phrases, beside, strict=True) if not any(is_made_precise(each, n) for n in near)]
 
 
 def _named_year(phrase: TimePhrase) -> int | None:
@@ -258,6 +277,34 @@ def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
         if not is_common_word(found[1].lower()) and (span := parse_with_dateparser(found[0], now, languages=None)):
             phrases.append(TimePhrase(found[0], found.start(), found.end(), span.window))
     return phrases
+
+
+def parse_stated_window(when: str, statement: str, told_at: datetime) -> Window | None:
+    """The time that somebody names for a statement, such as the `when` of a model: read with the tense of the statement
+    and the day of telling. None if it cannot be read.
+
+    Words that the statement has are read there. A date without a year lies ahead for a plan, and behind for what has
+    happened.
+
+    >>> told = datetime(2026, 3, 20)
+    >>> str(parse_stated_window("April 13", "I start at Spotify on April 13.", told))
+    '2026-04-13'
+    >>> str(parse_stated_window("13 April", "I started at Spotify.", told))
+    '2025-04-13'
+    """
+    words, now = when.strip(), to_utc(told_at)
+    place = statement.lower().find(words.lower()) if words else -1
+    for phrase in find_stated_times(statement, told_at) if place >= 0 else ():
+        if phrase.start < place + len(words) and place < phrase.end and len(words) <= len(phrase.text) + _MAX_LEADING:
+            return phrase.window
+    tokens = lex(statement)
+    direction = TenseReader(tokens).direction_at(max(0, len(tokens) - 1)) if tokens else NEAREST
+    if len(words) <= _MAX_DATE and (window := _read_words(words, now, direction._replace(recurs=None))):
+        return window
+    try:
+        return _read_text(words, now, "when")
+    except InvalidInput:
+        return None
 
 
 def parse_moment(value: Moment, now: datetime, *, argument: str = "date") -> datetime:
