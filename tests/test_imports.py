@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import remanence
 import remanence.testing
@@ -100,3 +102,12 @@ def test_every_error_is_a_remanence_error() -> None:
 
     assert len(errors) > 10
     assert all(issubclass(error, remanence.RemanenceError) and error.__doc__ for error in errors)
+
+
+def test_the_api_of_tokenizers_that_the_models_use_is_required() -> None:
+    """Version 1.0 has another one; with it embedder and reader would be switched off."""
+    written = (Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8")
+    [specifier] = [SpecifierSet(each) for each in re.findall('"tokenizers([^"]*)"', written)]
+
+    assert "0.23.3" in specifier
+    assert "1.0.0" not in specifier

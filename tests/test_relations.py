@@ -224,7 +224,7 @@ def test_a_move_begins_a_state(space: Space, clock: FakeClock) -> None:
     space.add("Alice moved to Lisbon on 3 May 2026.")
 
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-03", "Lisbon, since 2026-05-03"]
-    assert line(space, "Alice", "moved_to") == ["Lisbon, 2026-05-03 to 2026-05-04"]
+    assert line(space, "Alice", "moved_to") == ["Lisbon, 2026-05-03"]
 
 
 def test_what_is_said_in_a_turn_lasts(space: Space) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +18,14 @@ from hypothesis import strategies as st
 import remanence
 from examples import examples
 from remanence.errors import InvalidInput
-from remanence.language.temporal import TimePhrase, find_stated_times, find_times, parse_moment, parse_window
+from remanence.language.temporal import (
+    TimePhrase,
+    find_stated_times,
+    find_times,
+    parse_moment,
+    parse_stated_window,
+    parse_window,
+)
 from remanence.language.temporal.time_translation import _codes, _find, _language
 from remanence.schema import UTC, Window
 from remanence.testing import FakeClock, HashingEmbedder
@@ -34,10 +42,10 @@ def read(text: str, now: datetime = NOW) -> str:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("What did I cook today?", "2023-06-21 to 2023-06-22"),
-        ("I saw her yesterday.", "2023-06-20 to 2023-06-21"),
-        ("the day before yesterday", "2023-06-19 to 2023-06-20"),
-        ("the day after tomorrow", "2023-06-23 to 2023-06-24"),
+        ("What did I cook today?", "2023-06-21"),
+        ("I saw her yesterday.", "2023-06-20"),
+        ("the day before yesterday", "2023-06-19"),
+        ("the day after tomorrow", "2023-06-23"),
         ("yesterday evening", "2023-06-20 17:00 to 2023-06-21"),
         ("I slept badly last night", "2023-06-20 18:00 to 2023-06-21 06:00"),
         ("What did I eat this morning?", "2023-06-21 05:00 to 2023-06-21 12:00"),
@@ -53,14 +61,14 @@ def read(text: str, now: datetime = NOW) -> str:
         ("the night before last", "2023-06-19 18:00 to 2023-06-20 06:00"),
         ("this past weekend", "2023-06-17 to 2023-06-19"),
         ("two weekends ago", "2023-06-10 to 2023-06-12"),
-        ("What happened on Tuesday?", "2023-06-20 to 2023-06-21"),
-        ("on Wednesday", "2023-06-21 to 2023-06-22"),
-        ("last Wednesday", "2023-06-14 to 2023-06-15"),
-        ("I went there last Fri - great!", "2023-06-16 to 2023-06-17"),
-        ("next Friday", "2023-06-30 to 2023-07-01"),
-        ("this coming Friday", "2023-06-23 to 2023-06-24"),
-        ("Tuesday of last week", "2023-06-13 to 2023-06-14"),
-        ("the Monday before July 24, 2023", "2023-07-17 to 2023-07-18"),
+        ("What happened on Tuesday?", "2023-06-20"),
+        ("on Wednesday", "2023-06-21"),
+        ("last Wednesday", "2023-06-14"),
+        ("I went there last Fri - great!", "2023-06-16"),
+        ("next Friday", "2023-06-30"),
+        ("this coming Friday", "2023-06-23"),
+        ("Tuesday of last week", "2023-06-13"),
+        ("the Monday before July 24, 2023", "2023-07-17"),
         ("the weekend before 4th October, 2022", "2022-10-01 to 2022-10-03"),
         ("last summer", "2022-06-01 to 2022-09-01"),
         ("last winter", "2022-12-01 to 2023-03-01"),
@@ -78,7 +86,7 @@ def test_relative_words_are_read_from_where_the_speaker_stands(text: str, window
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("5 days ago", "2023-06-16 to 2023-06-17"),
+        ("5 days ago", "2023-06-16"),
         ("two weeks ago", "2023-06-05 to 2023-06-12"),
         ("a couple of months ago", "2023-04-01 to 2023-05-01"),
         ("three years ago", "2020-01-01 to 2021-01-01"),
@@ -86,16 +94,16 @@ def test_relative_words_are_read_from_where_the_speaker_stands(text: str, window
         ("4-5 months ago", "2023-01-01 to 2023-03-01"),
         ("over a year ago", "until 2023-01-01"),
         ("less than a month ago", "2023-05-01 to 2023-06-21 15:30"),
-        ("on 7/22, 2022", "2022-07-22 to 2022-07-23"),
+        ("on 7/22, 2022", "2022-07-22"),
         ("in two weeks", "2023-07-03 to 2023-07-10"),
         ("in the last 3 months", "2023-03-21 to 2023-06-22"),
         ("over the past year", "2022-06-21 to 2023-06-22"),
         ("in the past few days", "2023-06-16 to 2023-06-22"),
-        ("two days before Christmas 2022", "2022-12-23 to 2022-12-24"),
-        ("three weeks from tomorrow", "2023-07-13 to 2023-07-14"),
-        ("the Wednesday two months ago", "2023-04-19 to 2023-04-20"),
-        ("1 week, 2 days ago", "2023-06-12 to 2023-06-13"),
-        ("a year ago today", "2022-06-21 to 2022-06-22"),
+        ("two days before Christmas 2022", "2022-12-23"),
+        ("three weeks from tomorrow", "2023-07-13"),
+        ("the Wednesday two months ago", "2023-04-19"),
+        ("1 week, 2 days ago", "2023-06-12"),
+        ("a year ago today", "2022-06-21"),
     ],
 )
 def test_counted_units_are_as_wide_as_the_unit(text: str, window: str) -> None:
@@ -106,19 +114,19 @@ def test_counted_units_are_as_wide_as_the_unit(text: str, window: str) -> None:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("2023-05-03", "2023-05-03 to 2023-05-04"),
+        ("2023-05-03", "2023-05-03"),
         ("at 2023-05-03T10:00Z sharp", "2023-05-03 10:00 to 2023-05-03 10:01"),
         ("2023-05-03 10:00:00+02:00", "2023-05-03 08:00"),
         ("in 2022-05", "2022-05-01 to 2022-06-01"),
         ("2022-W10", "2022-03-07 to 2022-03-14"),
-        ("on 7 May 2022", "2022-05-07 to 2022-05-08"),
-        ("on May 7th, 2022?", "2022-05-07 to 2022-05-08"),
-        ("the 9th of May", "2023-05-09 to 2023-05-10"),
-        ("Tuesday, 4 April", "2023-04-04 to 2023-04-05"),
-        ("07/05/2022", "2022-07-05 to 2022-07-06"),
-        ("25/12/2022", "2022-12-25 to 2022-12-26"),
-        ("23-Sep-2020", "2020-09-23 to 2020-09-24"),
-        ("february twenty second", "2023-02-22 to 2023-02-23"),
+        ("on 7 May 2022", "2022-05-07"),
+        ("on May 7th, 2022?", "2022-05-07"),
+        ("the 9th of May", "2023-05-09"),
+        ("Tuesday, 4 April", "2023-04-04"),
+        ("07/05/2022", "2022-07-05"),
+        ("25/12/2022", "2022-12-25"),
+        ("23-Sep-2020", "2020-09-23"),
+        ("february twenty second", "2023-02-22"),
         ("in May", "2023-05-01 to 2023-06-01"),
         ("in august", "2022-08-01 to 2022-09-01"),
         ("May last year", "2022-05-01 to 2022-06-01"),
@@ -141,15 +149,15 @@ def test_counted_units_are_as_wide_as_the_unit(text: str, window: str) -> None:
         ("the end of last year", "2022-09-01 to 2023-01-01"),
         ("the first week of June", "2023-06-01 to 2023-06-08"),
         ("the first weekend of August 2022", "2022-08-06 to 2022-08-08"),
-        ("last Sunday of March 2014", "2014-03-30 to 2014-03-31"),
+        ("last Sunday of March 2014", "2014-03-30"),
         ("the week ending 9 June 2023", "2023-06-03 to 2023-06-10"),
         ("week 3 of 2027", "2027-01-18 to 2027-01-25"),
         ("the morning of 9 June", "2023-06-09 05:00 to 2023-06-09 12:00"),
         ("the week of 9 June", "2023-06-05 to 2023-06-12"),
-        ("Christmas 2022", "2022-12-25 to 2022-12-26"),
-        ("on Halloween", "2022-10-31 to 2022-11-01"),
-        ("last Easter", "2023-04-09 to 2023-04-10"),
-        ("Thanksgiving 2024", "2024-11-28 to 2024-11-29"),
+        ("Christmas 2022", "2022-12-25"),
+        ("on Halloween", "2022-10-31"),
+        ("last Easter", "2023-04-09"),
+        ("Thanksgiving 2024", "2024-11-28"),
         ("at 3pm today", "2023-06-21 15:00 to 2023-06-21 16:00"),
         ("at 5 pm", "2023-06-21 17:00 to 2023-06-21 18:00"),
         ("yesterday at 14:30", "2023-06-20 14:30 to 2023-06-20 14:31"),
@@ -253,20 +261,20 @@ def test_every_phrase_is_found_where_it_stands() -> None:
 def test_a_month_ago_keeps_to_the_end_of_the_month() -> None:
     """There is no 31 February, and still a month before 31 March."""
     assert read("one month ago", datetime(2023, 3, 31)) == "2023-02-01 to 2023-03-01"
-    assert read("a month before 31 March 2024") == "2024-02-29 to 2024-03-01"
+    assert read("a month before 31 March 2024") == "2024-02-29"
 
 
 def test_a_leap_day_is_looked_for_in_leap_years() -> None:
     """29 February without a year is the latest that there was."""
-    assert read("on Feb 29", datetime(2023, 6, 1)) == "2020-02-29 to 2020-03-01"
+    assert read("on Feb 29", datetime(2023, 6, 1)) == "2020-02-29"
     assert read("one year ago", datetime(2024, 2, 29)) == "2023-01-01 to 2024-01-01"
 
 
 def test_now_is_taken_to_utc() -> None:
     """At two in the morning in Tokyo it is still yesterday in UTC."""
     tokyo = timezone(timedelta(hours=9))
-    assert read("today", datetime(2023, 6, 22, 2, tzinfo=tokyo)) == "2023-06-21 to 2023-06-22"
-    assert read("today", datetime(2023, 6, 22, 2)) == "2023-06-22 to 2023-06-23"
+    assert read("today", datetime(2023, 6, 22, 2, tzinfo=tokyo)) == "2023-06-21"
+    assert read("today", datetime(2023, 6, 22, 2)) == "2023-06-22"
 
 
 @pytest.mark.parametrize(
@@ -315,7 +323,7 @@ def test_what_is_no_moment_is_refused_with_its_value(value: object) -> None:
     [
         (Window(NOW, None), Window(NOW, None)),
         (NOW, Window.from_moment(NOW)),
-        (date(2026, 4, 3), "2026-04-03 to 2026-04-04"),
+        (date(2026, 4, 3), "2026-04-03"),
         ("April 2026", "2026-04-01 to 2026-05-01"),
         ("2026-04", "2026-04-01 to 2026-05-01"),
         ("2026", "2026-01-01 to 2027-01-01"),
@@ -424,10 +432,10 @@ def test_many_threads_read_the_same() -> None:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("10.01.2024", "2024-01-10 to 2024-01-11"),
-        ("on 9.6.23", "2023-06-09 to 2023-06-10"),
-        ("10.31.1974", "1974-10-31 to 1974-11-01"),
-        ("10/01/2024", "2024-10-01 to 2024-10-02"),
+        ("10.01.2024", "2024-01-10"),
+        ("on 9.6.23", "2023-06-09"),
+        ("10.31.1974", "1974-10-31"),
+        ("10/01/2024", "2024-10-01"),
     ],
 )
 def test_dots_put_the_day_first_and_strokes_the_month(text: str, window: str) -> None:
@@ -446,42 +454,42 @@ def stated(text: str, now: datetime = STATED) -> str:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("We will launch on December 15th.", "2026-12-15 to 2026-12-16"),
-        ("We launched on December 15th.", "2025-12-15 to 2025-12-16"),
-        ("My last day is 30 June.", "2026-06-30 to 2026-07-01"),
-        ("The deadline is Friday.", "2026-03-13 to 2026-03-14"),
-        ("The fridge broke on Friday.", "2026-03-06 to 2026-03-07"),
-        ("The gym is closed and reopens on the 6th.", "2026-04-06 to 2026-04-07"),
-        ("I paid the deposit on the 5th.", "2026-03-05 to 2026-03-06"),
-        ("Car goes in for repair on Monday.", "2026-03-16 to 2026-03-17"),
-        ("The meeting was moved to Thursday.", "2026-03-12 to 2026-03-13"),
-        ("I promised to help on Sunday.", "2026-03-15 to 2026-03-16"),
-        ("I bought tickets for the show on April 2.", "2026-04-02 to 2026-04-03"),
-        ("The storm hit on 28 October.", "2025-10-28 to 2025-10-29"),
+        ("We will launch on December 15th.", "2026-12-15"),
+        ("We launched on December 15th.", "2025-12-15"),
+        ("My last day is 30 June.", "2026-06-30"),
+        ("The deadline is Friday.", "2026-03-13"),
+        ("The fridge broke on Friday.", "2026-03-06"),
+        ("The gym is closed and reopens on the 6th.", "2026-04-06"),
+        ("I paid the deposit on the 5th.", "2026-03-05"),
+        ("Car goes in for repair on Monday.", "2026-03-16"),
+        ("The meeting was moved to Thursday.", "2026-03-12"),
+        ("I promised to help on Sunday.", "2026-03-15"),
+        ("I bought tickets for the show on April 2.", "2026-04-02"),
+        ("The storm hit on 28 October.", "2025-10-28"),
         ("The bridge will stay closed in April.", "2026-04-01 to 2026-05-01"),
         ("In October, my brother had a stroke.", "2025-10-01 to 2025-11-01"),
-        ("The choir sings at St. Brigid's on Saturday and I promised to go.", "2026-03-14 to 2026-03-15"),
-        ("Tuesday March 10, the roof fell in.", "2026-03-10 to 2026-03-11"),  # the weekday tells the year
-        ("The contract was signed on 03/04/2025, a Thursday.", "2025-04-03 to 2025-04-04"),
+        ("The choir sings at St. Brigid's on Saturday and I promised to go.", "2026-03-14"),
+        ("Tuesday March 10, the roof fell in.", "2026-03-10"),  # the weekday tells the year
+        ("The contract was signed on 03/04/2025, a Thursday.", "2025-04-03"),
         ("I'm off on Thursday and Friday.", "2026-03-12 to 2026-03-14"),
         ("I'm away from the 28th to the 3rd.", "2026-03-28 to 2026-04-04"),
         ("I was away from the 28th to the 3rd.", "2026-02-28 to 2026-03-04"),
-        ("In three weeks the kitchen arrives.", "2026-04-01 to 2026-04-02"),
-        ("I have to file it by the end of the month.", "2026-03-31 to 2026-04-01"),
+        ("In three weeks the kitchen arrives.", "2026-04-01"),
+        ("I have to file it by the end of the month.", "2026-03-31"),
         ("I'm in Vienna until Sunday.", "2026-03-11 to 2026-03-16"),
         ("I worked at Bosch until 2019.", "until 2020-01-01"),
         ("We slept until noon yesterday.", "2026-03-10 to 2026-03-10 13:00"),
         ("Two summers ago we cycled to Vienna.", "2024-06-01 to 2024-09-01"),
         ("We lived there in the winter of 2024 to 2025.", "2024-12-01 to 2025-03-01"),
         ("The winter of 2010/11 was brutal.", "2010-12-01 to 2011-03-01"),
-        ("We spent New Year 2025 in Leeds.", "2025-01-01 to 2025-01-02"),
+        ("We spent New Year 2025 in Leeds.", "2025-01-01"),
         ("We were in Rome over Easter.", "2025-04-18 to 2025-04-22"),
-        ("The visa runs out on 3 January.", "2027-01-03 to 2027-01-04"),
-        ("School starts again on 7 January.", "2027-01-07 to 2027-01-08"),
-        ("My brother gives a talk on 12 February.", "2027-02-12 to 2027-02-13"),
-        ("He lost his keys on 3 September.", "2025-09-03 to 2025-09-04"),
-        ("She broke her glasses on 3 May.", "2025-05-03 to 2025-05-04"),
-        ("It's closed on 3 May.", "2026-05-03 to 2026-05-04"),
+        ("The visa runs out on 3 January.", "2027-01-03"),
+        ("School starts again on 7 January.", "2027-01-07"),
+        ("My brother gives a talk on 12 February.", "2027-02-12"),
+        ("He lost his keys on 3 September.", "2025-09-03"),
+        ("She broke her glasses on 3 May.", "2025-05-03"),
+        ("It's closed on 3 May.", "2026-05-03"),
     ],
 )
 def test_tense_tells_where_a_time_without_a_year_lies(text: str, window: str) -> None:
@@ -494,7 +502,7 @@ def test_tense_tells_where_a_time_without_a_year_lies(text: str, window: str) ->
 )
 def test_a_state_told_of_today_goes_on(text: str) -> None:
     assert stated(text) == "since 2026-03-11"
-    assert stated("The doctor called just now.") == "2026-03-11 to 2026-03-12"
+    assert stated("The doctor called just now.") == "2026-03-11"
     assert stated("I'm on the day roster from this week, for good.") == "since 2026-03-09"
 
 
@@ -527,21 +535,21 @@ def test_a_time_is_doubtful_where_no_verb_tells() -> None:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("Am 3. Mai 2025 sind wir umgezogen.", "2025-05-03 to 2025-05-04"),
-        ("Am 3. Mai ziehen wir um.", "2026-05-03 to 2026-05-04"),
-        ("Am 3. Mai sind wir umgezogen.", "2025-05-03 to 2025-05-04"),
+        ("Am 3. Mai 2025 sind wir umgezogen.", "2025-05-03"),
+        ("Am 3. Mai ziehen wir um.", "2026-05-03"),
+        ("Am 3. Mai sind wir umgezogen.", "2025-05-03"),
         ("Seit Juni arbeite ich bei Bosch.", "since 2025-06-01"),
         ("La semaine dernière on a adopté un chaton.", "2026-03-02 to 2026-03-09"),
         ("À partir de demain je ne fume plus.", "since 2026-03-12"),
-        ("Hace tres días dejé de fumar.", "2026-03-08 to 2026-03-09"),
-        ("Fra due settimane parto per il Giappone!", "2026-03-25 to 2026-03-26"),
+        ("Hace tres días dejé de fumar.", "2026-03-08"),
+        ("Fra due settimane parto per il Giappone!", "2026-03-25"),
         ("Vendi a moto no mês passado.", "2026-02-01 to 2026-03-01"),
-        ("Zaterdag help ik mijn zus met verhuizen.", "2026-03-14 to 2026-03-15"),
-        ("В пятницу сдаю экзамен.", "2026-03-13 to 2026-03-14"),
-        ("В пятницу я сдал экзамен.", "2026-03-06 to 2026-03-07"),
-        ("5月20日に歯医者の予約があります。", "2026-05-20 to 2026-05-21"),
-        ("2024年4月1日に入社しました。", "2024-04-01 to 2024-04-02"),
-        ("12 ağustos 2024 tarihinde taşındık.", "2024-08-12 to 2024-08-13"),  # dateparser knows the month
+        ("Zaterdag help ik mijn zus met verhuizen.", "2026-03-14"),
+        ("В пятницу сдаю экзамен.", "2026-03-13"),
+        ("В пятницу я сдал экзамен.", "2026-03-06"),
+        ("5月20日に歯医者の予約があります。", "2026-05-20"),
+        ("2024年4月1日に入社しました。", "2024-04-01"),
+        ("12 ağustos 2024 tarihinde taşındık.", "2024-08-12"),  # dateparser knows the month
         ("I met Mai, Juli and Mars on the Die.", ""),
     ],
 )
@@ -579,28 +587,28 @@ def test_ordinary_prose_tells_no_time(case: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("Jutro mam wizytę u dentysty.", "2026-03-12 to 2026-03-13"),
+        ("Jutro mam wizytę u dentysty.", "2026-03-12"),
         ("Od maja 2023 mieszkam w Łodzi.", "since 2023-05-01"),
-        ("W piątek jadę do Krakowa.", "2026-03-13 to 2026-03-14"),
-        ("W piątek byłem w Krakowie.", "2026-03-06 to 2026-03-07"),
-        ("İki hafta önce cüzdanımı kaybettim.", "2026-02-25 to 2026-02-26"),
-        ("A lányom 2019. június 5-én született.", "2019-06-05 to 2019-06-06"),
+        ("W piątek jadę do Krakowa.", "2026-03-13"),
+        ("W piątek byłem w Krakowie.", "2026-03-06"),
+        ("İki hafta önce cüzdanımı kaybettim.", "2026-02-25"),
+        ("A lányom 2019. június 5-én született.", "2019-06-05"),
         ("Nästa månad börjar jag ett nytt jobb.", "2026-04-01 to 2026-05-01"),
-        ("Моя донька народилася 5 червня 2019 року.", "2019-06-05 to 2019-06-06"),
-        ("غدا سأذهب إلى طبيب الأسنان.", "2026-03-12 to 2026-03-13"),
-        ("딸은 2019년 6월 5일에 태어났어요.", "2019-06-05 to 2019-06-06"),
-        ("我女儿出生于2019年6月5日。", "2019-06-05 to 2019-06-06"),
-        ("Con gái tôi sinh ngày 5 tháng 6 năm 2019.", "2019-06-05 to 2019-06-06"),
-        ("Gelecek hafta pazartesi sınavım var.", "2026-03-16 to 2026-03-17"),
-        ("Tuần sau thứ hai tôi đi Huế.", "2026-03-16 to 2026-03-17"),
-        ("지난주 금요일에 만났어요.", "2026-03-06 to 2026-03-07"),
-        ("사흘 전에 자전거를 샀어요.", "2026-03-08 to 2026-03-09"),
-        ("下周一我有面试。", "2026-03-16 to 2026-03-17"),
-        ("上个星期五我们去看电影了。", "2026-03-06 to 2026-03-07"),
-        ("לפני שבועיים עברנו דירה.", "2026-02-25 to 2026-02-26"),
+        ("Моя донька народилася 5 червня 2019 року.", "2019-06-05"),
+        ("غدا سأذهب إلى طبيب الأسنان.", "2026-03-12"),
+        ("딸은 2019년 6월 5일에 태어났어요.", "2019-06-05"),
+        ("我女儿出生于2019年6月5日。", "2019-06-05"),
+        ("Con gái tôi sinh ngày 5 tháng 6 năm 2019.", "2019-06-05"),
+        ("Gelecek hafta pazartesi sınavım var.", "2026-03-16"),
+        ("Tuần sau thứ hai tôi đi Huế.", "2026-03-16"),
+        ("지난주 금요일에 만났어요.", "2026-03-06"),
+        ("사흘 전에 자전거를 샀어요.", "2026-03-08"),
+        ("下周一我有面试。", "2026-03-16"),
+        ("上个星期五我们去看电影了。", "2026-03-06"),
+        ("לפני שבועיים עברנו דירה.", "2026-02-25"),
         ("בשבוע הבא אני נוסע לחיפה.", "2026-03-16 to 2026-03-23"),
-        ("Kesho nitaenda kwa daktari.", "2026-03-12 to 2026-03-13"),
-        ("நேற்று நாங்கள் பாட்டி வீட்டில் சாப்பிட்டோம்.", "2026-03-10 to 2026-03-11"),
+        ("Kesho nitaenda kwa daktari.", "2026-03-12"),
+        ("நேற்று நாங்கள் பாட்டி வீட்டில் சாப்பிட்டோம்.", "2026-03-10"),
     ],
 )
 def test_words_for_times_are_those_of_the_language(text: str, window: str) -> None:
@@ -638,7 +646,7 @@ def test_months_as_they_are_said_with_in(text: str, month: int) -> None:
     [
         ("Gdzie byłem w zeszłym tygodniu?", "2026-03-02 to 2026-03-09"),
         ("Var var jag förra veckan?", "2026-03-02 to 2026-03-09"),
-        ("我昨天吃了什么？", "2026-03-10 to 2026-03-11"),
+        ("我昨天吃了什么？", "2026-03-10"),
         ("Де я був минулого тижня?", "2026-03-02 to 2026-03-09"),
         ("Kde jsem byl v květnu 2024?", "2024-05-01 to 2024-06-01"),
     ],
@@ -661,10 +669,10 @@ def test_every_language_of_dateparser_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        ("We moved on 03/04/2025.", "2025-03-04 to 2025-03-05"),
-        ("Wir sind am 03/04/2025 umgezogen.", "2025-04-03 to 2025-04-04"),
-        ("Nos mudamos el 03/04/2025 a una casa nueva.", "2025-04-03 to 2025-04-04"),
-        ("It went from 25/12/2024, then 03/04/2025.", "2024-12-25 to 2024-12-26, 2025-04-03 to 2025-04-04"),
+        ("We moved on 03/04/2025.", "2025-03-04"),
+        ("Wir sind am 03/04/2025 umgezogen.", "2025-04-03"),
+        ("Nos mudamos el 03/04/2025 a una casa nueva.", "2025-04-03"),
+        ("It went from 25/12/2024, then 03/04/2025.", "2024-12-25, 2025-04-03"),
     ],
 )
 def test_the_language_and_the_other_dates_of_a_text_tell_which_number_is_the_day(text: str, window: str) -> None:
@@ -674,19 +682,19 @@ def test_the_language_and_the_other_dates_of_a_text_tell_which_number_is_the_day
 def test_the_setting_and_the_texts_of_a_space_tell_which_number_is_the_day() -> None:
     """The setting comes first; what is learned later changes nothing that is stored, nor a view of before."""
     with remanence.open(None, embedder=HashingEmbedder(), reader=None, day_first=True) as space:
-        assert str(space.add("We met on 03/04/2025.").valid) == "2025-04-03 to 2025-04-04"
-        assert str(space.add("It ended on 12/25/2024.").valid) == "2024-12-25 to 2024-12-26"
+        assert str(space.add("We met on 03/04/2025.").valid) == "2025-04-03"
+        assert str(space.add("It ended on 12/25/2024.").valid) == "2024-12-25"
     clock = FakeClock("2026-05-04")
     with remanence.open(None, embedder=HashingEmbedder(), reader=None, clock=clock) as space:
         first = space.add("We met on 03/04/2025.")
         before = clock.now()
         clock.advance(hours=1)
         space.add("The party was on 25/12/2024.")
-        assert str(space.add("We dined on 03/04/2025.").valid) == "2025-04-03 to 2025-04-04"
+        assert str(space.add("We dined on 03/04/2025.").valid) == "2025-04-03"
         assert [str(m.valid) for m in space.add_turns([{"speaker": "Al", "content": "I left on 05/04/2025."}])] == [
-            "2025-04-05 to 2025-04-06"
+            "2025-04-05"
         ]
-        assert str(space.get(first.id).valid) == "2025-03-04 to 2025-03-05"  # type: ignore[union-attr]
+        assert str(space.get(first.id).valid) == "2025-03-04"  # type: ignore[union-attr]
         assert space.recall("What was on 03/04/2025?").times == space.recall("What was on 3 April 2025?").times
         assert space.as_of(before).recall("What was on 03/04/2025?")[0].memory.id == first.id
 
@@ -718,9 +726,9 @@ def test_the_setting_and_the_texts_of_a_space_tell_which_number_is_the_day() -> 
         ("Kokous on 3. toukokuuta 2026 klo 15.00.", "2026-05-03 15:00 to 2026-05-03 15:01"),
         ("Toplantı 3 Mayıs 2026 saat 15:00.", "2026-05-03 15:00 to 2026-05-03 15:01"),
         ("会議は2026年5月3日の午後3時30分です。", "2026-05-03 15:30 to 2026-05-03 15:31"),
-        ("Am 3. Mai 2026 kamen 14 Leute, 10.50 Euro jeder.", "2026-05-03 to 2026-05-04"),
+        ("Am 3. Mai 2026 kamen 14 Leute, 10.50 Euro jeder.", "2026-05-03"),
         ("The call is at 9am our time on 3 May 2026.", "2026-05-03 09:00 to 2026-05-03 10:00"),
-        ("I ate at 10:00 pt on 3 May 2025.", "2025-05-03 to 2025-05-04"),
+        ("I ate at 10:00 pt on 3 May 2025.", "2025-05-03"),
     ],
 )
 def test_a_time_of_day_may_have_a_time_zone(text: str, window: str) -> None:
@@ -742,16 +750,16 @@ def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
         ("Starting at a startup called Ferrous in June.", "2025-04-15", "2025-06-01 to 2025-07-01"),
         ("I'm joining a firm named Bolt in June.", "2025-04-15", "2025-06-01 to 2025-07-01"),
         ("I'm moving to a firm based in Exeter in June.", "2025-04-15", "2025-06-01 to 2025-07-01"),
-        ("I'm picking up a puppy called Biscuit on Saturday.", "2025-03-03", "2025-03-08 to 2025-03-09"),
-        ("We adopted a cat called Miso on Saturday.", "2025-03-03", "2025-03-01 to 2025-03-02"),
-        ("A friend called Tom on Saturday.", "2025-03-03", "2025-03-01 to 2025-03-02"),
-        ("My boss called Tom on Saturday.", "2025-03-03", "2025-03-01 to 2025-03-02"),
-        ("Sara and I tied the knot on Saturday", "2025-12-01", "2025-11-29 to 2025-11-30"),
-        ("My uncle died on Saturday.", "2025-12-01", "2025-11-29 to 2025-11-30"),
-        ("The team underwent a review on Saturday.", "2025-12-01", "2025-11-29 to 2025-11-30"),
-        ("Atlas deadline slipped from 30 June to 15 September", "2026-05-20", "2026-09-15 to 2026-09-16"),
-        ("The deadline was extended from 30 June to 15 September.", "2026-05-20", "2026-09-15 to 2026-09-16"),
-        ("We rescheduled the review from 2 June to 9 June.", "2026-05-20", "2026-06-09 to 2026-06-10"),
+        ("I'm picking up a puppy called Biscuit on Saturday.", "2025-03-03", "2025-03-08"),
+        ("We adopted a cat called Miso on Saturday.", "2025-03-03", "2025-03-01"),
+        ("A friend called Tom on Saturday.", "2025-03-03", "2025-03-01"),
+        ("My boss called Tom on Saturday.", "2025-03-03", "2025-03-01"),
+        ("Sara and I tied the knot on Saturday", "2025-12-01", "2025-11-29"),
+        ("My uncle died on Saturday.", "2025-12-01", "2025-11-29"),
+        ("The team underwent a review on Saturday.", "2025-12-01", "2025-11-29"),
+        ("Atlas deadline slipped from 30 June to 15 September", "2026-05-20", "2026-09-15"),
+        ("The deadline was extended from 30 June to 15 September.", "2026-05-20", "2026-09-15"),
+        ("We rescheduled the review from 2 June to 9 June.", "2026-05-20", "2026-06-09"),
         ("The launch was pushed back from June to August.", "2026-05-20", "2026-08-01 to 2026-09-01"),
         ("I worked there from March to May.", "2026-05-20", "2026-03-01 to 2026-06-01"),
     ],
@@ -759,3 +767,70 @@ def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
 def test_the_tense_is_that_of_the_verb(text: str, now: str, expected: str) -> None:
     """A participle after a noun is no tense, and a move from one date to another is no period."""
     assert stated(text, datetime.fromisoformat(now).replace(tzinfo=UTC)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He wrote 'see you Tuesday, 4 March' in 2014.", "2014-03-04"),
+        ("In 2014 he wrote that he would come on 4 March.", "2014-03-04"),
+        ("She called on 5 May, back in 2012.", "2012-05-05"),
+        ("In 2019 we met in June.", "2019-06-01"),
+        ("The fair in 2011 ran from 9 to 16 May.", "2011-05-09"),
+        ("I left in 2014 and Bob will visit on 4 March.", "2027-03-04"),  # a plan, in a clause of its own
+        ("I left in 2014. We met on 4 March.", "2026-03-04"),  # another sentence
+        ("Between 2014 and 2016 we met on 4 March.", "2026-03-04"),  # more than one year
+        ("I left in 2014 and we met last May.", "2025-05-01"),  # it names its year
+    ],
+)
+def test_a_date_without_a_year_takes_the_one_that_its_sentence_names(text: str, expected: str) -> None:
+    """Where nothing else names a year, tense and the day of telling decide."""
+    found = find_stated_times(text, datetime(2026, 3, 20, tzinfo=timezone.utc))
+
+    dated = [phrase.window.start for phrase in found if not re.search("[0-9]{4}$", phrase.text)]
+    assert [start and start.date().isoformat() for start in dated] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("when", "statement", "expected"),
+    [
+        ("April 13", "I start at Spotify on April 13.", "2026-04-13"),
+        ("on 13 April", "I start at Spotify on April 13.", "2026-04-13"),  # in other words
+        ("April 13", "I'm starting at Spotify.", "2026-04-13"),
+        ("April 13", "I started at Spotify on April 13.", "2025-04-13"),
+        ("13 April", "She has started at Spotify.", "2025-04-13"),
+        ("9 to 16 May", "We will be in Rome.", "2026-05-09 to 2026-05-17"),
+        ("2024-05-03", "We will be in Rome.", "2024-05-03"),
+        ("April 2024", "", "2024-04-01 to 2024-05-01"),
+        ("soon", "We will be in Rome.", "None"),
+        ("", "", "None"),
+    ],
+)
+def test_the_time_of_a_statement_is_read_with_its_tense_and_the_day_of_telling(
+    when: str, statement: str, expected: str
+) -> None:
+    """A plan lies ahead, whatever words a model gives for its time."""
+    assert str(parse_stated_window(when, statement, datetime(2026, 3, 20, tzinfo=UTC))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("In May I am in Rome, 9 to 16 May.", ["2026-05-09 to 2026-05-17"]),
+        ("We met on 3 June 2019, in summer 2019.", ["2019-06-03"]),
+        ("In 2019 we met in June.", ["2019-06-01 to 2019-07-01"]),
+        ("I left in 2014 and we met in May 2014.", ["2014-01-01 to 2015-01-01", "2014-05-01 to 2014-06-01"]),
+    ],
+)
+def test_a_time_that_another_makes_precise_is_left_out(text: str, expected: list[str]) -> None:
+    """What is said of two things has two times."""
+    assert [str(found.window) for found in find_stated_times(text, datetime(2026, 3, 20, tzinfo=UTC))] == expected
+
+
+def test_a_day_is_shown_as_one_day(space: remanence.Space) -> None:
+    """Its end is the next midnight, which nobody means."""
+    moved = space.add("I moved in on June 1.", now="2026-06-20")
+
+    assert str(moved.valid) == "2026-06-01"
+    assert moved.valid.end == datetime(2026, 6, 2, tzinfo=UTC)
+    assert str(Window(datetime(2026, 6, 1, 9, tzinfo=UTC), datetime(2026, 6, 2, 9, tzinfo=UTC))).endswith("06-02 09:00")

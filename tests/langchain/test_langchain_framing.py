@@ -86,7 +86,7 @@ def test_each_memory_says_when_and_from_where(space: Space, clock: FakeClock) ->
     noted, said = sorted(recalled(frame(space.recall("Alice"))), key=lambda memory: "said" in memory)
     assert noted == {
         "noted": str(Window.from_moment(clock.now())),
-        "when": "2026-04-03 to 2026-04-04",
+        "when": "2026-04-03",
         "by": "Bob",
         "source": "email",
         "text": "Alice moved on 3 April 2026.",

@@ -132,7 +132,7 @@ class Space(MemoryRemoval):
             >>> with remanence.open(None) as space:
             ...     memory = space.add("Alice moved to Lisbon on 3 May 2026.")
             ...     [mention.name for mention in memory.mentions], str(memory.valid)
-            (['Alice', 'Lisbon'], '2026-05-03 to 2026-05-04')
+            (['Alice', 'Lisbon'], '2026-05-03')
         """
         draft = validate.parse_draft(
             {

@@ -46,6 +46,8 @@ class Window:
         False
         >>> str(may)
         '2026-05-01 to 2026-06-01'
+        >>> str(Window(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 2, tzinfo=UTC)))
+        '2026-06-01'
     """
 
     start: datetime | None = None
@@ -84,10 +86,20 @@ class Window:
     def __contains__(self, moment: datetime) -> bool:
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
+    @property
+    def _is_day(self) -> bool:
+        """Whether it is one day from midnight to midnight."""
+        start, end = self.start, self.end
+        if start is None or end is None or end - start != timedelta(days=1):
+            return False
+        return (start.hour, start.minute, start.second, start.microsecond) == (0, 0, 0, 0)
+
     def __str__(self) -> str:
         if self.start is None and self.end is None:
             return "any time"
         if self.start is not None and self.end is not None and self.end - self.start <= timedelta(seconds=1):
+            return format_moment(self.start)
+        if self._is_day:
             return format_moment(self.start)
         if self.end is None:
             return f"since {format_moment(self.start)}"

@@ -11,6 +11,7 @@ from remanence.language.temporal.time_parsing import (
     find_stated_times,
     find_times,
     parse_moment,
+    parse_stated_window,
     parse_window,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "find_times",
     "has_numeric_date",
     "parse_moment",
+    "parse_stated_window",
     "parse_window",
     "use_date_order",
 ]

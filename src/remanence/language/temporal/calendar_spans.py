@@ -195,7 +195,7 @@ def parse_with_dateparser(phrase: str, now: datetime, languages: tuple[str, ...]
     `languages` it detects the language, which costs tens of milliseconds.
 
     >>> str(parse_with_dateparser("23-Sep-2020", datetime(2026, 5, 1)).window)
-    '2020-09-23 to 2020-09-24'
+    '2020-09-23'
     """
     from dateparser.date import DateDataParser  # imported when needed: it takes half a second
 

@@ -49,6 +49,14 @@ class TenseReader:
         self._clauses = _split(tokens)
         self._starts = [start for _, start, _ in self._clauses]
 
+    def place_of(self, i: int) -> tuple[int, int]:
+        """The number of the sentence that token `i` is in, and that of the clause. A clause with "that" belongs to the
+        one before it: "he wrote that he would come"."""
+        clause_index = max(0, bisect_right(self._starts, i) - 1)
+        sentence, start, _ = self._clauses[clause_index]
+        belongs = start > 0 and self._tokens[start - 1].normalized == "that"
+        return sentence, clause_index - belongs
+
     def direction_at(self, i: int) -> Direction:
         """Where the time that begins at token `i` lies."""
         clause_index = bisect_right(self._starts, i) - 1
@@ -202,8 +210,9 @@ def _split(tokens: Sequence[TimeToken]) -> list[tuple[int, int, int]]:
         word = token.normalized
         if word in _SENTENCE_ENDS:
             before = tokens[k - 1] if k else token
-            if word == "." and (before.kind == "number" or (before.capitalized and before.end - before.start < 4)):
-                continue  # "St. Brigid", "3. May"
+            length = before.end - before.start
+            if word == "." and ((before.kind == "number" and length < 3) or (before.capitalized and length < 4)):
+                continue  # "St. Brigid", "3. May"; but "in 2014."
             clauses.append((sentence, start, k))
             sentence, start = sentence + (word != ":"), k + 1
         elif word in _CLAUSE_ENDS:

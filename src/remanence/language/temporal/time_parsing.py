@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import islice
 from typing import TypeAlias
@@ -19,8 +20,8 @@ from remanence.language.temporal.calendar_spans import (
     to_utc,
 )
 from remanence.language.temporal.date_order import is_day_first
-from remanence.language.temporal.tense import NEAREST, Direction
-from remanence.language.temporal.time_lexer import lex, may_have_time
+from remanence.language.temporal.tense import NEAREST, PAST, Direction, TenseReader
+from remanence.language.temporal.time_lexer import TimeToken, lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.temporal.time_translation import translate_in_any_language
 from remanence.language.temporal.translated_clock import clock_after
@@ -32,9 +33,12 @@ _MAX_TEXT = 100_000  # a book names so many times that none says when the memory
 _MAX_PHRASES = 1_000
 """How many time phrases of a text are read: a text of dates only would take seconds."""
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
+_MAX_LEADING = 8  # characters that a phrase may have before its time: "on the "
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _MAX_UNKNOWN_MONTHS = 64  # dateparser takes some milliseconds for each
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
+_OTHER_STATEMENT = re.compile(r"\b(?:and|but|or|then)\b|[.;!?](?:\s|$)", re.IGNORECASE)
+_NAMED_YEAR = re.compile(r"(?<![0-9])[0-9]{4}$")
 _UNKNOWN_MONTH = re.compile(
     r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
 )
@@ -127,6 +131,8 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
     titles = [match.span() for match in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
+    begins: list[int] = []
+    """For each phrase its first token, or -1 if its year is not open."""
     i = count = 0
     while i < len(tokens) and count < _MAX_PHRASES:
         kind = tokens[i].kind
@@ -135,7 +141,7 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
         if match is None or parser.is_named_before(i):
             i += 1
             continue
-        window, end_token = match
+        (window, end_token), is_yearless = match, parser.leaves_year_open
         count += 1
         start, end = tokens[i].start, tokens[end_token - 1].end
         is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
@@ -147,10 +153,80 @@ def _find_phrases(text: str, now: datetime, is_statement: bool) -> list[TimePhra
             is_certain = not is_open or parser.direction.is_certain
             if is_statement and phrases and _continues(phrases[-1], window, text[phrases[-1].end : start]):
                 first = phrases.pop()
-                start, window = first.start, Window(first.window.start, window.end)
+                start, window, is_yearless = first.start, Window(first.window.start, window.end), False
+                begins.pop()
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
+            begins.append(i if is_yearless and not _YEAR.search(text, start, end) else -1)
         i = parser.previous_end = end_token
+    if max(begins, default=-1) >= 0:
+        phrases = _with_named_years(phrases, begins, tokens, parser)
+    if is_statement and len(phrases) > 1:
+        phrases = _without_wider(phrases, text)
     return phrases or _find_unknown_months(text, now)
+
+
+def _with_named_years(
+    phrases: list[TimePhrase], begins: list[int], tokens: Sequence[TimeToken], parser: TimePhraseParser
+) -> list[TimePhrase]:
+    """The phrases, dates without a year in the year that their sentence names elsewhere: "'see you Tuesday, 4 March',
+    he wrote in 2014". A plan in a clause of its own is left alone: "I left in 2014 and start again on 4 March".
+    """
+    named = [(phrase, year) for phrase in phrases if (year := _named_year(phrase)) is not None]
+    if not named:
+        return phrases
+    tense, token_at = TenseReader(tokens), {token.start: number for number, token in enumerate(tokens)}
+    years = [(tense.place_of(token_at[phrase.start]), year) for phrase, year in named if phrase.start in token_at]
+    dated = []
+    for phrase, i in zip(phrases, begins, strict=True):
+        sentence, clause = tense.place_of(i)
+        found = {year for (other, _), year in years if other == sentence}
+        same_clause = any(place == (sentence, clause) for place, _ in years)
+        direction = tense.direction_at(i) if i >= 0 else NEAREST
+        is_plan = parser.is_statement and direction.is_certain and direction.is_future is True and not same_clause
+        if i >= 0 and len(found) == 1 and not is_plan and (window := _in_year(tokens, parser, i, found.pop())):
+            phrase = replace(phrase, window=window, is_certain=True)
+        dated.append(phrase)
+    return dated
+
+
+def _without_wider(phrases: list[TimePhrase], text: str) -> list[TimePhrase]:
+    """The phrases without those that the next or the previous one makes precise: "in May, 9 to 16 May"."""
+
+    def is_made_precise(phrase: TimePhrase, other: TimePhrase) -> bool:
+        wide, narrow = phrase.window, other.window
+        if None in (wide.start, wide.end, narrow.start, narrow.end) or wide == narrow:
+            return False
+        first, second = sorted((phrase, other), key=lambda each: each.start)
+        inside = narrow.start in wide and (narrow.end == wide.end or narrow.end in wide)  # type: ignore[operator]
+        return inside and not _OTHER_STATEMENT.search(text[first.end : second.start])
+
+    beside = [[*phrases[max(0, place - 1) : place], *phrases[place + 1 : place + 2]] for place in range(len(phrases))]
+    return [each for each, near in zip(phrases, beside, strict=True) if not any(is_made_precise(each, n) for n in near)]
+
+
+def _named_year(phrase: TimePhrase) -> int | None:
+    """The year that a phrase names and nothing else: "2014", "the year 2014"."""
+    start, year = phrase.window.start, _NAMED_YEAR.search(phrase.text)
+    if start is None or year is None or phrase.window != Span.of_date("year", start.year).window:
+        return None
+    return start.year
+
+
+def _in_year(tokens: Sequence[TimeToken], parser: TimePhraseParser, i: int, year: int) -> Window | None:
+    """The date without a year at token `i` as it was read at the end of a year; None if it is not in that year."""
+    then = Span.of_date("year", year).window
+    if then.end is None:
+        return None
+    last = then.end - ONE_DAY
+    reader = TimePhraseParser(
+        tokens,
+        last,
+        is_statement=parser.is_statement,
+        direction=PAST if parser.is_statement else None,
+        is_day_first=parser.is_day_first,
+    )
+    match = reader.parse_phrase(i)
+    return match[0] if match and match[0].start is not None and match[0].start in then else None
 
 
 def _is_name(text: str, start: int, end: int) -> bool:
@@ -204,6 +280,34 @@ def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
         if not is_common_word(found[1].lower()) and (span := parse_with_dateparser(found[0], now, languages=None)):
             phrases.append(TimePhrase(found[0], found.start(), found.end(), span.window))
     return phrases
+
+
+def parse_stated_window(when: str, statement: str, told_at: datetime) -> Window | None:
+    """The time that somebody names for a statement, such as the `when` of a model: read with the tense of the statement
+    and the day of telling. None if it cannot be read.
+
+    Words that the statement has are read there. A date without a year lies ahead for a plan, and behind for what has
+    happened.
+
+    >>> told = datetime(2026, 3, 20)
+    >>> str(parse_stated_window("April 13", "I start at Spotify on April 13.", told))
+    '2026-04-13'
+    >>> str(parse_stated_window("13 April", "I started at Spotify.", told))
+    '2025-04-13'
+    """
+    words, now = when.strip(), to_utc(told_at)
+    place = statement.lower().find(words.lower()) if words else -1
+    for phrase in find_stated_times(statement, told_at) if place >= 0 else ():
+        if phrase.start < place + len(words) and place < phrase.end and len(words) <= len(phrase.text) + _MAX_LEADING:
+            return phrase.window
+    tokens = lex(statement)
+    direction = TenseReader(tokens).direction_at(max(0, len(tokens) - 1)) if tokens else NEAREST
+    if len(words) <= _MAX_DATE and (window := _read_words(words, now, direction._replace(recurs=None))):
+        return window
+    try:
+        return _read_text(words, now, "when")
+    except InvalidInput:
+        return None
 
 
 def parse_moment(value: Moment, now: datetime, *, argument: str = "date") -> datetime:

@@ -34,7 +34,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
 
     def parse_phrase(self, i: int) -> tuple[Window, int] | None:
         """The longest time phrase that begins at token `i`, and the token after it."""
-        self.phrase_start, self.chosen = i, None
+        self.phrase_start, self.chosen, self.leaves_year_open = i, None, False
         try:
             match = self._phrase(i)
         except (ValueError, OverflowError):

@@ -70,6 +70,7 @@ class TokenReader:
         self.previous_end = -1  # end of the previous phrase: a list of years may continue there
         self.is_statement = is_statement
         self.chosen: Literal["year", "month", "week"] | None = None  # what the phrase left open and tense decided
+        self.leaves_year_open = False  # whether the phrase is a date of the calendar without a year
         self.phrase_start = 0
         self._given_direction = direction if is_statement else PAST
         self._tense: TenseReader | None = None
@@ -95,7 +96,7 @@ class TokenReader:
 
         `make` returns the span in a year. 29 February may be eight years away. Where nothing tells, the nearer one.
         """
-        self.chosen = "year"
+        self.chosen, self.leaves_year_open = "year", True
         behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
         latest = next((span for span in behind if span and span.start <= self.now), None)
         if self.direction.is_future is not False:
