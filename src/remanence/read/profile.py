@@ -231,9 +231,9 @@ def _extracted(index: Index) -> tuple[set[str], set[str]]:
     last = {source: records[-1] for source, records in index.journal.extractions.items()}
     by_rules = {fact for source, record in last.items() if record.by == RuleExtractor.name for fact in record.facts}
     by_rules -= set(last)
-    with_facts = {
-        source for source, record in last.items() if record.facts and record.by != RuleExtractor.name
-    } - {fact for record in last.values() for fact in record.facts}
+    with_facts = {source for source, record in last.items() if record.facts and record.by != RuleExtractor.name} - {
+        fact for record in last.values() for fact in record.facts
+    }
     return by_rules, with_facts
 
 
@@ -246,9 +246,7 @@ def _may_be_stated(hit: Hit, now: datetime) -> bool:
     return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
 
 
-def _by_topic(
-    kept: _Kept, told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]
-) -> list[tuple[Topic, list[Told]]]:
+def _by_topic(kept: _Kept, told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]) -> list[tuple[Topic, list[Told]]]:
     """The memories of each topic, in the table whose questions they are nearest to."""
     if not told:
         return []

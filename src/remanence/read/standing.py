@@ -127,5 +127,3 @@ WEIGHTS = Path(__file__).with_name("ended_weights.tsv")
 def _weights() -> dict[str, float]:
     rows = (line.split("\t") for line in WEIGHTS.read_text(encoding="utf-8").splitlines())
     return {name: float(weight) for name, weight in rows}
-
-
