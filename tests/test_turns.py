@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import remanence
-from remanence import Recall, Space
+from remanence import Memory, Recall, Space
 from remanence.read.question import parse_question
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -367,3 +367,61 @@ class TestWhatTheAssistantSaid:
         chat(("Ann", "We had a long conversation about roses."))
 
         assert texts(space.recall("our previous conversation")) == ["We had a long conversation about roses."]
+
+
+class TestKindsOfTurns:
+    """What a turn tells, by its vector: in spaces with the default embedder."""
+
+    TOLD = "My sister Carol lives in Porto."
+    PLAN = "Next week I'm flying to Oslo."
+    NOTHING = "Thanks, that sounds great!"
+
+    @pytest.fixture
+    def sentences(self, clock: FakeClock) -> Iterator[Space]:
+        with remanence.open(None, embedder="remanence-sentences", clock=clock, worker=False) as opened:
+            yield opened
+
+    @staticmethod
+    def say(space: Space, *texts: str) -> list[Memory]:
+        return space.add_turns({"role": "user", "content": text, "conversation": text} for text in texts)
+
+    def test_a_turn_has_a_kind_and_an_importance(self, sentences: Space) -> None:
+        """As `analyze_message` says them; what tells nothing is hardly important."""
+        told, plan, nothing = self.say(sentences, self.TOLD, self.PLAN, self.NOTHING)
+
+        assert [turn.kind for turn in (told, plan, nothing)] == ["semantic", "episode", "episode"]
+        for turn in (told, plan):
+            found = remanence.analyze_message(turn.text)
+            assert (turn.kind, turn.importance) == (found.kind, found.strength)
+        assert nothing.importance == 0.1
+
+    def test_what_is_so_holds_from_when_it_was_said_on(self, sentences: Space, clock: FakeClock) -> None:
+        """And is still found as such long after, by its kind."""
+        told, _ = self.say(sentences, self.TOLD, self.NOTHING)
+        clock.advance(days=400)
+
+        assert told.valid.end is None
+        assert texts(sentences.recall("Where does Carol live?", kinds=("semantic",))) == [self.TOLD]
+
+    def test_what_has_a_date_in_its_text_holds_at_that_date(self, sentences: Space) -> None:
+        """Whatever its kind is."""
+        [dated] = self.say(sentences, "The bridge at the harbour was closed in March 2024.")
+        assert str(dated.valid) == "2024-03-01 to 2024-04-01"
+
+    def test_an_answer_is_understood_with_the_turn_before_it(self, sentences: Space) -> None:
+        """Given by the caller or stored with it; alone it tells nothing."""
+        asked = "How many cats do you have?"
+        [alone] = self.say(sentences, "two")
+        [given] = sentences.add_turns([{"role": "user", "content": "two", "before": asked, "conversation": "b"}])
+        _, stored = sentences.add_turns(
+            {"role": role, "content": text, "conversation": "c"}
+            for role, text in (("assistant", asked), ("user", "two"))
+        )
+
+        assert alone.importance == 0.1
+        assert given.importance == stored.importance > alone.importance
+
+    def test_with_another_embedder_turns_are_episodes(self, space: Space) -> None:
+        """Its vectors do not fit the table of weights."""
+        turns = self.say(space, self.TOLD, self.NOTHING)
+        assert {(turn.kind, turn.importance) for turn in turns} == {("episode", 0.5)}

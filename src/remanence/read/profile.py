@@ -125,6 +125,8 @@ class _Kept:
     profiles: dict[_Key, Profile] = field(default_factory=dict)
     vectors: dict[bytes, Vector] = field(default_factory=dict)
     readings: TopicReader = field(default_factory=TopicReader)
+    reader_failed: bool = False
+    """Whether the last profile was made without the reader, because it failed. Such a profile is not kept."""
 
     def vectors_of(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts by the default embedder, whatever that of the space is."""
@@ -163,7 +165,8 @@ def build_profile(
                 result = _make_profile(index, engine, kept, key, now, progress)
                 if len(kept.profiles) >= _MAX_CACHED_PROFILES:
                     kept.profiles.clear()
-                kept.profiles[key] = result
+                if not kept.reader_failed:
+                    kept.profiles[key] = result
             return result
 
 
@@ -176,12 +179,15 @@ def refresh_profile(engine: Engine, space: str) -> None:
         key = next(reversed(kept.profiles))._replace(position=index.catalog.position)
         with kept.lock:
             if key not in kept.profiles:
-                kept.profiles[key] = _make_profile(index, engine, kept, key, engine.now(), None)
+                made = _make_profile(index, engine, kept, key, engine.now(), None)
+                if not kept.reader_failed:
+                    kept.profiles[key] = made
 
 
 def _make_profile(
     index: Index, engine: Engine, kept: _Kept, key: _Key, now: datetime, progress: Progress | None
 ) -> Profile:
+    kept.reader_failed = False
     memories = _told_memories(index, key.position, now)
     changes = [moment for hit in memories for moment in _moments(hit.memory) if moment > now]
     texts = [f"{last_words(hit.context, BEFORE_WORDS)} {hit.memory.text}".strip() for hit in memories]
@@ -270,15 +276,17 @@ def _standing(
     used: set[tuple[object, ...]] = set()
     statements: list[tuple[float, ProfileStatement]] = []
     for topic, told in by_topic:
-        readings: Sequence[tuple[float, float] | None] = [None] * len(told)
-        if reader is not None:
-            readings = kept.readings.read(reader, topic.questions[0], told, used)
+        readings = _readings(kept, reader, topic, told, used)
         done += window_count(len(told))
         if progress is not None:
             progress(done, total)
         assert newest is not None
         ended = [ended_probability(each, reading, newest) for each, reading in zip(told, readings, strict=True)]
-        holding = [(each, 1 - end) for each, end in zip(told, ended, strict=True) if end < _MAX_ENDED or reader is None]
+        holding = [
+            (each, 1 - end)
+            for each, end, reading in zip(told, ended, readings, strict=True)
+            if end < _MAX_ENDED or reading is None
+        ]
         holding.sort(key=lambda pair: _is_about_others(pair[0].memory))
         statements += [(holds * each.memory.importance, _statement(topic, each)) for each, holds in holding]
     if len(kept.readings) > _MAX_CACHED_WINDOWS:
@@ -286,10 +294,25 @@ def _standing(
     return statements
 
 
+def _readings(
+    kept: _Kept, reader: Reader | None, topic: Topic, told: Sequence[Told], used: set[tuple[object, ...]]
+) -> Sequence[tuple[float, float] | None]:
+    """What the reader says of the memories of a topic; None for each without a reader, or if it fails."""
+    if reader is not None:
+        try:
+            return kept.readings.read(reader, topic.questions[0], told, used)
+        except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
+            kept.reader_failed = True
+            name = type(error).__name__
+            log.warning("The profile has what may have ended, as the reader failed: %s: %s", name, error)
+    return [None] * len(told)
+
+
 def _is_about_others(memory: Memory) -> bool:
     """Whether a memory is somebody else's, or names another person."""
     speaker = memory.observed_by if memory.turn is None else memory.turn.speaker
-    return speaker not in (None, SELF) or any(mention.kind == "person" for mention in memory.mentions)
+    named = any(mention.kind == "person" and mention.name != SELF for mention in memory.mentions)
+    return named or speaker not in (None, SELF)
 
 
 def _statement(topic: Topic, told: Told) -> ProfileStatement:

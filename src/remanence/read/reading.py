@@ -52,7 +52,7 @@ def read_hits(
     moment = next((window.end for window in parsed.times if window.end is not None and window.end <= now), None)
     try:
         reading = reader.read(parsed.reader_text, lines, asked_at=now, moment=moment)
-        _check_reading(reading, len(lines))
+        check_reading(reading, len(lines))
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("recall continues without the reader: %s", error)
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
@@ -79,7 +79,8 @@ def valid_or_told(memory: Memory) -> datetime:
     return start if is_state and start and not find_stated_times(memory.text, memory.told_at) else memory.told_at
 
 
-def _check_reading(reading: ListReading, count: int) -> None:
+def check_reading(reading: ListReading, count: int) -> None:
+    """Raise ValueError unless a reading has a probability for each line."""
     values = [value for part in reading[:4] for value in part] + [reading.nothing]
     if any(len(part) != count for part in reading[:4]) or not all(0 <= value <= 1 for value in values):
         raise ValueError(f"it gave {[len(part) for part in reading[:4]]} numbers for {count} lines, or not from 0 to 1")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from remanence.models.turn_classes import class_probabilities
-from remanence.read.reading import as_reader_line
+from remanence.read.reading import as_reader_line, check_reading
 
 if TYPE_CHECKING:
     from remanence.ports import Reader, ReaderLine, Vector
@@ -60,7 +60,9 @@ class TopicReader:
             window = told[begin : begin + WINDOW]
             if not window:
                 break
-            key = (reader.fingerprint, question, *((each.memory.id, each.memory.revised_at) for each in window))
+            # The turn before may be forgotten since, or be erased.
+            of_each = ((each.memory.id, each.memory.revised_at, each.context) for each in window)
+            key = (reader.fingerprint, question, *of_each)
             used.add(key)
             if key not in self._readings:
                 self._readings[key] = _read(reader, question, window)
@@ -80,6 +82,7 @@ def _read(reader: Reader, question: str, window: Sequence[Told]) -> Reading:
     lines: list[ReaderLine] = [as_reader_line(each.memory, each.context) for each in window]
     # Asked on the day of the newest line, so that the same ledger gives the same profile.
     reading = reader.read(question, lines, asked_at=max(each.at for each in window))
+    check_reading(reading, len(lines))
     return tuple(reading.holds), tuple(reading.replaced)
 
 
