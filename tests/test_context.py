@@ -162,7 +162,6 @@ def test_the_caller_may_give_the_turn_before(space: Space) -> None:
     assert framed(space)["after"] == SHOWN
 
 
-@pytest.mark.xfail(reason="the turns of a request have no field `before` (service/payloads/requests.py)", strict=True)
 def test_over_a_connection_it_is_stored_as_well(space: Space) -> None:
     """As in a space of this process."""
     with connected(space) as remote:

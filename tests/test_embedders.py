@@ -410,7 +410,6 @@ class TestSentenceEmbedder(EmbedderContract):
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
     @pytest.mark.slow
-    @pytest.mark.xfail(reason="TextModel._session frees the sessions of the parent, which waits for ever", strict=True)
     def test_a_forked_process_embeds_too(self) -> None:
         """Its parent's threads are not there any more."""
         code = (

@@ -41,7 +41,9 @@ def main() -> None:
     if options.check:
         report(list(turns("c", {})), weights, biases)
     else:
-        np.savez(FILE, weights=weights.astype(np.float32), biases=biases.astype(np.float32))
+        rates = np.array([labels[: len(CLASSES)] for _, labels in rows]).mean(0)
+        arrays = {"weights": weights, "biases": biases, "usual": np.log(rates / (1 - rates))}
+        np.savez(FILE, **{name: values.astype(np.float32) for name, values in arrays.items()})
 
 
 def turns(name: str, importance: dict[str, dict[str, int]]) -> Iterator[tuple[str, list[int]]]:

@@ -165,7 +165,7 @@ def open(
     with close_on_error(engine):
         replace_former_default(engine)
     thread = Worker(engine) if worker else None
-    engine.on_unfinished_jobs = None if thread is None else thread.notify
+    engine.notify_worker = None if thread is None else thread.notify
     return Space(engine, name, worker=thread, root=True)
 
 

@@ -204,8 +204,9 @@ class Space(MemoryRemoval):
         """Store chat turns verbatim.
 
         Args:
-            turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `key`, `trust`. "I" in a
-                turn is its speaker; "yesterday" is read against its own time.
+            turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `before`, `key`, `trust`. "I"
+                in a turn is its speaker; "yesterday" is read against its own time. `before` is the turn before it,
+                where that one is not stored ("assistant: Which of the two?").
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
 

@@ -95,8 +95,10 @@ class Engine:
         self.indexes = OpenIndexes(self._open, self._is_outdated, cache_size)
         self._stores_lock = threading.Lock()
         self._closed = False
-        self.on_unfinished_jobs: Callable[[str], None] | None = None
-        """Called with the name of a space that is opened with unfinished jobs."""
+        self.notify_worker: Callable[[str], None] | None = None
+        """Called with the name of a space that is opened with unfinished jobs, or has news for its profile."""
+        self.profiled_spaces: set[str] = set()
+        """The spaces whose profile was asked for."""
         self.erasure_cleaner = ErasureCleaner(self)
         self.ledger_embedder.check()
         if self.folder is not None:
@@ -212,8 +214,8 @@ class Engine:
 
     def report_unfinished_jobs(self, index: Index) -> None:
         """Notify the worker, if there is one, that a space has jobs which are not finished."""
-        if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
-            self.on_unfinished_jobs(index.space)
+        if self.notify_worker is not None and index.journal.unfinished_jobs():
+            self.notify_worker(index.space)
 
     def close(self) -> None:
         if self.was_forked:  # locks, files and threads belong to the process that forked this one

@@ -64,6 +64,10 @@ class WordPieces:
         return rows
 
 
+_OF_PARENTS: list[dict[int, Any]] = []
+"""The sessions of the processes that this one was forked from: never used, never freed."""
+
+
 class TextModel:
     """One of the two models, opened when it is first used."""
 
@@ -97,7 +101,9 @@ class TextModel:
 
     def _session(self, threads: int) -> Any:
         """The session with so many threads. Two sessions of one model share nothing, so there are at most two."""
-        if self._process != os.getpid():  # the threads of the parent's sessions do not survive a fork
+        if self._process != os.getpid():
+            # The threads of the parent's sessions do not survive a fork, and freeing the sessions would wait for them.
+            _OF_PARENTS.append(self._sessions)
             self._sessions, self._process = {}, os.getpid()
         if threads not in self._sessions:
             runtime = _require("onnxruntime")

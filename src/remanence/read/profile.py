@@ -153,6 +153,7 @@ def build_profile(
 ) -> Profile:
     """The profile of a space at a position; made once for each position."""
     now = moment or engine.now()
+    engine.profiled_spaces.add(space)
     tables = tuple(map(load_topics, TABLES)) if topics is None else (resolve_topics(topics),)
     with engine.open_index(space) as index:
         at = position(index)
@@ -239,8 +240,9 @@ def _extracted(index: Index) -> tuple[set[str], set[str]]:
 def _may_be_stated(hit: Hit, now: datetime) -> bool:
     memory = hit.memory
     if memory.turn is not None:
-        said = memory.turn.speaker != ASSISTANT
-        return said and tells_probability(memory.text, hit.context.partition(": ")[2]) >= _MIN_TELLING
+        if memory.turn.speaker == ASSISTANT:
+            return False
+        return bool(memory.triples) or tells_probability(memory.text, hit.context.partition(": ")[2]) >= _MIN_TELLING
     is_over = memory.kind != "episode" and memory.valid.end is not None and memory.valid.end <= now
     return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
 

@@ -55,6 +55,8 @@ def append(
             memories += _append_chunk(engine, space, chunk, prepared, memories, extra, extra_at)
         if progress is not None:
             progress(len(memories), len(prepared))
+    if space in engine.profiled_spaces and engine.notify_worker is not None:
+        engine.notify_worker(space)
     return memories
 
 

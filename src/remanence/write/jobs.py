@@ -21,6 +21,7 @@ from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.ledger.codec import kinds_of
 from remanence.ports import FactExtractor
+from remanence.read.profile import refresh_profile
 from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
@@ -271,7 +272,7 @@ class _AlreadyFinished(Exception):
 
 
 class Worker:
-    """A thread that does the jobs of some spaces when they are due."""
+    """A thread that does the jobs of some spaces when they are due, and reads what is new for their profiles."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -295,6 +296,7 @@ class Worker:
         due: list[int] = []
         for space in list(self._spaces):
             run_due_jobs(self._engine, space)
+            refresh_profile(self._engine, space)
             with self._engine.open_index(space) as index:
                 due += [job.due_at_micros for job in index.journal.unfinished_jobs()]
         if not due:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from remanence.core import inputs
 from remanence.language.lexicon.word_lists import compile_pattern
 from remanence.language.named_entities.name_rules import find_names, find_question_names
+from remanence.language.rule_extractor import RuleExtractor
 from remanence.models.message_words import evidence_words, need_of_memory, tells_probability, without_quotations
 from remanence.models.turn_classes import classify_turn
-from remanence.schema import MemoryKind
+from remanence.schema import EPOCH, SELF, MemoryKind
 
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
@@ -25,6 +26,8 @@ _PUBLIC_KINDS = frozenset({"place", "product", "code", "url"})
 """The kinds of names that a question of general knowledge often has."""
 _MIN_TELLING = 0.5
 """From this probability on, by its words, a message tells something to remember."""
+_CERTAIN = 0.95
+"""The confidence in a message that makes a claim, as a plain statement does."""
 NOTHING_TOLD = "it asks, requests or chats, and tells nothing that lasts"
 ONLY_GREETING = "it is blank or only a greeting"
 _MIN_NEED = 0.4
@@ -82,9 +85,12 @@ def analyze_message(text: str) -> MessageAnalysis:
     head = inputs.check_query(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     tells = tells_probability(head) if head else 0.0
+    claims = RuleExtractor().extract(head, now=EPOCH, speaker=SELF).triples if head else ()
+    if claims:
+        tells = max(tells, _CERTAIN)
     if tells < _MIN_TELLING:
         return MessageAnalysis(False, 1 - tells, names, "episode", 0.0, NOTHING_TOLD)
-    turn = classify_turn(head)
+    turn = classify_turn(head, makes_claims=bool(claims))
     return MessageAnalysis(True, tells, names, turn.kind, turn.importance, f"it tells {turn.label}")
 
 

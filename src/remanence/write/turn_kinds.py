@@ -41,7 +41,7 @@ def _classified(draft: PreparedVersion, vectors: Mapping[bytes, Vector], before:
     vector = vectors.get(text_hash(passage_texts(version)[0]))
     if vector is None:
         return draft
-    found = classify_turn(version.text, vector, previous)
+    found = classify_turn(version.text, vector, previous, makes_claims=bool(version.triples))
     told = Window.from_moment(version.turn.at or draft.recorded_at)
     is_dated = version.valid.end is not None and version.valid != told
     version = replace(version, importance=found.importance)

@@ -98,6 +98,7 @@ class TurnRequest(Request):
     role: str | None = None
     time: str | None = None
     conversation: str | None = None
+    before: str | None = None
     key: str | None = None
     tags: Names | None = None
     expires_at: str | None = None
