@@ -2,7 +2,8 @@
 (training/messages, and those of training/chats that are known to need one), and which tell something to remember
 (../shared/chats with the turns before them, training/turns, training/askings, and half of the texts in training/worlds,
 training/lives and the memories of training/chats, which all tell something); and from the questions of training/worlds
-and training/talks: which ask for an earlier value, and which for the moment of a change.
+and training/talks: which ask for an earlier value, and which for the moment of a change; and from training/chats: which
+refer to the turns before them.
 
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
@@ -29,7 +30,7 @@ PEOPLE = HERE.parents[1] / "shared" / "chats"
 LEARNED = "ab"
 """The files of ../shared/chats that are learned from; the others are for reporting."""
 LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
-RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "earlier_value": 0.3, "moment_of_change": 0.3}
+RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "earlier_value": 0.3, "moment_of_change": 0.3, "follow_up": 1.0}
 
 
 class Message(NamedTuple):
@@ -55,6 +56,7 @@ def main() -> None:
         "tells": turns_with_labels(),
         "earlier_value": questions_of_kind("before"),
         "moment_of_change": questions_of_kind("changed"),
+        "follow_up": questions_after_turns(),
     }
     for label, files in labels.items():
         for name in sorted(files) if check else ():
@@ -139,6 +141,23 @@ def questions_of_kind(kind: str) -> dict[str, list[Message]]:
         ]
     needs = messages_with_needs()
     files["messages"] = [Message(row.text, False) for name in sorted(needs) for row in needs[name] if row.holds]
+    return files
+
+
+def questions_after_turns() -> dict[str, list[Message]]:
+    """The questions by file, and whether each refers to the turns before it. Those about worlds and lives stand alone,
+    and so do the same questions in other words."""
+    files: dict[str, list[Message]] = {}
+    for file in (HERE / "chats").glob("follow*.jsonl"):
+        rows = [*read(file)]
+        alone = [Message(row["alone"], False) for row in rows if row["alone"]]
+        files[file.stem] = [*(Message(row["question"], True) for row in rows), *alone]
+    for file in (HERE / "worlds").glob("*.jsonl"):
+        asked = [question["q"] for world in read(file) for question in world["questions"]]
+        files[file.stem] = [Message(text, False, weight=0.3) for text in asked[::3]]
+    files["messages"] = [
+        Message(row.text, False) for rows in messages_with_needs().values() for row in rows if row.holds
+    ]
     return files
 
 

@@ -80,6 +80,15 @@ def moment_of_change_probability(question: str) -> float:
     return _probability(question, "moment_of_change")
 
 
+def follow_up_probability(question: str) -> float:
+    """The probability that a question is understood only with the turns before it.
+
+    >>> follow_up_probability("And what should she avoid?") > 0.8, follow_up_probability("How old is Anya?") < 0.4
+    (True, True)
+    """
+    return _probability(question, "follow_up")
+
+
 def evidence_words(message: str) -> list[str]:
     """The words of a message that are the strongest evidence for a need of memory.
 

@@ -290,8 +290,10 @@ def _state_label(hit: Hit) -> str:
         return ""
     if hit.superseded_by is not None:
         return f"  (replaced {format_moment(hit.superseded_by.told_at)} by: {truncate(hit.superseded_by.text, 80)})"
-    archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
-    return "  (archived)" if archived else "  (expired)"
+    if any(evidence.signal == _ARCHIVE for evidence in hit.evidence):
+        return "  (archived)"
+    end = hit.memory.valid.end
+    return "  (expired)" if end is None or hit.memory.expires_at is not None else f"  (ended {format_moment(end)})"
 
 
 def usage_dict(usage: HitUsage) -> dict[str, Any]:

@@ -27,6 +27,8 @@ _RECENCY = 0.04
 """How much a new memory gains, relative to a very old one."""
 _IMPORTANCE = 0.06
 """How much a memory of importance 1 gains, relative to one of importance 0."""
+_ENDED_FACTOR = 0.95
+"""The factor for states that have ended: enough to order near ties, too."""
 _FUTURE_TURN_FACTOR = 0.8
 """The factor for chat turns dated more than a day after the question. It is not zero, so that a turn with a wrong date
 is still found."""
@@ -130,6 +132,7 @@ def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray
     age = np.abs(micros(now) - index.catalog.times.event_times(rows)) / _YEAR
     boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.attributes.importance(rows)
     boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
+    boost[index.catalog.ended_mask(rows, now)] *= _ENDED_FACTOR
     boost *= _MIN_TRUST_FACTOR + (1 - _MIN_TRUST_FACTOR) * index.catalog.attributes.trust(rows)
     return boost / (1 + _RECENCY + _IMPORTANCE)
 

@@ -38,6 +38,7 @@ def build_hits(context: RecallContext, ranked: FusedRanking) -> tuple[Hit, ...]:
     connected = ~isolated_mask(index, ranked.rows)
     current = index.catalog.current_mask(ranked.rows, snapshot.position, snapshot.now)
     current[connected] &= unsuperseded_mask(index, ranked.rows[connected], snapshot)
+    current &= ~index.catalog.ended_mask(ranked.rows, snapshot.now)
     successors = [
         replacement_row(index, row, snapshot) if is_connected else index.catalog.successor(row, snapshot.position)
         for row, is_connected in zip(rows, connected.tolist(), strict=True)

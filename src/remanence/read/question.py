@@ -13,7 +13,7 @@ from remanence.language.lexicon.word_lists import is_common_word
 from remanence.language.named_entities.name_rules import find_question_names
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
-from remanence.models.message_words import earlier_value_probability
+from remanence.models.message_words import earlier_value_probability, follow_up_probability
 from remanence.read.referents import NOBODY, Referent, find_referent, without_reason
 from remanence.schema import SELF, Window
 from remanence.schema.fast_init import fast_init
@@ -112,7 +112,9 @@ CONTEXT_TURNS = 4
 """How many turns before a question are used."""
 _MAX_TURN_WORDS = 24
 _MIN_WORDS = 3
-"""A question with fewer content words does not name its topic."""
+"""A question with fewer content words may not name its topic: "And staging?", but not "What am I allergic to?"."""
+_MIN_FOLLOW_UP = 0.3
+"""From this probability on, by its words, a short question refers to the turns before it."""
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
     r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|"
@@ -121,8 +123,6 @@ _REFERS_BACK = re.compile(
     r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
     re.IGNORECASE,
 )
-# Names its topic in few words: "How big is my suitcase?"
-_OWN_THING = _pattern(rf"(?:{_FINITE_VERB.pattern}|['’]s)\s(?:my|our) \w{{3,}}")
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
@@ -300,7 +300,7 @@ def is_follow_up(question: str, names: Sequence[str]) -> bool:
     >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
     (True, False)
     """
-    if len(tokens(question)) < _MIN_WORDS and not _OWN_THING.search(question):
+    if len(tokens(question)) < _MIN_WORDS and follow_up_probability(question) >= _MIN_FOLLOW_UP:
         return True
     return not names and _REFERS_BACK.search(without_reason(question)) is not None
 

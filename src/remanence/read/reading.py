@@ -6,7 +6,7 @@ Then the hits are ordered by what the reader says and by the score of the signal
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from remanence.read.context import speaker_label
 from remanence.read.question import ParsedQuestion
 from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.read.validity import ReadHit, order_by_reading
-from remanence.schema import Hit, Memory
+from remanence.schema import Hit, Memory, Window
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,11 @@ _OTHER_PERSON, _USER = 0.2, 0.02
 """The factors for the probabilities of memories about another person than the one a question means; the second one for
 memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
 serve her?"."""
+
+_OTHER_TIME = 0.01
+"""The factor for the probabilities of events of another time than the one a question names."""
+_UNJUDGED = 0.5
+"""The importance of a turn of which nobody said what it tells: it may be a state, which lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ def read_hits(
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
     read = [
         ReadHit(hit, answers, holds, replaced, choice, line.told_at or now).scaled(
-            _person_factor(hit.memory, parsed.referent)
+            _person_factor(hit.memory, parsed.referent) * _time_factor(hit.memory, parsed.times)
         )
         for hit, line, answers, holds, replaced, choice in zip(first, lines, *reading[:4], strict=True)
     ]
@@ -84,6 +89,16 @@ def check_reading(reading: ListReading, count: int) -> None:
     values = [value for part in reading[:4] for value in part] + [reading.nothing]
     if any(len(part) != count for part in reading[:4]) or not all(0 <= value <= 1 for value in values):
         raise ValueError(f"it gave {[len(part) for part in reading[:4]]} numbers for {count} lines, or not from 0 to 1")
+
+
+def _time_factor(memory: Memory, times: Sequence[Window]) -> float:
+    """The factor for the probabilities of an event, if the question names times and it is of another one."""
+    if not times or memory.kind != "episode":
+        return 1.0
+    if memory.turn is not None and memory.importance == _UNJUDGED:
+        return 1.0
+    own = [memory.valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
+    return 1.0 if any(window.overlaps(asked) for window in own for asked in times) else _OTHER_TIME
 
 
 def _person_factor(memory: Memory, referent: Referent) -> float:

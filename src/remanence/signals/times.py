@@ -159,13 +159,15 @@ class Times(SavedPart):
 
 
 def windows(version: Remembered) -> Iterator[tuple[int, Window]]:
-    if version.valid.has_bound:
+    said_at = version.turn.at if version.turn is not None else None
+    # What somebody said of a state holds from then on, but "what happened in May" was said in May.
+    is_open_turn = said_at is not None and version.valid == Window(said_at)
+    if version.valid.has_bound and not is_open_turn:
         yield VALID, version.valid
     for window in version.times:
         if window != version.valid:
             yield MENTIONED, window
-    turn_time = version.turn.at if version.turn is not None else None
-    if turn_time is not None and version.valid != (window := Window.from_moment(turn_time)):
+    if said_at is not None and version.valid != (window := Window.from_moment(said_at)):
         yield SAID, window
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Quarantined, Released, Remembered
-from remanence.schema import OPEN_END, Entry, Window
+from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 from remanence.state.arrays.columns import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
 from remanence.state.versions.hidden_memories import HiddenMemories
 from remanence.state.versions.version_columns import RowAttributes, VersionDigests, VersionTimes
@@ -252,6 +252,12 @@ class Catalog(SavedPart):
     def current_mask(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
         """Which of these rows have no later version and have not expired."""
         return self.active_mask(rows, position) & self.times.unexpired_mask(rows, now)
+
+    def ended_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+        """Which of these rows tell a state that ended before `now`. Events are never over: they happened."""
+        is_state: NDArray[np.bool_] = self.attributes.kinds(rows) != MEMORY_KINDS.index("episode")
+        is_state &= self.times.ended_mask(rows, now)
+        return is_state
 
     def successor(self, row: int, position: int) -> int | None:
         """The version at `position` that replaced this one; None if this one is the latest."""

@@ -96,6 +96,12 @@ class VersionTimes(SavedPart):
         """Which of these rows have not expired."""
         return self._expires.values[rows] > micros(now)
 
+    def ended_mask(self, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+        """Which of these rows are no chat turns and were valid until an earlier moment."""
+        ended: NDArray[np.bool_] = self._valid_until.values[rows] <= micros(now)
+        ended &= self._said.values[rows] == OPEN_START
+        return ended
+
     def remove_expired(self, mask: NDArray[np.bool_], now: datetime) -> None:
         """Set the expired rows in a mask of all rows to False."""
         if self._first_expiry <= micros(now):

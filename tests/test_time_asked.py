@@ -1,0 +1,84 @@
+"""What a question asks about: now, another time, or what the turns before it were about."""
+
+from __future__ import annotations
+
+import pytest
+
+import remanence
+from remanence.adapters import recall_for_prompt
+from remanence.models.readers import SmallReader
+from remanence.testing import FakeClock
+
+EVENTS = (
+    ("Ana broke her arm while skiing.", "2025-01-12"),
+    ("Ana ran the city half marathon.", "2025-02-20"),
+    ("We adopted a cat from the shelter.", "2025-03-08"),
+    ("The boiler broke down and was replaced.", "2025-04-15"),
+    ("We flew to Lisbon for the long weekend.", "2025-05-10"),
+    ("Tom's grandmother turned ninety.", "2025-07-19"),
+)
+MONTHS = ("January", "February", "March", "April", "May", "July")
+
+
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
+def test_what_holds_is_before_what_ended_whichever_was_told_last(reader: object, clock: FakeClock) -> None:
+    """A fact with both bounds is over, and says so."""
+    with remanence.open(None, reader=reader, clock=clock) as space:
+        space.add("The office is in Graz.", valid_from="2024-05-01")
+        clock.advance(days=1)
+        space.add("The office is in Vienna.", valid_from="2020-01-01", valid_until="2024-05-01")
+        new, old = space.recall("Where is the office?", history=True)[:2]
+
+        assert (new.memory.text, new.current) == ("The office is in Graz.", True)
+        assert (old.memory.text, old.current) == ("The office is in Vienna.", False)
+        assert "Vienna" in space.recall("Where was the office in 2022?")[0].memory.text
+
+
+def test_an_ended_fact_is_shown_with_its_end(clock: FakeClock) -> None:
+    """An event is never over: it happened."""
+    with remanence.open(None, clock=clock) as space:
+        space.add("The gym costs 30 euros.", valid_from="2023-01-01", valid_until="2025-01-01")
+        space.add("The gym was painted.", kind="episode", valid_from="2023-01-01", valid_until="2023-01-02")
+        lines = str(space.recall("gym", history=True)).splitlines()
+
+    assert [line.endswith("(ended 2025-01-01)") for line in lines if "euros" in line] == [True]
+    assert not any("ended" in line for line in lines if "painted" in line)
+
+
+@pytest.mark.parametrize(("month", "event"), list(zip(MONTHS, [text for text, _ in EVENTS], strict=True)))
+def test_with_a_time_the_event_of_that_time_is_first(month: str, event: str) -> None:
+    """Also with the reader, which may like another event better."""
+    with remanence.open(None, reader=SmallReader()) as space:
+        for text, day in EVENTS:
+            space.add(text, kind="episode", valid_from=day, valid_until=f"{day}T23:00")
+
+        assert space.recall(f"What happened in {month} 2025?", now="2026-01-10")[0].memory.text == event
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [("How old is Anya?", "Anya turns 7"), ("What car do I drive?", "Kia"), ("Which city do I live in?", "Leeds")],
+)
+def test_a_question_that_stands_alone_is_not_disturbed_by_the_turns_before_it(question: str, expected: str) -> None:
+    """However few words it has."""
+    with remanence.open(None, reader=SmallReader()) as space:
+        for said in (
+            "I'm severely allergic to sesame.",
+            "Our daughter Anya turns 7 on March 3.",
+            "We got an electric Kia.",
+            "I live in Leeds.",
+        ):
+            space.add_turns([{"role": "user", "content": said}])
+        turns = [{"role": "user", "content": "What am I allergic to?"}, {"role": "assistant", "content": "Sesame."}]
+
+        assert expected in space.recall(question, context=turns)[0].memory.text
+
+
+@pytest.mark.parametrize("question", ["What's 15% of 240?", "What's the capital of Peru?"])
+def test_what_needs_no_memory_needs_none_after_a_question_that_does(question: str) -> None:
+    """Nothing about allergies for the capital of Peru."""
+    with remanence.open(None, reader=SmallReader()) as space:
+        space.add_turns([{"role": "user", "content": "I'm severely allergic to sesame."}])
+        turns = [{"role": "user", "content": "What am I allergic to?"}, {"role": "assistant", "content": "Sesame."}]
+
+        assert not recall_for_prompt(space, question, turns=turns).hits
