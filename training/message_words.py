@@ -2,8 +2,7 @@
 (training/messages, and those of training/chats that are known to need one), and which tell something to remember
 (../shared/chats with the turns before them, training/turns, training/askings, and half of the texts in training/worlds,
 training/lives and the memories of training/chats, which all tell something); and from the questions of training/worlds
-and training/talks: which ask for an earlier value, and which for the moment of a change; and from training/chats: which
-refer to the turns before them.
+and training/talks: which ask for an earlier value; and from training/chats: which refer to the turns before them.
 
     python training/message_words.py             write the weights
     python training/message_words.py --check     only print how well they tell messages of files they did not see
@@ -30,7 +29,7 @@ PEOPLE = HERE.parents[1] / "shared" / "chats"
 LEARNED = "ab"
 """The files of ../shared/chats that are learned from; the others are for reporting."""
 LEAST_COUNT, LEAST_WEIGHT, STEPS = 3, 0.05, 600
-RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "earlier_value": 0.3, "moment_of_change": 0.3, "follow_up": 1.0}
+RIDGE = {"need_of_memory": 1.0, "tells": 4.0, "earlier_value": 0.3, "follow_up": 1.0}
 
 
 class Message(NamedTuple):
@@ -55,7 +54,6 @@ def main() -> None:
         "need_of_memory": messages_with_needs(),
         "tells": turns_with_labels(),
         "earlier_value": questions_of_kind("before"),
-        "moment_of_change": questions_of_kind("changed"),
         "follow_up": questions_after_turns(),
     }
     for label, files in labels.items():

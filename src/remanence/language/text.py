@@ -290,11 +290,6 @@ def truncate(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
-def upper_first(text: str) -> str:
-    """A text with a capital as its first letter; the others stay."""
-    return text[:1].upper() + text[1:]
-
-
 def pluralize(count: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun: "1 memory", "2 links"."""
     return f"{count} {singular if count == 1 else plural or f'{singular}s'}"

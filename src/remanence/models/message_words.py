@@ -1,6 +1,6 @@
 """What the words of a chat message or a question say about it, in microseconds: whether a good answer needs what is
 remembered about the speaker, whether the message itself tells something to remember, and whether a question asks for an
-earlier value or for the moment of a change.
+earlier value or refers to the turns before it.
 
 The files of `message_weights` have a weight for each word and each pair of neighbouring words, learned by
 training/message_words.py from messages and questions that people labelled. What a message only quotes ("translate:
@@ -67,17 +67,6 @@ def earlier_value_probability(question: str) -> float:
     True
     """
     return _probability(question, "earlier_value")
-
-
-def moment_of_change_probability(question: str) -> float:
-    """The probability that a question asks when something began, changed or ended.
-
-    >>> moment_of_change_probability("Since when has she been without a car?") > 0.8
-    True
-    >>> moment_of_change_probability("Does she have a car?") < 0.2
-    True
-    """
-    return _probability(question, "moment_of_change")
 
 
 def follow_up_probability(question: str) -> float:

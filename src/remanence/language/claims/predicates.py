@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from remanence.language.lexicon.word_lists import load_words, word_set
 from remanence.language.text import normalize_name
-from remanence.schema import MemoryKind, Triple
+from remanence.schema import Triple
 
 SINGLE_VALUED = load_words("single_valued_predicates")
 """Predicates of which a subject has one value at a time, so that a newer value replaces the older one.
@@ -35,11 +35,6 @@ They form predicates such as `prime_minister_of`, where the *object* is what has
 
 IMMUTABLE_PREDICATES = word_set("born_in born_on birthday died_in died_on created_by founded_by founded_in written_by")
 """Single-valued predicates whose value never changes: of two values one is an error."""
-LASTING_PREDICATES = IMMUTABLE_PREDICATES | {"nationality"}
-"""Predicates whose value no later statement in other words ends."""
-
-OPINION_PREDICATES = word_set("likes loves hates dislikes prefers")
-"""Predicates of opinions."""
 
 EVENT_PREDICATES = load_words("event_predicates")
 """Predicates of single events: such a claim stays true."""
@@ -152,12 +147,3 @@ def exclude_each_other(one: str, other: str) -> bool:
     """
     people = KIN_PREDICATES | _ACQUAINTANCE_PREDICATES
     return one != other and one in people and other in people and not KIN_PREDICATES.isdisjoint((one, other))
-
-
-def claim_kind(claim: Triple) -> MemoryKind:
-    """The kind of memory that states the claim: an event, a fact or an opinion."""
-    if claim.predicate in EVENT_PREDICATES:
-        return "episode"
-    if claim.predicate in OPINION_PREDICATES or claim.predicate.startswith(_FAVOURITE_PREFIX):
-        return "viewpoint"
-    return "semantic"

@@ -1,10 +1,9 @@
-"""Word lists and patterns, read from the data files of this package; ordinary English words, and the tags of a text.
+"""Word lists and patterns, read from the data files of this package; ordinary English words.
 
 word_lists.txt         words and phrases by name, in lower case unless the capitals are the evidence
 common_words.txt       ordinary English words in their base forms
 phrase_patterns.txt    alternatives of regular expressions by name
 sentence_patterns.txt  long regular expressions by name
-verb_phrases.txt       the verb phrases that make a claim; read in verb_phrases.py
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -114,7 +112,6 @@ HONORIFICS = load_words("honorifics")
 KINSHIP_TITLES = load_words("kinship_titles")
 CALENDAR_WORDS = load_words("calendar_words")
 PROPER_ADJECTIVES = load_words("proper_adjectives")
-NATIONALITY_ADJECTIVES = PROPER_ADJECTIVES - load_words("not_nationalities")
 LANGUAGES = PROPER_ADJECTIVES | load_words("other_languages")
 GREETINGS = load_words("greetings")
 DETERMINERS = load_words("determiners")
@@ -130,7 +127,6 @@ _DERIVED = {
     "relationship": "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda noun: (-len(noun), noun))),
     "relationships": "|".join(PLURAL_RELATIONSHIP_NOUNS),
     "any_relationship": "|".join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS))),
-    "capitalized_adjectives": "|".join(sorted(map(str.title, PROPER_ADJECTIVES))),
 }
 
 _COMMON_WORDS = word_set(" ".join(data_lines("common_words.txt")))
@@ -167,28 +163,3 @@ def _stems(word: str) -> Iterator[str]:
     stem = word[:-3] if word.endswith("ing") else word[:-2] if word.endswith("ed") else ""
     if stem[-1:] == stem[-2:-1]:  # stopped
         yield stem[:-1]
-
-
-_TAG_PREFIX = "tag "
-TAG_PATTERNS = {
-    name.removeprefix(_TAG_PREFIX): compile_on_use(rf"\b(?:{load_pattern(name)})\b", re.IGNORECASE)
-    for name in data_sections("phrase_patterns.txt")
-    if name.startswith(_TAG_PREFIX)
-}
-"""The fixed set of tags, each with a pattern of its words. The tag "preference" is for opinions."""
-_MAX_TAGS = 4
-
-
-def tags_of(text: str, *, preference: bool = False) -> tuple[str, ...]:
-    """The tags of a text.
-
-    >>> tags_of("Alice lives in Porto with her dog.")
-    ('home', 'pet')
-    """
-    tags = _find_tags(text)
-    return ("preference", *tags)[:_MAX_TAGS] if preference else tags
-
-
-@lru_cache(256)  # the same sentence is tagged for several purposes
-def _find_tags(text: str) -> tuple[str, ...]:
-    return tuple(islice((tag for tag, pattern in TAG_PATTERNS.items() if pattern.search(text)), _MAX_TAGS))
