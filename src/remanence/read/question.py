@@ -113,7 +113,7 @@ CONTEXT_TURNS = 4
 _MAX_TURN_WORDS = 24
 _MIN_WORDS = 3
 """A question with fewer content words may not name its topic: "And staging?", but not "What am I allergic to?"."""
-_MIN_FOLLOW_UP = 0.3
+_MIN_FOLLOW_UP = 0.5
 """From this probability on, by its words, a short question refers to the turns before it."""
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
