@@ -57,9 +57,7 @@ def read_hits(
         log.warning("recall continues without the reader: %s", error)
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
     read = [
-        ReadHit(hit, answers, holds, replaced, choice, line.told_at or now).scaled(
-            _person_factor(hit.memory, parsed.referent)
-        )
+        _lowered_for_others(ReadHit(hit, answers, holds, replaced, choice, line.told_at or now), parsed.referent)
         for hit, line, answers, holds, replaced, choice in zip(first, lines, *reading[:4], strict=True)
     ]
     return ReadingResult(order_by_reading(read, hits[len(first) :], pinned), 1.0 - reading.nothing)
@@ -86,11 +84,8 @@ def check_reading(reading: ListReading, count: int) -> None:
         raise ValueError(f"it gave {[len(part) for part in reading[:4]]} numbers for {count} lines, or not from 0 to 1")
 
 
-def _person_factor(memory: Memory, referent: Referent) -> float:
-    """The factor for the probabilities of a memory by whom it is about, if the question is about somebody else than the
-    user."""
-    if not referent:
-        return 1.0
-    if is_about_user(memory, referent):
-        return _OTHER_PERSON if referent.with_user else _USER
-    return _OTHER_PERSON if is_about_other(memory, referent) else 1.0
+def _lowered_for_others(read: ReadHit, referent: Referent) -> ReadHit:
+    """A hit with lower probabilities if it is about another person than the one the question means."""
+    if referent and is_about_user(read.memory, referent):
+        return read.about_other(_OTHER_PERSON if referent.with_user else _USER)
+    return read.about_other(_OTHER_PERSON) if referent and is_about_other(read.memory, referent) else read

@@ -35,12 +35,13 @@ class ReadHit:
     replaced: float
     choice: float
     told_at: datetime
+    is_of_other: bool = False
+    """Whether it is about another person than the one the question means."""
 
-    def scaled(self, factor: float) -> ReadHit:
-        """The same with lower probabilities."""
-        if factor == 1.0:
-            return self
-        return replace(self, answers=factor * self.answers, holds=factor * self.holds, choice=factor * self.choice)
+    def about_other(self, factor: float) -> ReadHit:
+        """The same as a hit about another person, with its probabilities times `factor`."""
+        answers, holds, choice = (factor * value for value in (self.answers, self.holds, self.choice))
+        return replace(self, answers=answers, holds=holds, choice=choice, is_of_other=True)
 
     @property
     def score(self) -> float:
@@ -53,11 +54,13 @@ class ReadHit:
 
 def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int) -> tuple[Hit, ...]:
     """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
-    were valid at the time asked about by their claims, stay first."""
+    were valid at the time asked about by their claims, stay first. If the reader chooses a hit about another person
+    than the one the question means, its choice decides nothing."""
     others = sorted(read[pinned:], key=lambda each: -each.score)
     if others:
         chosen = max(others, key=lambda each: each.choice)
-        others = [chosen, *(each for each in others if each is not chosen)]
+        if not chosen.is_of_other:
+            others = [chosen, *(each for each in others if each is not chosen)]
     ordered = [*read[:pinned], *others]
     rest = [replace(hit, score=_SIGNAL_SHARE * hit.score, evidence=_scaled(hit)) for hit in unread]
     least = rest[0].score if rest else 0.0
