@@ -1,10 +1,14 @@
-"""Replies of language models that hold no usable fact, and bad forms in which every fact can still be read."""
+"""What stands for a language model in tests: an extractor of given facts, and good, bad and unusable replies."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
+from remanence import Memory
+from remanence.language.rule_extractor import RuleExtractor
+from remanence.ports import ExtractionResult, Fact, Utterance
 from remanence.testing.fakes import facts_reply
 
 GOOD_REPLY = '{"facts": [{"text": "Alice lives in Porto.", "kind": "semantic"}]}'
@@ -40,3 +44,48 @@ REPAIRABLE_REPLIES: Mapping[str, Callable[[str], str]] = {
     "line breaks in strings": lambda good: good.replace("lives in", "lives\nin"),
 }
 """Bad forms of a good reply in which every fact can still be read."""
+
+
+class FactsByQuotation(RuleExtractor):
+    """Writes a fact for each quotation that a turn has, with the names and claims that the rules find in its text.
+
+    Args:
+        facts: The text of each fact, by the words of a turn that it rests on.
+    """
+
+    name = "scripted"
+
+    def __init__(self, facts: Mapping[str, str]) -> None:
+        self._facts = facts
+
+    def facts(
+        self,
+        utterances: Sequence[Utterance],
+        *,
+        now: datetime,
+        known: Sequence[Memory] = (),
+        before: Sequence[Utterance] = (),
+    ) -> ExtractionResult:
+        found = tuple(
+            self._fact(text, quotation, number, utterance, now)
+            for number, utterance in enumerate(utterances)
+            for quotation, text in self._facts.items()
+            if quotation in utterance.text
+        )
+        return ExtractionResult(found, by=self.name, answered=True)
+
+    def _fact(self, text: str, quotation: str, number: int, utterance: Utterance, now: datetime) -> Fact:
+        read = self.extract(text, now=utterance.at or now, speaker=utterance.speaker)
+        return Fact(text, mentions=read.mentions, triples=read.triples, source_turns=(number,), quotation=quotation)
+
+
+USER_FACTS = FactsByQuotation(
+    {
+        "I live in Porto": "The user lives in Porto.",
+        "I work at Bosch": "The user works at Bosch.",
+        "I drink tea": "The user drinks tea.",
+        "I am allergic to nuts": "The user is allergic to nuts.",
+        "I am allergic to peanuts": "The user is allergic to peanuts.",
+    }
+)
+"""Finds what a user says of themselves in these words."""

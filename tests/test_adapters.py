@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import remanence
+from model_replies import USER_FACTS
 from remanence import adapters
 from remanence.adapters import lazy_getattr, log_and_continue, recall_distinct, update_memory
 from remanence.core import inputs
@@ -119,7 +120,7 @@ def test_the_limit_of_adapters_is_that_of_a_memory() -> None:
 @pytest.mark.parametrize("is_fact", [True, False])
 def test_an_update_replaces_a_text_with_the_facts_found_in_it(is_fact: bool) -> None:
     """Whichever of the two the model was shown: the other one would still answer with the old value."""
-    with remanence.open(None) as space:
+    with remanence.open(None, extractor=USER_FACTS) as space:
         told = "I am allergic to peanuts."
         [fact] = space.remember([{"role": "user", "content": told}])
         [text] = [memory for memory in space.memories() if memory.text == told]
@@ -129,7 +130,7 @@ def test_an_update_replaces_a_text_with_the_facts_found_in_it(is_fact: bool) -> 
 
 def test_a_retriever_gives_a_text_and_its_facts_once() -> None:
     """The place of the other one is given to the next hit."""
-    with remanence.open(None) as space:
+    with remanence.open(None, extractor=USER_FACTS) as space:
         space.remember([{"role": "user", "content": "I am allergic to peanuts."}])
         space.add("Peanuts grow under the ground.")
         found = recall_distinct(space, "Am I allergic to peanuts?", limit=2)

@@ -89,7 +89,7 @@ def test_an_extractor_of_one_s_own_is_named_by_its_module(
     (tmp_path / "my_models.py").write_text(
         "import remanence\n"
         "def model(prompt: str) -> str:\n"
-        '    return \'{"facts": [{"text": "Alice owns a boat.", "turns": [1]}]}\'\n'
+        '    return \'{"facts": [{"text": "Alice owns a boat.", "quotation": "has a boat"}]}\'\n'
         "llm = remanence.LLMExtractor(model)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)

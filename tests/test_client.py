@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import remanence
+from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, RemanenceError, Space, errors
 from remanence.errors import LedgerUnavailable
 from remanence.service.hosting.tokens import TokenStore
-from remanence.testing import FakeClock
+from remanence.testing import FakeClock, HashingEmbedder
 from remote import connected
 
 
@@ -83,13 +84,21 @@ def test_upkeep_is_planned_applied_and_undone(space: Space, remote: Space) -> No
     assert [each.memory for each in remote.upkeep.decay()] == [old.id]
 
 
-def test_jobs_are_done_by_the_server(remote: Space) -> None:
+def test_jobs_are_done_by_the_server() -> None:
     """Their results are waited for here; what was learned from messages is the same."""
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=USER_FACTS) as space, connected(space) as remote:
+        job = remote.remember([{"role": "user", "content": "I live in Porto."}], wait=False)
+
+        assert [fact.text for fact in job.result(timeout=20)] == ["The user lives in Porto."]
+        assert (job.status, [each.id for each in remote.jobs.list()]) == ("done", [job.id])
+        assert [fact.text for fact in remote.remember("I drink tea.")] == ["The user drinks tea."]
+
+
+def test_what_is_kept_as_it_was_said_is_returned_by_a_job(remote: Space) -> None:
+    """Without a language model."""
     job = remote.remember([{"role": "user", "content": "I live in Porto."}], wait=False)
 
-    assert [fact.text for fact in job.result(timeout=20)] == ["The user lives in Porto."]
-    assert (job.status, [each.id for each in remote.jobs.list()]) == ("done", [job.id])
-    assert [fact.text for fact in remote.remember("I drink tea.")] == ["The user drinks tea."]
+    assert [memory.text for memory in job.result(timeout=20)] == ["I live in Porto."]
 
 
 def test_files_are_sent_and_fetched(remote: Space, tmp_path: Path) -> None:

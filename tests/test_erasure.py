@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 import remanence
+from model_replies import USER_FACTS, FactsByQuotation
 from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.core.index import Index
+from remanence.ports import ExtractionResult, Utterance
 from remanence.testing import HashingEmbedder
 from remanence.upkeep.steps import decay
-from remanence.write import remember as remembering
 from remote import connected
 from warm_process import WarmProcess
 
@@ -31,13 +32,20 @@ MANY = 1_500
 SECRET = "Zanzibar keeps the emerald ledger of Quetzalcoatl"
 
 
-def open_folder(folder: Path) -> Space:
-    return remanence.open(folder, embedder=HashingEmbedder(16))
+def open_folder(folder: Path, **options: Any) -> Space:
+    return remanence.open(folder, embedder=HashingEmbedder(16), **options)
 
 
 @pytest.fixture
 def space(home: Path) -> Iterator[Space]:
     with open_folder(home) as space:
+        yield space
+
+
+@pytest.fixture
+def facts_space(home: Path) -> Iterator[Space]:
+    """A space with a language model that finds facts."""
+    with open_folder(home, extractor=USER_FACTS) as space:
         yield space
 
 
@@ -158,21 +166,21 @@ class TestEffort:
 
 
 class TestWhatGoes:
-    def test_the_certificate_says_what_went(self, space: Space) -> None:
+    def test_the_certificate_says_what_went(self, facts_space: Space) -> None:
         """The source, its facts, their links, and the recorded question."""
-        space.remember("I live in Porto. I work at Bosch.")
-        space.audit.record(space.recall("Where do I live?"))
-        source = next(memory for memory in space.memories() if memory.text.startswith("I live in Porto. I"))
-        certificate = space.erase(source)
+        facts_space.remember("I live in Porto. I work at Bosch.")
+        facts_space.audit.record(facts_space.recall("Where do I live?"))
+        source = next(memory for memory in facts_space.memories() if memory.text.startswith("I live in Porto. I"))
+        certificate = facts_space.erase(source)
         assert certificate.memories == (source.id,)
         assert len(certificate.derived_memories) == 2
         assert set(certificate) == {source.id, *certificate.derived_memories}
         assert certificate.erased_entries is not None
         assert certificate.erased_entries["served"] == 1
         assert "erased 1 of the memories" in str(certificate)
-        entry = space._engine.ledger.entries_at([certificate.position])[certificate.position]
+        entry = facts_space._engine.ledger.entries_at([certificate.position])[certificate.position]
         assert (entry.kind, entry.digest.hex()) == ("erased", certificate.digest)
-        space.verify()
+        facts_space.verify()
 
     @pytest.mark.parametrize("count", [3, MANY])
     def test_no_file_has_a_word_of_it(self, home: Path, count: int) -> None:
@@ -194,11 +202,11 @@ class TestWhatGoes:
             assert space.count() == count
             assert space.admin.check() == {}
 
-    def test_a_space_and_all_below_it(self, space: Space) -> None:
+    def test_a_space_and_all_below_it(self, facts_space: Space) -> None:
         """Nothing is left, it is not listed, and it can be used again."""
-        bob, ana = space.child("users", "bob"), space.child("users", "ana")
+        bob, ana = facts_space.child("users", "bob"), facts_space.child("users", "ana")
         ana.add("Ana likes Zanzibar.")
-        bob.remember(f"I am Bob. {SECRET}.")
+        bob.remember(f"I am Bob. I live in Porto. {SECRET}.")
         bob.forget(bob.add("Forgotten Zanzibar."), why="Zanzibar")
         bob.entities.register("Zanzibar Inc", aliases=["ZI"])
         bob.graph.relate("Bob", "works_at", "Zanzibar Inc")
@@ -206,17 +214,17 @@ class TestWhatGoes:
         bob.child("window").add("A window on Zanzibar.")
         certificate = bob.erase_space()
         assert certificate.spaces == ("default/users/bob/window", "default/users/bob")
-        assert len(certificate) >= 4
-        assert space.spaces() == ["default/users/ana"]
-        assert [entry for entry in space._engine.ledger.read(bob.name) if "Zanzibar" in repr(entry)] == []
+        assert len(certificate) == 4
+        assert facts_space.spaces() == ["default/users/ana"]
+        assert [entry for entry in facts_space._engine.ledger.read(bob.name) if "Zanzibar" in repr(entry)] == []
         assert bob.count() == 0
         assert bob.admin.check() == {}
         assert bob.entities.list().total == 0
         assert [hit.memory.text for hit in ana.recall("Zanzibar")] == ["Ana likes Zanzibar."]
-        space.verify()
+        facts_space.verify()
         assert len(bob.erase_space()) == 0
         bob.add("Bob is back.")
-        assert space.spaces() == ["default/users/ana", "default/users/bob"]
+        assert facts_space.spaces() == ["default/users/ana", "default/users/bob"]
         assert [memory.text for memory in bob.memories()] == ["Bob is back."]
 
     def test_no_file_has_a_word_of_a_space(self, home: Path) -> None:
@@ -234,20 +242,18 @@ class TestWhatGoes:
             assert space.child("bob").count() == 0
             space.verify()
 
-    def test_what_is_read_meanwhile_does_not_come_back(self, space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_is_read_meanwhile_does_not_come_back(self, home: Path) -> None:
         """A source is erased while its facts are extracted."""
-        original = remembering.extract_facts
 
-        def erase_meanwhile(extractor: Any, sources: Any, now: Any) -> Any:
-            reading = original(extractor, sources, now)
-            for source in sources:
-                if "Porto" in source.text:
-                    space.erase(source)
-            return reading
+        class Erasing(FactsByQuotation):
+            def facts(self, utterances: Sequence[Utterance], **options: Any) -> ExtractionResult:
+                [source] = space.memories()
+                space.erase(source)
+                return super().facts(utterances, **options)
 
-        monkeypatch.setattr(remembering, "extract_facts", erase_meanwhile)
-        space.remember("I live in Porto.")
-        assert list(space.memories()) == []
+        with open_folder(home, extractor=Erasing({"I live in Porto": "The user lives in Porto."})) as space:
+            assert space.remember("I live in Porto.") == []
+            assert list(space.memories()) == []
 
     @pytest.mark.parametrize("count", [20, MANY])
     @pytest.mark.parametrize("by", ["this space", "another opening", "everything"])
@@ -557,13 +563,10 @@ def test_a_killed_export_leaves_no_file(home: Path, tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == [target]
 
 
-ALLERGY = "I am allergic to nuts and I live in Porto."
-
-
 @pytest.mark.parametrize("over", ["here", "server"])
-def test_a_fact_is_forgotten_with_what_was_said(space: Space, over: str) -> None:
+def test_a_fact_is_forgotten_with_what_was_said(facts_space: Space, over: str) -> None:
     """Otherwise the text still answers, or the fact of a forgotten text."""
-    with connected(space) if over == "server" else nullcontext(space) as asked:
+    with connected(facts_space) if over == "server" else nullcontext(facts_space) as asked:
         [fact] = asked.remember([{"role": "user", "content": "I am allergic to nuts."}])
         [said] = [memory for memory in asked.memories() if memory.turn is not None]
 
@@ -577,14 +580,15 @@ def test_a_fact_is_forgotten_with_what_was_said(space: Space, over: str) -> None
         assert asked.count() == 0
 
 
-def test_forgetting_a_fact_with_its_text_keeps_the_other_facts(space: Space) -> None:
+def test_forgetting_a_fact_with_its_text_keeps_the_other_facts(facts_space: Space) -> None:
     """Who says "forget that I am allergic" still lives in Porto; erased, the text takes along what only it told."""
-    facts = {memory.text: memory for memory in space.remember([{"role": "user", "content": ALLERGY}])}
+    said = {"role": "user", "content": "I am allergic to nuts and I live in Porto."}
+    facts = {memory.text: memory for memory in facts_space.remember([said])}
     allergy, home = facts["The user is allergic to nuts."], facts["The user lives in Porto."]
 
-    space.forget(allergy, with_related=True)
-    assert [memory.text for memory in space.memories()] == [home.text]
-    certificate = space.erase(allergy, with_related=True)
+    facts_space.forget(allergy, with_related=True)
+    assert [memory.text for memory in facts_space.memories()] == [home.text]
+    certificate = facts_space.erase(allergy, with_related=True)
     assert allergy.id in certificate.memories
-    assert space.admin.check() == {}
-    assert space.count() == 0
+    assert facts_space.admin.check() == {}
+    assert facts_space.count() == 0

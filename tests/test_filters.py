@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
+from model_replies import USER_FACTS
 from remanence import InvalidInput, Receipt, Space, View
 from remanence.state.versions.metadata_filter import check_filter, filter_mask, value_at
 from remanence.testing import FakeClock, HashingEmbedder
@@ -171,16 +172,18 @@ def test_speakers_and_conversations_are_asked_for(space: Space) -> None:
     assert found(space, source="c1") == {"The river is cold.", "The river is warm.", "The river is long."}
 
 
-def test_facts_belong_to_the_conversations_they_were_found_in(space: Space) -> None:
+def test_facts_belong_to_the_conversations_they_were_found_in(clock: FakeClock) -> None:
     """The same fact told in two conversations is one memory, and belongs to both."""
-    for conversation in ("c1", "c2"):
-        space.remember([{"role": "user", "content": "Well, I live in Porto, you know.", "conversation": conversation}])
-    [fact] = [memory for memory in space.memories() if memory.turn is None]
+    said = {"role": "user", "content": "Well, I live in Porto, you know."}
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=USER_FACTS) as space:
+        for conversation in ("c1", "c2"):
+            space.remember([{**said, "conversation": conversation}])
+        [fact] = [memory for memory in space.memories() if memory.turn is None]
 
-    for conversation in ("c1", "c2"):
-        assert fact.text in found(space, "Where do I live?", conversation=conversation)
-        assert fact.text in found(space, "Where do I live?", source=conversation)
-    assert found(space, "Where do I live?", conversation="c3") == set()
+        for conversation in ("c1", "c2"):
+            assert fact.text in found(space, "Where do I live?", conversation=conversation)
+            assert fact.text in found(space, "Where do I live?", source=conversation)
+        assert found(space, "Where do I live?", conversation="c3") == set()
 
 
 def test_views_of_the_past_filter_what_was_known_then(space: Space, clock: FakeClock) -> None:

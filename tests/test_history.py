@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, Relation, Space
 from remanence.graph.history import HistoryEvent
 from remanence.schema import Link, Memory
@@ -271,18 +272,19 @@ def test_a_story_never_leaves_its_space(space: Space) -> None:
 # Histories
 
 
-def test_a_history_also_tells_who_read_it_and_who_was_given_it(space: Space) -> None:
+def test_a_history_also_tells_who_read_it_and_who_was_given_it(reopen: Callable[..., Space]) -> None:
     """The timeline leaves these out; the audit trail does not."""
-    source = space.remember("I live in Porto.", observed_by="Alice")[0]
+    space = reopen(extractor=USER_FACTS)
+    [fact] = space.remember("I live in Porto.", observed_by="Alice")
     space.audit.record(space.recall("Where does Alice live?"))
 
-    whole, short = space.history(source), space.graph.timeline(source)
+    whole, short = space.history(fact), space.graph.timeline(fact)
 
     assert {"extracted", "served"} <= {h.kind for h in whole}
     assert not {"extracted", "served"} & {h.kind for h in short}
     [read] = [h for h in whole if h.kind == "extracted"]
     [served] = [h for h in whole if h.kind == "served"]
-    assert (read.actor, served.why) == ("rules", "asked 'Where does Alice live?'")
+    assert (read.actor, served.why) == ("scripted", "asked 'Where does Alice live?'")
 
 
 def test_a_history_goes_on_after_it_was_asked_for(space: Space) -> None:
@@ -326,8 +328,8 @@ def test_a_history_is_the_same_after_a_rebuild_and_in_another_process(
 
 def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], clock: FakeClock) -> None:
     """Whatever was done to a memory, it is told the same from a snapshot and from a rebuild."""
-    space = reopen()
-    memory = space.remember("I live in Porto until June.", observed_by="Alice")[0]
+    space = reopen(extractor=USER_FACTS)
+    [memory] = space.remember("I live in Porto until June.", observed_by="Alice")
     other = space.add("An offer for Alice.", expires_at="2026-05-05")
     space.forget(memory.id, why="she asked")
     space.unforget(memory.id)

@@ -100,6 +100,17 @@ def test_what_the_reader_chooses_comes_first(town: str, clock: FakeClock) -> Non
     assert town in answer[0].memory.text
 
 
+def test_a_choice_about_another_person_decides_nothing(clock: FakeClock) -> None:
+    """Readers take what the user said of themselves for an answer to "What do I buy for him?"."""
+    reader = ScriptedReader({"window": 0.5, "aisle": 0.9}, choice={"window": 0.1, "aisle": 0.9})
+    with opened(reader, clock) as space:
+        space.add_turns([{"role": "user", "content": "I take an aisle seat."}])
+        space.add_turns([{"role": "user", "content": "Tom takes a window seat."}])
+        answer = space.recall("Which seat do I reserve for him?", context=["Tom is visiting."])
+
+    assert texts_of(answer) == ["Tom takes a window seat.", "I take an aisle seat."]
+
+
 def test_what_holds_comes_before_what_only_answers(clock: FakeClock) -> None:
     """Both tell where she lives, one of them for now."""
     reader = ScriptedReader({"Faro": 0.9}, answers=dict.fromkeys(("Porto", "Lisbon", "Faro"), 0.9))
@@ -145,8 +156,8 @@ def test_pinned_hits_stay_first_whatever_the_reader_says() -> None:
     assert texts_of(pinned) == ["Porto", "Faro", "Lisbon"]
     assert pinned[0].score == pinned[1].score == free[0].score
     assert sum(evidence.share for evidence in pinned[0].evidence) == pytest.approx(pinned[0].score)
-    assert "ranked above what follows" in pinned[0].reason
-    assert "ranked above what follows" not in pinned[1].reason
+    assert "valid at the time asked about" in pinned[0].reason
+    assert "valid at the time asked about" not in pinned[1].reason
 
 
 def test_what_was_valid_then_is_pinned(clock: FakeClock) -> None:
@@ -412,8 +423,9 @@ def test_a_function_is_a_reader(clock: FakeClock) -> None:
     evidence = {e.signal: e for e in answer[0].evidence}["reader"]
 
     assert sorted(given) == sorted(HARBOUR)
-    assert evidence.rank == 2
-    assert evidence.raw_score == pytest.approx(1 / len(HARBOUR[0]))
+    assert texts_of(answer) == [HARBOUR[1], HARBOUR[0]]
+    assert evidence.rank == 1
+    assert evidence.raw_score == pytest.approx(1 / len(HARBOUR[1]))
     assert answer.confidence == pytest.approx(1 / len(HARBOUR[1]))
 
 

@@ -497,6 +497,19 @@ def test_known_facts_are_facts_and_not_what_was_said(clock: FakeClock) -> None:
     assert [len(said) for said in extractor.asked] == [2, 2]
 
 
+@pytest.mark.parametrize("status", ["queued", "cancelled"])
+def test_a_text_that_was_not_read_yet_is_not_a_known_fact(clock: FakeClock, status: str) -> None:
+    """A text on which the model fails for ever would be in the prompts of others, too."""
+    extractor = Scripted([[]])
+    with opened(extractor, clock, worker=False) as space:
+        job = space.remember("Alice finally has a flat in Porto.", wait=False)
+        if status == "cancelled":
+            job.cancel()
+        space.remember("Alice finally has a flat in Lisbon.")
+
+    assert extractor.known == [[]]
+
+
 def test_a_memory_that_was_added_is_a_known_fact(clock: FakeClock) -> None:
     """Not only facts of earlier conversations."""
     extractor = Scripted([[with_effect(LISBON, "replaces")]])

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ from starlette.testclient import TestClient
 import remanence
 from examples import examples
 from live_server import served
+from model_replies import USER_FACTS, FactsByQuotation
 from remanence import InvalidInput, Space
 from remanence.cli import main
-from remanence.language.rule_extractor import RuleExtractor
 from remanence.ports import ExtractionResult, Utterance
 from remanence.service.endpoints import admin_operations
 from remanence.service.hosting.server_database import open_database
@@ -73,7 +72,7 @@ def test_what_is_added_is_recalled_with_reasons(client: TestClient, space: Space
 def test_remember_is_a_job(clock: FakeClock) -> None:
     """202 with an id, which can be asked for and cancelled."""
     with (
-        remanence.open(None, embedder=HashingEmbedder(), clock=clock, worker=False) as space,
+        remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=USER_FACTS, worker=False) as space,
         client_of(space) as client,
     ):
         job = client.post(f"{BASE}/remember", json={"text": "I live in Porto."})
@@ -627,13 +626,13 @@ def test_one_slow_request_holds_nobody_up() -> None:
             release.wait(30)
         return [0.5] * len(texts)
 
-    class SlowExtractor(RuleExtractor):
-        def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
+    class SlowExtractor(FactsByQuotation):
+        def facts(self, utterances: Sequence[Utterance], **options: Any) -> ExtractionResult:
             started.release()
             release.wait(30)
-            return super().facts(utterances, now=now)
+            return super().facts(utterances, **options)
 
-    opened = remanence.open(None, embedder=HashingEmbedder(), reader=reader, extractor=SlowExtractor())
+    opened = remanence.open(None, embedder=HashingEmbedder(), reader=reader, extractor=SlowExtractor({}))
     with opened as space, client_of(space) as client:
         space.add("Ana lives in Porto.")
         requests: list[tuple[str, dict[str, Any]]] = [("recall", {"query": "slow Ana"})] * 3

@@ -16,6 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 import remanence
+from model_replies import USER_FACTS
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.facets.graph_facet import Graph
 from remanence.cli.parser import make_parser
@@ -221,7 +222,7 @@ def test_similar_names_are_proposed_once(space: Space) -> None:
 
 def test_a_cancelled_job_writes_nothing() -> None:
     """Its source stays stored."""
-    with remanence.open(None, worker=False) as space:
+    with remanence.open(None, extractor=USER_FACTS, worker=False) as space:
         job = memory_operations.remember(space, ask.RememberRequest(text="I live in Porto."))
         cancelled = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
         again = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))

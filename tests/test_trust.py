@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import remanence
+from model_replies import FactsByQuotation
 from remanence import InvalidInput, NotFound, Space, TrustRules
 from remanence.errors import LedgerTampered, MissingExtra
 from remanence.events import Forgotten
@@ -17,6 +18,9 @@ from remanence.language.redaction import redact
 from remanence.testing import FakeClock, HashingEmbedder
 
 QUESTION = "Where does Alice live?"
+MOVES = FactsByQuotation(
+    {"Alice moved to Lisbon": "Alice lives in Lisbon.", "Alice moved to Mars": "Alice lives on Mars."}
+)
 
 
 def texts(found: Any) -> list[str]:
@@ -58,12 +62,14 @@ class TestLevels:
         with pytest.raises(InvalidInput):
             remanence.open(None, trust={"crawler": trust})
 
-    def test_a_fact_is_trusted_as_far_as_its_source(self, ruled: Space) -> None:
+    def test_a_fact_is_trusted_as_far_as_its_source(self, clock: FakeClock) -> None:
         """And a prompt says so."""
-        [fact] = ruled.remember("Alice lives in Lisbon.", source="crawler-7")
-        assert fact.trust == 0.2
-        assert '"trust": 0.2' in remanence.frame(ruled.recall(QUESTION))
-        assert ruled.recall(QUESTION).to_dicts()[0]["memory"]["trust"] == 0.2
+        options: dict[str, Any] = {"embedder": HashingEmbedder(), "clock": clock, "extractor": MOVES}
+        with remanence.open(None, trust={"crawler*": "web"}, **options) as space:
+            [fact] = space.remember("Alice moved to Lisbon.", source="crawler-7")
+            assert (fact.text, fact.trust) == ("Alice lives in Lisbon.", 0.2)
+            assert '"trust": 0.2' in remanence.frame(space.recall(QUESTION))
+            assert space.recall(QUESTION).to_dicts()[0]["memory"]["trust"] == 0.2
 
     def test_it_survives_a_restart_and_a_rebuild(self, home: Path) -> None:
         """In the index and in the ledger."""
@@ -103,7 +109,7 @@ class TestClosing:
             space.remember("Nadia moved to Narnia.", source="crawl-2")
             assert texts(space.recall("Where does Nadia live?"))[:2] == [
                 "Nadia lives in Turin.",
-                "Nadia lives in Narnia.",
+                "Nadia moved to Narnia.",
             ]
 
     def test_of_equals_the_later_counts(self, ruled: Space, clock: FakeClock) -> None:
@@ -204,12 +210,13 @@ class TestLeavingOut:
 
 class TestQuarantine:
     @pytest.fixture
-    def gossip(self, space: Space, clock: FakeClock) -> Space:
+    def gossip(self, clock: FakeClock) -> Iterator[Space]:
         """Somebody has said where Alice lives, and what follows from it was kept."""
-        space.remember("Alice lives in Porto.", source="email")
-        clock.advance(days=1)
-        space.remember([{"role": "user", "content": "Alice moved to Lisbon."}], source="gossip")
-        return space
+        with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=MOVES) as space:
+            space.add("Alice lives in Porto.", source="email")
+            clock.advance(days=1)
+            space.remember([{"role": "user", "content": "Alice moved to Lisbon."}], source="gossip")
+            yield space
 
     def test_it_is_previewed(self, gossip: Space) -> None:
         """Nothing is written."""
@@ -224,10 +231,10 @@ class TestQuarantine:
     def test_everything_from_it_and_derived_from_it_leaves_recall(self, gossip: Space) -> None:
         """Also what comes later; and what it replaced holds again."""
         hidden = gossip.audit.quarantine("gossip", why="it lied", dry_run=False)
-        assert len(hidden.memories) >= 2
+        assert {memory.text for memory in hidden.memories} == {"Alice moved to Lisbon.", "Alice lives in Lisbon."}
         assert [each.source for each in gossip.audit.quarantines()] == ["gossip"]
         gossip.add("Alice lives on the moon.", source="gossip")
-        gossip.remember("Alice lives on Mars.", source="gossip")
+        gossip.remember("Alice moved to Mars.", source="gossip")
         found = gossip.recall(QUESTION)
         assert "Porto" in found[0].memory.text
         assert found[0].current
@@ -403,7 +410,7 @@ def _write_every_kind(space: remanence.Space) -> None:
     space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob"))
     space.graph.link(porto, "supports", tea)
     space.audit.record(space.recall("Where does Alice live?"))
-    space.remember("Carol drinks coffee.", wait=False).result()
+    space.remember("Alice moved to Lisbon.", wait=False).result()
     space.upkeep.expire()
     space.upkeep.observe_usage([porto])
     upkeep = space.upkeep.with_settings(forget_below=1.0, promote_above=1.0)
@@ -451,7 +458,7 @@ class TestSignatures:
     def test_every_entry_is_signed(self, tmp_path: Path, key: Any) -> None:
         """Whatever it records, and also under the positions and the name that it gets by an import."""
         with (
-            remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as old,
+            remanence.open(None, embedder=HashingEmbedder(), signing_key=key, extractor=MOVES) as old,
             remanence.open(None, embedder=HashingEmbedder(), signers={"alice": key.public_key()}) as new,
         ):
             old.child("other").add("It takes the first position.")
@@ -472,7 +479,7 @@ class TestSignatures:
 
     def test_a_changed_entry_of_any_kind_is_noticed(self, key: Any) -> None:
         """Here each is signed for another subject, or for other entries."""
-        with remanence.open(None, embedder=HashingEmbedder(), signing_key=key) as space:
+        with remanence.open(None, embedder=HashingEmbedder(), signing_key=key, extractor=MOVES) as space:
             _write_every_kind(space)
             by_kind = {entry.kind: entry.event for entry in _entries(space) if entry.event is not None}
         for kind in sorted(_SIGNED_KINDS):

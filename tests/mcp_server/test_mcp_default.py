@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -12,11 +12,19 @@ from mcp.shared.exceptions import MCPError
 from mcp_calls import connected
 
 import remanence
+from model_replies import USER_FACTS
 from remanence import InvalidInput
-from remanence.testing import FakeClock
+from remanence.testing import FakeClock, HashingEmbedder
 from remanence_mcp import make_server
 
 DEFAULT = ["remember", "recall", "forget", "timeline", "profile", "explain"]
+
+
+@pytest.fixture
+def facts_space(clock: FakeClock) -> Iterator[remanence.Space]:
+    """A space with a language model that finds facts."""
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=USER_FACTS) as space:
+        yield space
 
 
 async def test_a_model_remembers_recalls_and_forgets(space: remanence.Space) -> None:
@@ -34,14 +42,14 @@ async def test_a_model_remembers_recalls_and_forgets(space: remanence.Space) -> 
     assert [line.partition(" was ")[2] for line in explained["history"]][-2:] == ["forgotten: she asked.", "restored."]
 
 
-async def test_a_fact_is_forgotten_with_what_the_user_said(space: remanence.Space) -> None:
+async def test_a_fact_is_forgotten_with_what_the_user_said(facts_space: remanence.Space) -> None:
     """ "Forget that" means both; restore brings both back."""
-    [fact] = space.remember([{"role": "user", "content": "I am allergic to nuts."}])
-    async with connected(space) as mcp:
+    [fact] = facts_space.remember([{"role": "user", "content": "I am allergic to nuts."}])
+    async with connected(facts_space) as mcp:
         assert (await mcp.call("forget", memory_ids=fact.id))["count"] == 2
-        assert space.count() == 0
+        assert facts_space.count() == 0
         await mcp.call("forget", memory_ids=fact.id, restore=True)
-    assert space.count() == 2
+    assert facts_space.count() == 2
 
 
 async def test_what_the_model_reads_is_quoted_with_ids_and_fits(space: remanence.Space) -> None:
@@ -76,7 +84,7 @@ async def test_recall_says_first_that_nothing_is_known() -> None:
     assert unknown.startswith(beginning)
     assert asked.messages[0].content.text.startswith(beginning)
     assert known.startswith("<recalled-memories>")
-    assert [answer.structured_content["confidence"] for answer in answers] == [0.02, 0.9]
+    assert [answer.structured_content["confidence"] for answer in answers] == pytest.approx([0.02, 0.9])
     scores = [json.loads(line)["score"] for line in known.splitlines() if line.startswith("{")]
     assert scores == [round(hit["score"], 2) for hit in answers[1].structured_content["hits"]]
 
@@ -230,13 +238,13 @@ async def test_sets_that_share_a_name_are_served_together(space: remanence.Space
         assert (await mcp.call("graph_read_graph"))["entities"][0]["name"] == "Ana"
 
 
-async def test_a_text_with_tags_has_its_facts_drawn_too(space: remanence.Space) -> None:
+async def test_a_text_with_tags_has_its_facts_drawn_too(facts_space: remanence.Space) -> None:
     """Tags, a date and an importance are those of the text; its facts are memories of their own."""
-    async with connected(space) as mcp:
+    async with connected(facts_space) as mcp:
         stored = await mcp.call("remember", text="I live in Porto.", tags=["home"], importance=0.9)
-        assert space.get(stored["id"]).tags == ("home",)  # type: ignore[union-attr]
-        assert space.get(stored["id"]).importance == 0.9  # type: ignore[union-attr]
-    assert {memory.text for memory in space.memories()} == {"I live in Porto.", "The user lives in Porto."}
+        assert facts_space.get(stored["id"]).tags == ("home",)  # type: ignore[union-attr]
+        assert facts_space.get(stored["id"]).importance == 0.9  # type: ignore[union-attr]
+    assert {memory.text for memory in facts_space.memories()} == {"I live in Porto.", "The user lives in Porto."}
 
 
 def test_wrong_sets_of_tools_are_refused(space: remanence.Space) -> None:

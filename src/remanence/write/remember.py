@@ -22,7 +22,7 @@ from remanence.core.embedding import embed_descriptions
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import NotFound
-from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked
 from remanence.graph.assertions import invalidation_events
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
@@ -42,7 +42,7 @@ from remanence.schema import (
 from remanence.state.edges.claims import claim_id
 from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
-from remanence.write.known_facts import find_known_facts
+from remanence.write.known_facts import find_known_facts, sources_of_jobs
 from remanence.write.prepare import PreparedVersion, prepare_fact, prepare_revision
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def reextract(
     Without a language model the facts that were written for them are forgotten: the sources themselves stay.
     """
     with engine.open_index(space) as index:
-        ids = list(dict.fromkeys((*index.journal.extractions, *_sources_of_abandoned_jobs(engine, index))))
+        abandoned = sources_of_jobs(engine, index, ("given up", "cancelled"))
+        ids = list(dict.fromkeys((*index.journal.extractions, *abandoned)))
     if memory_id is not None and memory_id not in ids:
         raise NotFound(f"memory {memory_id!r} is not a source that remember() stored in space {space!r}.")
     sources = existing_memories(engine, space, [memory_id] if memory_id else ids)
@@ -267,12 +268,6 @@ def _extracted_facts(index: Index, sources: Sequence[Memory], extractor: Extract
     if not all(extractions):
         return None
     return list(dict.fromkeys(fact for extraction in extractions if extraction for fact in extraction.facts))
-
-
-def _sources_of_abandoned_jobs(engine: Engine, index: Index) -> list[str]:
-    positions = [job.position for job in index.journal.jobs.values() if job.status in ("given up", "cancelled")]
-    events = (entry.event for entry in engine.ledger.entries_at(positions).values())
-    return [source for event in events if isinstance(event, Queued) for source in event.given["memories"]]
 
 
 def _source_links(source_facts: SourceFacts, ids: Sequence[str], by: str) -> list[Linked]:

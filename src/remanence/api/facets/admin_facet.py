@@ -231,7 +231,9 @@ class Admin(AdminView):
 
         Example:
             >>> import remanence
-            >>> with remanence.open(None) as space:
+            >>> def model(prompt: str) -> str:
+            ...     return '{"facts": [{"text": "The user lives in Porto.", "quotation": "I live in Porto"}]}'
+            >>> with remanence.open(None, extractor=remanence.LLMExtractor(model)) as space:
             ...     _ = space.remember("I live in Porto.")
             ...     [fact.text for fact in space.admin.reextract()]
             ['The user lives in Porto.']
