@@ -124,7 +124,7 @@ def turn_features(message: str, before: str = "") -> set[str]:
     """The features by which a turn is judged: its own, its length, and those of the end of the turn before it.
 
     >>> sorted(turn_features("Two.", "And how many cats?") - message_features("Two."))[:3]
-    ['<answer>', '<words 0>', 'before <name>']
+    ['<answer>', '<words 0>', 'before <start> and']
     """
     features, count = message_features(message), len(message.split())
     features.add(f"<words {min(count, _LONG_TURN) // 4}>")

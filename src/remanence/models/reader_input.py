@@ -95,7 +95,7 @@ def shorten_question(question: str) -> str:
 def day_text(day: date) -> str:
     """A day as it is read.
 
-    >>> day_text(datetime(2026, 5, 3))
+    >>> day_text(date(2026, 5, 3))
     '3 May 2026'
     """
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

@@ -216,7 +216,8 @@ class Admin(AdminView):
     ) -> list[Memory]:
         """Extract facts again from what was remembered, with the extractor that this space has now.
 
-        Facts of the earlier extraction that are not found again are forgotten; history keeps both.
+        Facts of the earlier extraction that are not found again are forgotten; history keeps both. Without a language
+        model no facts are written: those that rules wrote in earlier releases are forgotten.
 
         Args:
             id: One source; None takes all of them.
@@ -231,7 +232,9 @@ class Admin(AdminView):
 
         Example:
             >>> import remanence
-            >>> with remanence.open(None) as space:
+            >>> from remanence.testing import ScriptedModel
+            >>> reply = '{"facts": [{"text": "The user lives in Porto.", "quotation": "I live in Porto."}]}'
+            >>> with remanence.open(None, extractor=remanence.LLMExtractor(ScriptedModel("{}", reply))) as space:
             ...     _ = space.remember("I live in Porto.")
             ...     [fact.text for fact in space.admin.reextract()]
             ['The user lives in Porto.']
