@@ -361,8 +361,9 @@ class View(MemoryListing):
 
         Example:
             >>> import remanence
-            >>> with remanence.open(None, now=lambda: "2026-05-04") as space:
-            ...     _ = space.remember([{"role": "user", "content": "we live in Porto, near the river"}])
+            >>> with remanence.open(None) as space:
+            ...     turn = {"role": "user", "content": "we live in Porto, near the river"}
+            ...     _ = space.remember([turn], now="2026-05-04")
             ...     str(space.profile())
             'home: we live in Porto, near the river (4 May 2026)'
         """

@@ -19,9 +19,10 @@ _SIGNAL_SHARE = 0.5
 """The part of a score that comes from the signals; the rest is from the reader."""
 _CHOICE, _HOLDS, _ANSWERS = 0.25, 0.15, 0.1
 """The parts of what the reader says. Of what follows the first hit, the signals say as much as the reader."""
-_SIGNAL_ODDS, _LEAST_CHOICE = 4.0, 1e-3
+_SIGNAL_ODDS, _MIN_CHOICE = 4.0, 1e-2
 """How much the score of the signals adds to the log of the reader's choice for the first hit. With less, fewer outdated
-memories are first and fewer right ones in talk between friends; measured on seven sets."""
+memories are first and fewer right ones in talk between friends; measured on seven sets. A hit that is chosen with less
+than the second probability does not come first for that."""
 _MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING, _MIN_ANSWERING = 0.9, 0.3, 0.5, 0.5
 """A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
 the second, and a later one holds with at least the third. It must tell what is asked with at least the fourth: a hit
@@ -39,12 +40,15 @@ class ReadHit:
     replaced: float
     choice: float
     told_at: datetime
+    is_lowered: bool = False
+    """Whether it is about another person or another time than the question: then it is not chosen."""
 
     def scaled(self, factor: float) -> ReadHit:
         """The same with lower probabilities."""
         if factor == 1.0:
             return self
-        return replace(self, answers=factor * self.answers, holds=factor * self.holds, choice=factor * self.choice)
+        values = {name: factor * getattr(self, name) for name in ("answers", "holds", "choice")}
+        return replace(self, is_lowered=True, **values)
 
     @property
     def score(self) -> float:
@@ -59,8 +63,8 @@ def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int
     """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
     were valid at the time asked about by their claims, stay first."""
     others = sorted(read[pinned:], key=lambda each: -each.score)
-    if others:
-        chosen = max(others, key=lambda each: math.log(each.choice + _LEAST_CHOICE) + _SIGNAL_ODDS * each.hit.score)
+    chosen = max((each for each in others if not each.is_lowered), key=_worth_of_first, default=None)
+    if chosen is not None and chosen.choice >= _MIN_CHOICE:
         others = [chosen, *(each for each in others if each is not chosen)]
     ordered = [*read[:pinned], *others]
     rest = [replace(hit, score=_SIGNAL_SHARE * hit.score, evidence=_scaled(hit)) for hit in unread]
@@ -70,6 +74,11 @@ def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int
     rank_of = {id(each): rank for rank, each in enumerate(sorted(read, key=lambda each: -each.holds), 1)}
     hits = [_with_reading(each, score, rank_of[id(each)], read) for each, score in zip(ordered, scores, strict=True)]
     return (*hits, *rest)
+
+
+def _worth_of_first(each: ReadHit) -> float:
+    """How much a hit is worth the first place."""
+    return math.log(each.choice + 1e-3) + _SIGNAL_ODDS * each.hit.score
 
 
 def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit]) -> Hit:

@@ -216,7 +216,8 @@ class Admin(AdminView):
     ) -> list[Memory]:
         """Extract facts again from what was remembered, with the extractor that this space has now.
 
-        Facts of the earlier extraction that are not found again are forgotten; history keeps both.
+        Facts of the earlier extraction that are not found again are forgotten; history keeps both. Without a language
+        model no facts are written: those that rules wrote in earlier releases are forgotten.
 
         Args:
             id: One source; None takes all of them.
