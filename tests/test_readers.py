@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -70,9 +71,9 @@ def opened(reader: Any, clock: FakeClock) -> remanence.Space:
     return remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock, worker=False)
 
 
-def ask(question: str, clock: FakeClock, reader: Any, **options: Any) -> remanence.Recall:
+def ask(question: str, clock: FakeClock, its_reader: Any, **options: Any) -> remanence.Recall:
     """The answer of a space that was told of three homes and a boat."""
-    with opened(reader, clock) as space:
+    with opened(its_reader, clock) as space:
         for text, day in zip(HOMES, DAYS, strict=True):
             space.add(text, now=day)
         space.add("Alice has a boat, an old one, and she likes it.", now="2026-04-10")
@@ -613,3 +614,56 @@ def test_without_onnxruntime_recall_works_and_says_so(clock: FakeClock, monkeypa
 
     assert texts_of(answer) == list(HARBOUR)
     assert "Run: pip install onnxruntime" in answer.missing["reader"]
+
+
+# Switches of one recall
+
+
+class Slow(ScriptedReader):
+    """A reader that waits until it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__({"Faro": 0.9}, choice={"Faro": 0.9})
+        self.go = threading.Event()
+
+    def read(self, *args: Any, **options: Any) -> ListReading:
+        self.go.wait(10)
+        return super().read(*args, **options)
+
+
+def test_what_is_not_read_by_the_deadline_is_ranked_by_the_signals(clock: FakeClock) -> None:
+    """And the answer says so."""
+    reader = Slow()
+    late = ask("Where does Alice live?", clock, reader, deadline=0.05)
+    reader.go.set()
+
+    assert texts_of(late) == texts_of(ask("Where does Alice live?", clock, None))
+    assert (late.missing, late.confidence) == ({"reader": "the hits were not read by the deadline"}, None)
+    assert "Faro" in ask("Where does Alice live?", clock, reader, deadline=10)[0].memory.text
+
+
+def test_the_environment_may_have_a_deadline_for_all(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a server. A recall with its own has that one."""
+    reader = Slow()
+    monkeypatch.setenv("REMANENCE_DEADLINE", "0.05")
+    assert "reader" in ask("Where does Alice live?", clock, reader).missing
+    reader.go.set()
+    assert not ask("Where does Alice live?", clock, reader, deadline=10).missing
+
+
+@pytest.mark.parametrize("name", ["none", "small"])
+def test_one_recall_may_have_another_reader_or_none(name: str, clock: FakeClock) -> None:
+    """Its receipt says which, so that it can be repeated."""
+    answer = ask("Where does Alice live?", clock, ScriptedReader({"boat": 0.9}, choice={"boat": 1.0}), reader=name)
+
+    assert "boat" not in answer[0].memory.text
+    assert (answer.confidence is None) == (name == "none")
+    assert answer.receipt is not None
+    assert answer.receipt.to_dict()["reader"] == name
+
+
+@pytest.mark.parametrize("option", [{"reader": "large"}, {"deadline": 0}, {"deadline": "soon"}, {"deadline": True}])
+def test_a_switch_that_is_none_is_refused(option: dict[str, Any], clock: FakeClock) -> None:
+    """With its value."""
+    with pytest.raises(remanence.InvalidInput, match="reader='large'|deadline="):
+        ask("Where?", clock, None, **option)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
@@ -53,12 +53,15 @@ def recall(
     during: Annotated[str | None, Field(description="Only what was true in this time, for example 'May 2026'")] = None,
     tags: Annotated[list[str] | None, Field(description="Only memories with all of these tags")] = None,
     as_of: AsOf = None,
+    reader: Annotated[
+        Literal["small", "none"] | None, Field(description="'none' is faster and ranks by the signals alone")
+    ] = None,
     max_tokens: MaxTokens = 1_000,
 ) -> CallToolResult:
     """Look up what is known from earlier conversations: quoted memories, best first, with their ids, dates and
     sources. Use it before you answer anything that may depend on who the user is or what was said earlier. It says so
     if nothing that is known answers the question."""
-    request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of)
+    request = ask.RecallBody(query=query, limit=limit, during=during, tags=tags, as_of=as_of, reader=reader)
     answer = memory_operations.recall(current_space(), request)
     hits = [
         hit.memory.model_dump(include=_HIT_FIELDS)

@@ -29,6 +29,7 @@ from remanence.read.answer import Recall
 from remanence.read.evaluation import Evaluation
 from remanence.read.profile import Profile, build_profile
 from remanence.read.question import CONTEXT_TURNS
+from remanence.read.reading import check_deadline, check_reader_name
 from remanence.read.receipts import RecallRequest
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window
@@ -91,6 +92,8 @@ class View(MemoryListing):
         signals: Sequence[str] | None = None,
         weights: Mapping[str, float] | None = None,
         vector: Vector | None = None,
+        reader: Literal["small", "none"] | None = None,
+        deadline: float | None = None,
     ) -> Recall:
         """The memories that answer a question, best first, each with its reasons.
 
@@ -129,6 +132,11 @@ class View(MemoryListing):
             weights: The weight of each signal, for experiments.
             vector: The question's embedding, if you have it already. Without a question, the memories nearest to it
                 are returned, by similarity alone: no reader and no choice by time.
+            reader: "none" leaves the order to the signals, "small" reads with the reader that comes with the package.
+                Left out: the reader of the space.
+            deadline: How many seconds the recall may take. If the reader has not read the hits by then, the order of
+                the signals stays, and `missing` says so. Left out: that of the environment variable
+                REMANENCE_DEADLINE, or as long as it takes.
 
         Returns:
             A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
@@ -187,6 +195,8 @@ class View(MemoryListing):
             weights=checked_weights,
             vector=inputs.check_vector(vector),
             context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
+            reader=check_reader_name(reader),
+            deadline=check_deadline(deadline),
             **option_values(filters, RowFilter),
         )
         result = self._recall(request, self._position_of, include_names)

@@ -30,7 +30,7 @@ from remanence.models.reader_input import (
 from remanence.models.text_model import SHA256, TextModel
 from remanence.ports import ListReading, Reader, ReaderLine
 
-DEFAULT_READER = "small"
+DEFAULT_READER, NO_READER = "small", "none"
 READER_VARIABLE = "REMANENCE_READER"
 """The environment variable that names a reader in place of the default one; "none" turns it off."""
 _CACHED_READINGS, _CACHED_PAIRS = 2_000, 50_000
@@ -162,10 +162,10 @@ def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
     """The reader for a name, an object or a function; None for none."""
     if isinstance(reader, str) and reader == DEFAULT_READER:
         reader = os.environ.get(READER_VARIABLE, "").strip().lower() or DEFAULT_READER
-    if reader is None or (isinstance(reader, str) and reader == "none"):
+    if reader is None or (isinstance(reader, str) and reader == NO_READER):
         return None
     if isinstance(reader, str) and reader == DEFAULT_READER:
-        return _default_reader()
+        return default_reader()
     if isinstance(reader, Reader):
         return reader
     if isinstance(reader, (str, Path)):
@@ -180,6 +180,6 @@ def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
 
 
 @lru_cache(maxsize=1)
-def _default_reader() -> SmallReader:
+def default_reader() -> SmallReader:
     """One for the whole process: its file is read once, and its readings are shared."""
     return SmallReader()

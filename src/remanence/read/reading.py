@@ -6,20 +6,30 @@ Then the hits are ordered by what the reader says and by the score of the signal
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import math
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from typing import Any, cast
 
+from remanence.errors import InvalidInput
 from remanence.language.temporal import find_stated_times
 from remanence.models.reader_input import MAX_LINES
+from remanence.models.readers import DEFAULT_READER, NO_READER, default_reader
+from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import ListReading, Reader, ReaderLine
 from remanence.read.context import speaker_label
 from remanence.read.question import ParsedQuestion
 from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.read.validity import ReadHit, order_by_reading
-from remanence.schema import Hit, Memory, Window
+from remanence.schema import Hit, Memory
 
 log = logging.getLogger(__name__)
+
+DEADLINE_VARIABLE = "REMANENCE_DEADLINE"
+"""The environment variable with the seconds that each recall may take, as for a server."""
 
 MAX_READ_HITS = MAX_LINES
 """How many hits the reader is given at most."""
@@ -46,28 +56,74 @@ class ReadingResult:
 
 
 def read_hits(
-    hits: tuple[Hit, ...], pinned: int, parsed: ParsedQuestion, now: datetime, reader: Reader
+    hits: tuple[Hit, ...],
+    pinned: int,
+    parsed: ParsedQuestion,
+    now: datetime,
+    reader: Reader,
+    seconds: float | None = None,
 ) -> ReadingResult:
     """The hits in the order by the reader, each with its probability as evidence; the first `pinned` ones stay first.
-    If the reader fails, the order of the signals stays."""
+    If the reader fails, or takes longer than `seconds`, the order of the signals stays."""
     if not hits:
         return ReadingResult(hits)
     first = hits[:MAX_READ_HITS]
     lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(first)]
     moment = next((window.end for window in parsed.times if window.end is not None and window.end <= now), None)
     try:
-        reading = reader.read(parsed.reader_text, lines, asked_at=now, moment=moment)
+        reading = _read_in_time(seconds, partial(reader.read, parsed.reader_text, lines, asked_at=now, moment=moment))
         check_reading(reading, len(lines))
+    except TimedOut:
+        return ReadingResult(hits, missing={"reader": "the hits were not read by the deadline"})
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("recall continues without the reader: %s", error)
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
     read = [
-        ReadHit(hit, answers, holds, replaced, choice, line.told_at or now).scaled(
-            _person_factor(hit.memory, parsed.referent) * _time_factor(hit.memory, parsed.times)
-        )
+        ReadHit(hit, answers, holds, replaced, choice, line.told_at or now)
+        .scaled(hit.memory.trust)
+        .lowered(_person_factor(hit.memory, parsed.referent) * _time_factor(hit, parsed))
         for hit, line, answers, holds, replaced, choice in zip(first, lines, *reading[:4], strict=True)
     ]
     return ReadingResult(order_by_reading(read, hits[len(first) :], pinned), 1.0 - reading.nothing)
+
+
+def reader_for(name: str | None, own: Reader | None) -> Reader | None:
+    """The reader that a request names; without a name that of the space."""
+    if name is None:
+        return own
+    return default_reader() if name == DEFAULT_READER else None
+
+
+def check_reader_name(name: object) -> str | None:
+    """The name of a reader that a request may have."""
+    if name not in (None, DEFAULT_READER, NO_READER):
+        raise InvalidInput(f"reader={name!r} is neither {DEFAULT_READER!r} nor {NO_READER!r}. Name others in `open`.")
+    return cast("str | None", name)
+
+
+def check_deadline(seconds: object) -> float | None:
+    """The seconds that a recall may take; those of the environment if the caller gives none."""
+    source, given = "deadline", seconds
+    if seconds is None:
+        source, given = DEADLINE_VARIABLE, os.environ.get(DEADLINE_VARIABLE, "").strip() or None
+    if given is None:
+        return None
+    try:
+        value = math.nan if isinstance(given, bool) else float(cast("Any", given))
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InvalidInput(f"{source}={given!r} is not a number of seconds above 0, such as 0.05.")
+    return value
+
+
+def _read_in_time(seconds: float | None, read: Callable[[], ListReading]) -> ListReading:
+    """What a reader says; TimedOut if it does not say it within these seconds. A late reading is kept by the reader."""
+    if seconds is None:
+        return read()
+    if seconds <= 0:
+        raise TimedOut
+    return TimeLimit(seconds).call(read)
 
 
 def as_reader_line(memory: Memory, before: str = "", rank: int | None = None) -> ReaderLine:
@@ -91,8 +147,12 @@ def check_reading(reading: ListReading, count: int) -> None:
         raise ValueError(f"it gave {[len(part) for part in reading[:4]]} numbers for {count} lines, or not from 0 to 1")
 
 
-def _time_factor(memory: Memory, times: Sequence[Window]) -> float:
-    """The factor for the probabilities of an event, if the question names times and it is of another one."""
+def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
+    """The factor for the probabilities of what is closed, if the question is about now; and of an event, if the
+    question names times and it is of another one."""
+    memory, times = hit.memory, parsed.times
+    if parsed.focus == "now" and not hit.current:
+        return _OTHER_TIME
     if not times or memory.kind != "episode":
         return 1.0
     if memory.turn is not None and memory.importance == _UNJUDGED:

@@ -22,6 +22,7 @@ request, `similarity` answers a vector without a question, `evaluation` measures
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ from remanence.read.past import drop_repeated_versions, includes_history, may_as
 from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
-from remanence.read.reading import MAX_READ_HITS, ReadingResult, read_hits
+from remanence.read.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
 from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
@@ -73,7 +74,7 @@ def recall(
             # The rows are removed before the search, so that the rows which they superseded are current.
             searched = searched.without_rows(index.rows_from_sources(request.without, request.position))
         if answer is None:
-            result = recall_from_index(searched, request, engine.embedder, engine.reader)
+            result = recall_from_index(searched, request, engine.embedder, reader_for(request.reader, engine.reader))
         else:
             result = answer(searched, request)
         if include_archive:
@@ -89,6 +90,7 @@ def recall_from_index(
     index: Index, request: RecallRequest, embedder: CheckedEmbedder, reader: Reader | None = None
 ) -> Recall:
     """The memories that answer, best first, each with its evidence. Here are all steps of a recall."""
+    begun = time.monotonic()
     with index.lock:
         day_first = index.date_order(request.position, [request.text])
     with use_date_order(day_first):
@@ -109,7 +111,8 @@ def recall_from_index(
     # Without the lock: the reader may be slow, and may itself read the space.
     result = ReadingResult(hits)
     if reader is not None:
-        result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader)
+        seconds = None if request.deadline is None else request.deadline - (time.monotonic() - begun)
+        result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader, seconds)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     min_score, ranked_hits = request.min_score, rank_rules_lower(result.hits)
     return Recall(

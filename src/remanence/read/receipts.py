@@ -36,6 +36,8 @@ class RecallOptions(RowFilter):
     weights: Mapping[str, float] | None = None
     context: tuple[str, ...] = ()
     """The turns before the question."""
+    reader: str | None = None
+    """The reader in place of that of the space."""
 
     @property
     def has_filter(self) -> bool:
@@ -52,6 +54,8 @@ class RecallRequest(RecallOptions):
     now: datetime
     position: int
     vector: Vector | None = None
+    deadline: float | None = None
+    """How many seconds the recall may take."""
 
     def to_receipt(self, space: str, settings: str, *, include_archive: bool) -> Receipt:
         own_vector = self.vector is not None
@@ -94,6 +98,7 @@ class Receipt(RecallOptions):
         signals: The signals that rank; None for all.
         weights: The weights of signals that the caller gave.
         context: The turns before the question.
+        reader: The reader in place of that of the space; "none" for none.
         space: The name of the space.
         position: The last ledger position that was read.
         settings: A hash of what else decides the list: release, embedder, reader and signals of your own.
@@ -137,7 +142,7 @@ class Receipt(RecallOptions):
             record["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
         if self.since is not None:
             record["since"] = micros(self.since)
-        for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights"):
+        for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights", "reader"):
             value = getattr(self, name)
             if value is not None and not (name == "context" and not value):
                 record[name] = list(value) if isinstance(value, tuple) else value

@@ -41,14 +41,16 @@ class ReadHit:
     choice: float
     told_at: datetime
     is_lowered: bool = False
-    """Whether it is about another person or another time than the question: then it is not chosen."""
+    """Whether it is closed, or about another person or another time than the question: then it is not chosen."""
 
     def scaled(self, factor: float) -> ReadHit:
-        """The same with lower probabilities."""
-        if factor == 1.0:
-            return self
+        """The same with lower probabilities, as of what is trusted less."""
         values = {name: factor * getattr(self, name) for name in ("answers", "holds", "choice")}
-        return replace(self, is_lowered=True, **values)
+        return self if factor == 1.0 else replace(self, **values)
+
+    def lowered(self, factor: float) -> ReadHit:
+        """The same as of something that the question does not ask about."""
+        return self if factor == 1.0 else replace(self.scaled(factor), is_lowered=True)
 
     @property
     def score(self) -> float:
@@ -61,9 +63,12 @@ class ReadHit:
 
 def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int) -> tuple[Hit, ...]:
     """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
-    were valid at the time asked about by their claims, stay first."""
+    were valid at the time asked about by their claims, stay first. What answers and is trusted more comes before what is
+    trusted less."""
     others = sorted(read[pinned:], key=lambda each: -each.score)
-    chosen = max((each for each in others if not each.is_lowered), key=_worth_of_first, default=None)
+    trusted = max((each.memory.trust for each in others if each.answers >= _MIN_ANSWERING), default=0.0)
+    candidates = (each for each in others if not each.is_lowered and each.memory.trust >= trusted)
+    chosen = max(candidates, key=_worth_of_first, default=None)
     if chosen is not None and chosen.choice >= _MIN_CHOICE:
         others = [chosen, *(each for each in others if each is not chosen)]
     ordered = [*read[:pinned], *others]
@@ -99,7 +104,11 @@ def _successor(each: ReadHit, read: Sequence[ReadHit]) -> Memory | None:
     """The memory that replaces a hit by what the reader says; None if it may still hold."""
     if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING or each.answers < _MIN_ANSWERING:
         return None
-    later = [other for other in read if other.told_at > each.told_at and other.holds >= _MIN_REPLACING]
+    later = [
+        other
+        for other in read
+        if other.told_at > each.told_at and other.holds >= _MIN_REPLACING and other.memory.trust >= each.memory.trust
+    ]
     return max(later, key=lambda other: other.holds).memory if later else None
 
 

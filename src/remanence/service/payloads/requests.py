@@ -201,6 +201,8 @@ class RecallBody(ReadRequest):
     signals: Names | None = None
     weights: dict[str, float] | None = None
     vector: ListOf[float] | None = None
+    reader: Literal["small", "none"] | None = None
+    deadline: Annotated[float, Field(gt=0, le=3_600)] | None = None
     explain: bool = False
 
 
