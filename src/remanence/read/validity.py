@@ -63,8 +63,8 @@ class ReadHit:
 
 def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int) -> tuple[Hit, ...]:
     """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
-    were valid at the time asked about by their claims, stay first. What answers and is trusted more comes before what is
-    trusted less."""
+    were valid at the time asked about by their claims, stay first. What answers and is trusted more comes before
+    what is trusted less."""
     others = sorted(read[pinned:], key=lambda each: -each.score)
     trusted = max((each.memory.trust for each in others if each.answers >= _MIN_ANSWERING), default=0.0)
     candidates = (each for each in others if not each.is_lowered and each.memory.trust >= trusted)
