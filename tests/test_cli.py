@@ -432,11 +432,14 @@ class TestHelp:
         assert done.returncode == 0, done.stderr
 
 
+_MODEL_VARIABLES = ("REMANENCE_READER", "REMANENCE_EMBEDDER")
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The story, told once into a pipe and kept, with the reader that everybody gets."""
+    """The story, told once into a pipe and kept, with the models that everybody gets."""
     folder = tmp_path_factory.mktemp("demo") / "maya"
-    setting = {name: value for name, value in os.environ.items() if name != "REMANENCE_READER"}
+    setting = {name: value for name, value in os.environ.items() if name not in _MODEL_VARIABLES}
     command = [*COMMAND, "demo", "--keep", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=setting)
     return {"text": done.stdout, "folder": folder}
@@ -459,7 +462,8 @@ class TestDemo:
 
     def test_the_right_answers_come_first(self, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         """Asked again of the folder that the demo kept."""
-        monkeypatch.delenv("REMANENCE_READER", raising=False)
+        for variable in _MODEL_VARIABLES:
+            monkeypatch.delenv(variable, raising=False)
         with remanence.open(told["folder"]) as space:
             for row in STORY["questions"]:
                 first = space.recall(row["question"], now="2026-11-15", limit=1)

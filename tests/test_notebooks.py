@@ -37,6 +37,8 @@ _PACKAGES = {  # what an extra brings, by the names that are imported
 }
 _OPTIONAL = {"fastapi", "langchain", "langchain_core", "langgraph", "llama_index", "mcp", "pandas", "psycopg"}
 """What is installed for the tests, and not with the package alone."""
+_VARIABLES = ("REMANENCE_READER", "REMANENCE_EMBEDDER", "REMANENCE_MEMORY")
+"""What a notebook would depend on."""
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -53,10 +55,10 @@ def kernels() -> Iterator[KernelServer]:
 def test_a_notebook_shows_what_it_prints(
     path: Path, kernels: KernelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an empty folder, with just its own extra and the reader that everybody gets. No warning is printed. No file is
+    """In an empty folder, with just its own extra and the models that everybody gets. No warning is printed. No file is
     left behind: run in a checkout, a notebook would add to it, and find what another one left."""
-    monkeypatch.delenv("REMANENCE_READER", raising=False)
-    monkeypatch.delenv("REMANENCE_MEMORY", raising=False)
+    for variable in _VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
 
     ran = _run(path, tmp_path, kernels)
 
@@ -190,7 +192,8 @@ def _imports(source: str) -> set[str]:
 
 
 def _update(paths: list[Path]) -> None:
-    os.environ.pop("REMANENCE_READER", None)
+    for variable in _VARIABLES:
+        os.environ.pop(variable, None)
     kernels = KernelServer(_environment())
     for path in paths:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

@@ -101,6 +101,15 @@ def test_what_the_reader_chooses_comes_first(town: str, clock: FakeClock) -> Non
     assert town in answer[0].memory.text
 
 
+def test_a_reader_that_says_that_nothing_answers_chooses_nothing(clock: FakeClock) -> None:
+    """Then the signals decide, and not which of two numbers near 0 is higher."""
+    signals = ask("Where does Alice live?", clock, None)
+    last = next(town for town in ("Porto", "Lisbon", "Faro", "boat") if town in signals[3].memory.text)
+    answer = ask("Where does Alice live?", clock, ScriptedReader({}, choice={last: 0.001}))
+
+    assert texts_of(answer)[0] == texts_of(signals)[0]
+
+
 def test_a_choice_about_another_person_decides_nothing(clock: FakeClock) -> None:
     """Readers take what the user said of themselves for an answer to "What do I buy for him?"."""
     reader = ScriptedReader({"window": 0.5, "aisle": 0.9}, choice={"window": 0.1, "aisle": 0.9})
