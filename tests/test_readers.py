@@ -674,5 +674,5 @@ def test_one_recall_may_have_another_reader_or_none(name: str, clock: FakeClock)
 @pytest.mark.parametrize("option", [{"reader": "large"}, {"deadline": 0}, {"deadline": "soon"}, {"deadline": True}])
 def test_a_switch_that_is_none_is_refused(option: dict[str, Any], clock: FakeClock) -> None:
     """With its value."""
-    with pytest.raises(remanence.InvalidInput, match="reader='large'|deadline="):
+    with pytest.raises(remanence.InvalidInput, match=r"reader='large'|deadline="):
         ask("Where?", clock, None, **option)

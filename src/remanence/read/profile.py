@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from remanence.core.engine import Engine
+from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.repetition import drop_repeated
@@ -142,6 +143,7 @@ class _Kept:
 _KEPT: WeakKeyDictionary[Index, _Kept] = WeakKeyDictionary()
 
 
+@retry_if_erased
 def build_profile(
     engine: Engine,
     space: str,

@@ -94,11 +94,11 @@ def reader_for(name: str | None, own: Reader | None) -> Reader | None:
     return default_reader() if name == DEFAULT_READER else None
 
 
-def check_reader_name(name: object) -> str | None:
+def check_reader_name(name: str | None) -> str | None:
     """The name of a reader that a request may have."""
     if name not in (None, DEFAULT_READER, NO_READER):
         raise InvalidInput(f"reader={name!r} is neither {DEFAULT_READER!r} nor {NO_READER!r}. Name others in `open`.")
-    return cast("str | None", name)
+    return name
 
 
 def check_deadline(seconds: object) -> float | None:

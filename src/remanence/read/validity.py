@@ -19,7 +19,7 @@ _SIGNAL_SHARE = 0.5
 """The part of a score that comes from the signals; the rest is from the reader."""
 _CHOICE, _HOLDS, _ANSWERS = 0.25, 0.15, 0.1
 """The parts of what the reader says. Of what follows the first hit, the signals say as much as the reader."""
-_SIGNAL_ODDS, _MIN_CHOICE = 4.0, 1e-2
+_SIGNAL_ODDS, _MIN_CHOICE = 4.0, 0.02
 """How much the score of the signals adds to the log of the reader's choice for the first hit. With less, fewer outdated
 memories are first and fewer right ones in talk between friends; measured on seven sets. A hit that is chosen with less
 than the second probability does not come first for that."""
