@@ -18,7 +18,7 @@ from remanence import Memory, Relation, Space
 from remanence.schema import SELF, UTC
 from remanence.testing import FakeClock
 
-TOWNS = "Porto Lisbon Faro Braga Coimbra Evora Sintra Aveiro".split()
+TOWNS = "Porto Lisbon Madrid Oslo Rome Berlin Vienna Leeds".split()  # names that are known to be places
 FIRMS = "Google Nokia Bosch Airbus Danone Renault Siemens Philips".split()
 BEGIN, NOW = datetime(2024, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
 DAYS = 700
