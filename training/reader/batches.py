@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
-from remanence.models.reader_input import MAX_LINES, QUESTION_TOKENS, ListTokens, SpecialTokens, join_list
+from remanence.models.reader_input import MAX_LINES, ListTokens, SpecialTokens, join_list
 from remanence.models.text_model import FOLDER
 
 SHARES = {
@@ -34,17 +34,21 @@ NOTHING_TOLD, DROPPED, KEPT = 0.05, 0.1, 0.7
 """The share of lists without all lines that tell what is asked; of lines that are left out; and of those that answer
 which are kept even so."""
 REORDERED, NOISE = 0.25, 3
+WITH_FOREIGN, MOST_FOREIGN = 0.35, 6
+"""The share of lists that are mixed with lines of another one, and how many of these. In a space notes stand beside
+chats: who says something, and that nobody is named, must not tell which of them answers."""
 MIN_LINES = 3
 
 
-class Pairs(NamedTuple):
-    """The question with each line, of some lists, for the teacher."""
+class Drawn(NamedTuple):
+    """Lines that are read for the question of a list."""
 
-    ids: Tensor
-    mask: Tensor
-    kinds: Tensor
-    at: Tensor
-    """The list and the mark of each pair."""
+    number: int
+    rows: NDArray[np.int64]
+    dated_as: NDArray[np.int64]
+    """The lines whose days they have: for a line of another list, one of this."""
+    ranks: Sequence[int | None]
+    """Their ranks by the signals, or None for a list in which they are not told."""
 
 
 class Batch(NamedTuple):
@@ -57,13 +61,13 @@ class Batch(NamedTuple):
     answers: Tensor
     tells: Tensor
     replaced: Tensor
+    taught: Tensor
+    """Which marks are of lines as they were told in that list: what the teacher says of them counts."""
     real: Tensor
     """Which marks there are."""
-    pairs: Pairs | None
 
     def to(self, device: str) -> Batch:
-        pairs = self.pairs and Pairs(*(each.to(device, non_blocking=True) for each in self.pairs))
-        return Batch(*(each.to(device, non_blocking=True) for each in self[:-1]), pairs)
+        return Batch(*(each.to(device, non_blocking=True) for each in self))
 
 
 class Lists:
@@ -88,54 +92,57 @@ class Lists:
         """The lines of a list, by rank."""
         return np.arange(self.begin[number], self.begin[number + 1])
 
-    def in_order(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Lines in the order they were told."""
-        return rows[np.argsort(self.arrays["day"][rows], kind="stable")]
+    def draw(self, number: int, rows: NDArray[np.int64], *, show_ranks: bool = True) -> Drawn:
+        """Some lines of a list, in the order they were told."""
+        return self.in_order(Drawn(number, rows, rows, self.ranks(number, rows - self.begin[number], show_ranks)))
 
-    def join(self, number: int, rows: NDArray[np.int64], *, show_ranks: bool = True) -> ListTokens:
+    def ranks(self, number: int, ranks: Iterable[int], show_ranks: bool) -> list[int | None]:
+        """Ranks, if those of the list are told."""
+        told = show_ranks and self.sets[self._set_of[number]] in RANKED_SETS
+        return [int(rank) if told else None for rank in ranks]
+
+    def in_order(self, drawn: Drawn) -> Drawn:
+        """Lines in the order they were told."""
+        order = np.argsort(self.arrays["day"][drawn.dated_as], kind="stable")
+        return Drawn(drawn.number, drawn.rows[order], drawn.dated_as[order], [drawn.ranks[n] for n in order])
+
+    def join(self, drawn: Drawn) -> ListTokens:
         """A list as one text; its lines have to be in order."""
-        arrays = self.arrays
-        ranked = show_ranks and self.sets[self._set_of[number]] in RANKED_SETS
-        dated = bool((arrays["day_text"][rows] >= 0).any())
-        told = int((arrays["day"][rows] <= arrays["moment"][number]).sum()) if dated else len(rows)
+        arrays, number = self.arrays, drawn.number
+        days, day_texts = arrays["day"][drawn.dated_as], arrays["day_text"][drawn.dated_as]
+        told = int((days <= arrays["moment"][number]).sum()) if bool((day_texts >= 0).any()) else len(days)
         return join_list(
             self._text(arrays["question"][number]),
             self._text(arrays["asked_on"][number]),
-            [self._text(arrays["day_text"][row]) + self._text(arrays["text"][row]) for row in rows],
-            [int(row - self.begin[number]) if ranked else None for row in rows],
+            [
+                self._text(day) + self._text(arrays["text"][row])
+                for day, row in zip(day_texts, drawn.rows, strict=True)
+            ],
+            drawn.ranks,
             told,
             self._special,
         )
 
-    def batch(self, drawn: Sequence[tuple[int, NDArray[np.int64], bool]], pairs_of: int = 0) -> Batch:
-        """Lists, their lines in order and whether ranks are shown, as a batch; with pairs of the first `pairs_of`."""
-        joined = [self.join(number, rows, show_ranks=shown) for number, rows, shown in drawn]
+    def batch(self, drawn: Sequence[Drawn]) -> Batch:
+        """Lists, their lines in order, as a batch."""
+        joined = [self.join(each) for each in drawn]
         ids, mask = pad([each.ids for each in joined], 32)
         kinds, _ = pad([each.kinds for each in joined], 32)
         size = len(drawn), MAX_LINES + 1
-        marks, real = torch.zeros(size, dtype=torch.long), torch.zeros(size)
+        marks, real, taught = torch.zeros(size, dtype=torch.long), torch.zeros(size), torch.zeros(size)
         answers, tells, replaced = torch.zeros(size), torch.zeros(size), torch.full(size, -1.0)
-        for place, (each, (_, rows, _)) in enumerate(zip(joined, drawn, strict=True)):
-            count = len(rows)
-            marks[place, : count + 1], real[place, : count + 1] = torch.tensor(each.marks), 1
-            labels = zip((answers, tells, replaced), (self.answers, self.tells, self.replaced), strict=True)
-            for label, values in labels:
-                label[place, 1 : count + 1] = torch.from_numpy(values[rows])
-            answers[place, 0] = not self.answers[rows].any()
-        pairs = self._pairs(drawn[:pairs_of]) if pairs_of else None
-        return Batch(ids, mask, kinds, marks, answers, tells, replaced, real, pairs)
-
-    def _pairs(self, drawn: Sequence[tuple[int, NDArray[np.int64], bool]]) -> Pairs:
-        begin, end, _ = self._special
-        ids, kinds, at = list[list[int]](), list[list[int]](), list[tuple[int, int]]()
-        for place, (number, rows, _) in enumerate(drawn):
-            question = [begin, *self._text(self.arrays["question"][number])[-QUESTION_TOKENS:], end]
-            for mark, row in enumerate(rows, 1):
-                text = [*self._text(self.arrays["text"][row]), end]
-                ids.append(question + text)
-                kinds.append([0] * len(question) + [1] * len(text))
-                at.append((place, mark))
-        return Pairs(*pad(ids, 16), pad(kinds, 16)[0], torch.tensor(at))
+        for place, (tokens, each) in enumerate(zip(joined, drawn, strict=True)):
+            own, lines = each.rows == each.dated_as, slice(1, len(each.rows) + 1)
+            marks[place, : lines.stop], real[place, : lines.stop] = torch.tensor(tokens.marks), 1
+            taught[place, lines] = torch.from_numpy((own & ~self.arrays["made"][each.rows]).astype(np.float32))
+            for label, values, none in (
+                (answers, self.answers, 0),
+                (tells, self.tells, 0),
+                (replaced, self.replaced, -1),
+            ):
+                label[place, lines] = torch.from_numpy(np.where(own, values[each.rows], none)).float()
+            answers[place, 0] = not (self.answers[each.rows] * own).any()
+        return Batch(ids, mask, kinds, marks, answers, tells, replaced, taught, real)
 
     def _text(self, number: int) -> list[int]:
         return self._pieces[number] if number >= 0 else []
@@ -144,9 +151,8 @@ class Lists:
 class RandomBatches(IterableDataset[Batch]):
     """Batches without end. Each worker has its own random numbers."""
 
-    def __init__(self, lists: Lists, size: int, seed: int, *, with_pairs: bool) -> None:
+    def __init__(self, lists: Lists, size: int, seed: int) -> None:
         self._lists, self._size, self._seed = lists, size, seed
-        self._pairs_of = size // 2 if with_pairs else 0
 
     def __iter__(self) -> Iterator[Batch]:
         worker = get_worker_info()
@@ -154,13 +160,32 @@ class RandomBatches(IterableDataset[Batch]):
         members = self._lists.members(measured=False)
         names, odds = shares(members)
         while True:
-            drawn: list[tuple[int, NDArray[np.int64], bool]] = []
+            drawn: list[Drawn] = []
             while len(drawn) < self._size:
                 number = int(rng.choice(members[names[rng.choice(len(names), p=odds)]]))
                 rows = self._some_rows(number, rng)
-                if len(rows) >= 2:
-                    drawn.append((number, self._lists.in_order(rows), rng.random() > NO_RANKS))
-            yield self._lists.batch(drawn, self._pairs_of)
+                if len(rows) < 2:
+                    continue
+                show = rng.random() > NO_RANKS
+                if rng.random() < WITH_FOREIGN:
+                    other = int(rng.choice(members[names[rng.choice(len(names), p=odds)]]))
+                    drawn.append(self._with_foreign(number, rows, other, rng, show))
+                else:
+                    drawn.append(self._lists.draw(number, rows, show_ranks=show))
+            yield self._lists.batch(drawn)
+
+    def _with_foreign(
+        self, number: int, rows: NDArray[np.int64], other: int, rng: np.random.Generator, show_ranks: bool
+    ) -> Drawn:
+        """Lines of a list among some of another one, on days of its own. They answer nothing here."""
+        lists, worlds = self._lists, self._lists.arrays["world"]
+        foreign = lists.rows(other) if worlds[other] != worlds[number] else lists.rows(number)[:0]
+        foreign = rng.permutation(foreign)[: int(rng.integers(1, MOST_FOREIGN + 1))]
+        mixed, dated_as = np.concatenate([rows, foreign]), np.concatenate([rows, rng.choice(rows, len(foreign))])
+        places = np.concatenate([np.arange(len(rows)), rng.uniform(0, len(rows), len(foreign))])
+        order = np.argsort(places, kind="stable")[:MAX_LINES]
+        ranks = lists.ranks(number, range(len(order)), show_ranks)
+        return lists.in_order(Drawn(number, mixed[order], dated_as[order], ranks))
 
     def _some_rows(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Some lines of a list, most of the first ones; now and then none that tells what is asked."""

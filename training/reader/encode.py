@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from training.reader.near_duplicates import with_near_duplicates
 from training.reader.question_list import Line, QuestionList, read_lists
 
 from remanence.models.reader_input import as_line, day_text, needs_turn_before, shorten_question
@@ -32,8 +33,8 @@ WRITTEN_SETS = ("worlds", "talks", "team", "revoked", "projects", "chat", "stand
 """Our own sets, of which one world in twelve measures and is not trained on."""
 NO_DAY = -1
 TYPES = {
-    "question": "i4", "asked_on": "i4", "moment": "i4", "begin": "i4", "set": "i2", "wanted": "i2", "measured": "?",
-    "answerable": "?", "text": "i4", "day_text": "i4", "day": "i4", "answers": "i1", "tells": "i1", "replaced": "i1",
+    "question": "i4", "asked_on": "i4", "moment": "i4", "begin": "i4", "set": "i2", "world": "i4", "wanted": "i2", "measured": "?",
+    "answerable": "?", "text": "i4", "day_text": "i4", "day": "i4", "answers": "i1", "tells": "i1", "replaced": "i1", "made": "?",
 }  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("lists", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    arrays = encode(read_lists(options.lists), open_tokenizer())
+    arrays = encode(with_near_duplicates(read_lists(options.lists)), open_tokenizer())
     np.savez_compressed(options.out, **arrays)
     for name, values in arrays.items():
         print(name, values.shape, values.dtype)
@@ -82,7 +83,7 @@ def open_tokenizer() -> Tokenizer:
 
 def encode(lists: Iterable[QuestionList], tokenizer: Tokenizer) -> dict[str, NDArray[Any]]:
     """Lists as arrays: those of `question` to `answerable` have an item for each list, the others one for each line."""
-    texts, sets = Texts(), Texts()
+    texts, sets, worlds = Texts(), Texts(), Texts()
     columns: dict[str, list[int]] = {name: [] for name in TYPES}
     columns["begin"].append(0)
     for each in lists:
@@ -93,6 +94,7 @@ def encode(lists: Iterable[QuestionList], tokenizer: Tokenizer) -> dict[str, NDA
             "moment": moment_of(each.question, each.asked_on),
             "begin": columns["begin"][-1] + len(each.lines),
             "set": sets(each.set),
+            "world": worlds(each.world),
             "wanted": each.wanted,
             "measured": is_measured(each),
             "answerable": each.answerable,
@@ -115,6 +117,7 @@ def _line_values(question: str, line: Line, texts: Texts) -> dict[str, int]:
         "answers": line.answers,
         "tells": line.tells,
         "replaced": line.replaced,
+        "made": line.made,
     }
 
 

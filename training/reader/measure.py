@@ -40,12 +40,12 @@ def measure(model: ListReader, lists: Lists, device: str) -> dict[str, dict[str,
 def _add_batch(
     found: dict[str, list[Any]], model: ListReader, lists: Lists, numbers: NDArray[np.int64], device: str
 ) -> None:
-    drawn = [(int(number), lists.in_order(lists.rows(number)[:MAX_LINES]), True) for number in numbers]
+    drawn = [lists.draw(int(number), lists.rows(number)[:MAX_LINES]) for number in numbers]
     batch = lists.batch(drawn).to(device)
     choice, *others = (each.float() for each in model(batch.ids, batch.mask, batch.kinds, batch.marks))
     chosen = torch.softmax(choice + (batch.real - 1) * 1e4, -1).cpu().numpy()
     tells, holds, replaced = (torch.sigmoid(each).cpu().numpy() for each in others)
-    for place, (number, rows, _) in enumerate(drawn):
+    for place, (number, rows, _, _) in enumerate(drawn):
         marks = slice(1, len(rows) + 1)
         right, known = lists.answers[rows] == 1, lists.replaced[rows]
         found["answerable"].append((1 - chosen[place, 0], lists.arrays["answerable"][number]))

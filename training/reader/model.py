@@ -82,27 +82,6 @@ class ListReader(nn.Module):
         return tuple(head(pooled).squeeze(-1) for head in (self.choose, self.tells, self.holds, self.replaced))
 
 
-class PairReader(nn.Module):
-    """The reader that came before, which reads a question and one text: the teacher for `answers`."""
-
-    def __init__(self, state: dict[str, Tensor]) -> None:
-        super().__init__()
-        self.body = ListReader()
-        self.body.load_state_dict(state, strict=False)
-        width = self.body.words.embedding_dim
-        self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
-        for name, part in (("pool", self.pool), ("say", self.say)):
-            part.load_state_dict({key: state[f"{name}.{key}"] for key in ("weight", "bias")})
-
-    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
-        body = self.body
-        x = body.norm(body.words(ids) + body.places.weight[: ids.shape[1]] + body.kinds(kinds))
-        for layer in body.layers:
-            x = layer(x, added_mask(mask, x), 0.0)
-        said: Tensor = self.say(torch.tanh(self.pool(x[:, 0]))).squeeze(-1)
-        return said
-
-
 def added_mask(mask: Tensor, like: Tensor) -> Tensor:
     """What is added to the attention of each token, so that padding gets none."""
     return (1.0 - mask[:, None, None, :].to(like.dtype)) * -10000.0

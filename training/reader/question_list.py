@@ -31,6 +31,8 @@ class Line:
     """Whether it tells what is asked, at whatever time."""
     replaced: int = UNKNOWN
     """1 if what it says no longer holds, 0 if it holds, -1 if that is not known."""
+    made: bool = False
+    """Whether it was made of another line, by another name (`near_duplicates`)."""
 
 
 @dataclass

@@ -1,11 +1,11 @@
-"""The weights that training begins with, from the reader that came before.
+"""The weights that training begins with, from the reader that is shipped.
 
-    git show c2d24751:src/remanence/models/small_reader/model.onnx > OLD.onnx
-    python -m training.reader.starting_weights OLD.onnx START.pt
+    python -m training.reader.starting_weights START.pt
 
-The old reader had the same layers, read one text or eight lines, and had fewer answers. It began as the stock model
-ms-marco-MiniLM-L-12-v2. What it lacks begins anew. START.pt also has its answer for one text, which teaches. All runs
-have to begin with the same file: only then the mean of their weights is a good reader.
+Training goes on from there, with more material. The first reader of lists began in the same way as the reader before
+it, which read one text or eight lines (commit c2d24751, `src/remanence/models/small_reader`) and had begun as the stock
+model ms-marco-MiniLM-L-12-v2. All runs have to begin with the same file: only then the mean of their weights is a good
+reader.
 """
 
 from __future__ import annotations
@@ -21,45 +21,33 @@ import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from torch import Tensor
-from training.reader.model import KINDS, ListReader
+from training.reader.model import ListReader
+
+from remanence.models.text_model import FOLDER
 
 Weights = dict[str, NDArray[Any]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("old_reader", type=Path)
     parser.add_argument("start", type=Path)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="with reader.onnx and word_vectors.npz")
     options = parser.parse_args()
-    torch.save(starting_state(floats_of(options.old_reader)), options.start)
+    torch.save(starting_state(options.folder), options.start)
 
 
-def starting_state(old: Weights) -> dict[str, Tensor]:
-    """The weights of a list reader, and those of the old one's answer for one text."""
-    torch.manual_seed(0)
-    new = ListReader()
-    values = {name: torch.from_numpy(np.array(value, np.float32)) for name, value in old.items()}
-    values["words.weight"] = round_rows(values["words.weight"])
-    values["kinds.weight"] = _repeat_last(values["kinds.weight"], KINDS)
-    values["places.weight"] = _repeat_last(values["places.weight"], new.places.num_embeddings)
-    missing = new.load_state_dict({k: v for k, v in values.items() if k in new.state_dict()}, strict=False)
-    print("begin anew:", missing.missing_keys)
-    with torch.no_grad():
-        new.holds.load_state_dict(new.tells.state_dict())
-        new.replaced.weight.mul_(0.1)
-        new.replaced.bias.fill_(-1)
-    taught = {name: value for name, value in values.items() if name.startswith(("pool.", "say."))}
-    return new.state_dict() | taught
-
-
-def round_rows(values: Tensor) -> Tensor:
-    """Vectors as they are after they were stored in 8 bits with a scale for each, as the package stores them."""
-    scales = values.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
-    return (values / scales).round() * scales
-
-
-def _repeat_last(rows: Tensor, count: int) -> Tensor:
-    return torch.cat([rows, rows[-1:].repeat(max(0, count - len(rows)), 1)])
+def starting_state(folder: Path) -> dict[str, Tensor]:
+    """The weights of the shipped reader, those of its 8-bit numbers among them as floats."""
+    values = {
+        name.removeprefix("m."): torch.from_numpy(np.array(value, np.float32))
+        for name, value in floats_of(folder / "reader.onnx").items()
+    }
+    with np.load(folder / "word_vectors.npz") as stored:
+        vectors = stored["vectors"] * stored["scales"].astype(np.float32)[:, None]
+    state = values | {"words.weight": torch.from_numpy(vectors)}
+    model = ListReader()
+    model.load_state_dict({name: value for name, value in state.items() if name in model.state_dict()})
+    return model.state_dict()
 
 
 def floats_of(path: Path) -> Weights:

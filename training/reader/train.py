@@ -3,8 +3,8 @@
     python -m training.reader.train reader.npz START.pt --out reader1.pt --seed 1 --seconds 600
 
 reader.npz is what `encode.py` wrote, START.pt what `starting_weights.py` wrote. Besides the labels, `answers` learns
-from the reader that came before. The word vectors stay as they are, as the embedder has them in common. What is written
-is the moving mean of the weights. Prints how good it is on lists that are not trained on (`measure.py`).
+from the reader that it begins as. The word vectors stay as they are, as the embedder has them in common. What is
+written is the moving mean of the weights. Prints how good it is on lists that are not trained on (`measure.py`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader
 from training.reader.batches import Batch, Lists, RandomBatches
 from training.reader.measure import measure
-from training.reader.model import ListReader, PairReader
+from training.reader.model import ListReader
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-RATE, WARM_UP, LEAST_RATE, DECAY = 1.2e-4, 150, 0.02, 0.01
-TELLS, HOLDS, REPLACED, TAUGHT = 0.3, 0.5, 0.5, 1.0
-"""How much each answer counts beside the choice, and what the teacher says."""
-TEACHER_SCALE, TEACHER_SHARE = 1.5, 0.5
+RATE, WARM_UP, LEAST_RATE, DECAY = 1e-4, 150, 0.02, 0.01
+TELLS, HOLDS, REPLACED = 0.8, 0.5, 0.5
+"""How much each answer counts beside the choice."""
+TAUGHT = 0.4
+"""How much of what `answers` is to say of a line is said by the teacher."""
 MEAN_DECAY = 0.999
 
 
@@ -45,8 +46,9 @@ def main() -> None:
     start = {name: value.float() for name, value in torch.load(options.start, map_location="cpu").items()}
     model = ListReader()
     model.load_state_dict(start, strict=False)
-    teacher = PairReader(start).to(DEVICE).eval()
-    batches = RandomBatches(lists, options.batch, options.seed, with_pairs=True)
+    teacher = ListReader().to(DEVICE).eval()
+    teacher.load_state_dict(model.state_dict())
+    batches = RandomBatches(lists, options.batch, options.seed)
     loader = DataLoader(batches, batch_size=None, num_workers=options.workers, pin_memory=DEVICE == "cuda")
     trained = train(model.to(DEVICE), teacher, loader, options.seconds)
     for name, figures in measure(trained, lists, DEVICE).items():
@@ -55,7 +57,7 @@ def main() -> None:
     torch.save(state, options.out)
 
 
-def train(model: ListReader, teacher: PairReader, loader: DataLoader[Batch], seconds: float) -> ListReader:
+def train(model: ListReader, teacher: ListReader, loader: DataLoader[Batch], seconds: float) -> ListReader:
     """Train for so long; the rate falls to almost nothing until then. Returns the moving mean."""
     model.words.weight.requires_grad_(False)
     weights = [weight for weight in model.parameters() if weight.requires_grad]
@@ -81,7 +83,7 @@ def train(model: ListReader, teacher: PairReader, loader: DataLoader[Batch], sec
     return trained
 
 
-def loss_of(model: ListReader, teacher: PairReader, batch: Batch) -> Tensor:
+def loss_of(model: ListReader, teacher: ListReader, batch: Batch) -> Tensor:
     """How far the answers are from the labels, and from what the teacher says."""
     with torch.autocast(DEVICE, dtype=torch.bfloat16):
         outputs = model(batch.ids, batch.mask, batch.kinds, batch.marks)
@@ -90,16 +92,12 @@ def loss_of(model: ListReader, teacher: PairReader, batch: Batch) -> Tensor:
     lines = batch.real.clone()
     lines[:, 0] = 0
     loss = -torch.logsumexp(logs + (batch.answers - 1) * 1e4, -1).mean()
-    loss = loss + TELLS * _mean_loss(tells, batch.tells, lines) + HOLDS * _mean_loss(holds, batch.answers, lines)
-    loss = loss + REPLACED * _mean_loss(replaced, batch.replaced.clamp(min=0), lines * (batch.replaced >= 0))
-    if batch.pairs is None:
-        return loss
-    ids, mask, kinds, at = batch.pairs
     with torch.no_grad(), torch.autocast(DEVICE, dtype=torch.bfloat16):
-        said = torch.sigmoid(teacher(ids, mask, kinds).float() / TEACHER_SCALE)
-    lists, marks = at.unbind(1)
-    aim = TEACHER_SHARE * said + (1 - TEACHER_SHARE) * batch.tells[lists, marks]
-    return loss + TAUGHT * F.binary_cross_entropy_with_logits(tells[lists, marks], aim)
+        said = torch.sigmoid(teacher(batch.ids, batch.mask, batch.kinds, batch.marks)[1].float())
+    share = TAUGHT * batch.taught
+    loss = loss + TELLS * _mean_loss(tells, share * said + (1 - share) * batch.tells, lines)
+    loss = loss + HOLDS * _mean_loss(holds, batch.answers, lines)
+    return loss + REPLACED * _mean_loss(replaced, batch.replaced.clamp(min=0), lines * (batch.replaced >= 0))
 
 
 def _mean_loss(logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
