@@ -105,15 +105,17 @@ def _read_hit(
 
 
 def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
-    """The factor for the probabilities of what is closed, if the question is about now; and of an event, if the
-    question names times and it is of another one."""
+    """The factor for the probabilities of what is closed, if the question is about now; and of an event of another time
+    than the question names. If a note names times itself, the reader knows better: it may tell what began then."""
     memory, times = hit.memory, parsed.times
     if parsed.focus == "now" and not hit.current:
         return _OTHER_TIME
     if not times or memory.kind != "episode" or (memory.turn is not None and memory.importance == _UNJUDGED):
         return 1.0
-    own = [memory.valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
-    return 1.0 if any(window.overlaps(asked) for window in own for asked in times) else _OTHER_TIME
+    stated = [phrase.window for phrase in find_stated_times(memory.text, memory.told_at)]
+    if stated and memory.turn is None:
+        return 1.0
+    return 1.0 if any(own.overlaps(asked) for own in (memory.valid, *stated) for asked in times) else _OTHER_TIME
 
 
 def _person_factor(memory: Memory, referent: Referent) -> float:
