@@ -38,8 +38,6 @@ memories about the user, if the question is not about the user at all: "What sho
 serve her?"."""
 _OTHER_TIME = 0.01
 """The factor for the probabilities of what is closed, and of events of another time than the one a question names."""
-_UNJUDGED = 0.5
-"""The importance of a turn of which nobody said what it tells: it may be a state, which lasts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,17 +103,16 @@ def _read_hit(
 
 
 def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
-    """The factor for the probabilities of what is closed, if the question is about now; and of an event of another time
-    than the question names. If a note names times itself, the reader knows better: it may tell what began then."""
+    """The factor for the probabilities of what is closed, if the question is about now; and of a note of an event that
+    was given another time than the question names. Of other times the reader knows better: a turn or a note may tell
+    what began then."""
     memory, times = hit.memory, parsed.times
     if parsed.focus == "now" and not hit.current:
         return _OTHER_TIME
-    if not times or memory.kind != "episode" or (memory.turn is not None and memory.importance == _UNJUDGED):
+    if not times or memory.kind != "episode" or memory.turn is not None:
         return 1.0
-    stated = [phrase.window for phrase in find_stated_times(memory.text, memory.told_at)]
-    if stated and memory.turn is None:
-        return 1.0
-    return 1.0 if any(own.overlaps(asked) for own in (memory.valid, *stated) for asked in times) else _OTHER_TIME
+    is_at_asked_time = any(memory.valid.overlaps(asked) for asked in times)
+    return 1.0 if is_at_asked_time or find_stated_times(memory.text, memory.told_at) else _OTHER_TIME
 
 
 def _person_factor(memory: Memory, referent: Referent) -> float:
