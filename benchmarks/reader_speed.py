@@ -1,65 +1,78 @@
-"""How long the reader takes for a question, beside the stock cross-encoder of 12 layers in the same run.
+"""How long a default recall takes on chat turns, and how much of that is the reader and the embedder.
 
-    python benchmarks/reader_speed.py
+    python benchmarks/reader_speed.py [--questions 150]
 
-Reads as many memories as recall does: short ones (the notes and chats of benchmarks/worlds) and passages of a hundred
-words. Each question is read once, so nothing comes from the cache. The stock model takes part if it is installed
-(`remanence models get ms-marco-MiniLM-L-12-v2`).
+One space has all the chat turns of benchmarks/worlds. Each question is asked once, so nothing comes from the cache.
+Times are by the clock, and in processor time of all threads, which says more on a machine that others use as well.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import time
+from collections.abc import Callable, Iterable
 
 import numpy as np
-from remanence.read.rerank import MAX_READ_HITS, fit_word_budget
 
-from remanence.models import catalogue, readers
-from remanence.models.reader_input import as_passage
-from remanence.ports import Reader
+import remanence
+from remanence.models.embedders import sentence_embedder
+from remanence.models.readers import default_reader
 from unseen import read_worlds
 
-STOCK = "ms-marco-MiniLM-L-12-v2"
-ROUNDS = 40
+WARM_UP = 10
 
 
-def questions(kind: str) -> list[tuple[str, list[str]]]:
-    """Questions with the memories to read for each."""
-    out = []
-    for world in read_worlds("develop"):
-        if (world["style"] == "long") != (kind == "passages"):
-            continue
-        for asked in world["questions"]:
-            memories = [(m["text"], m["speaker"]) for m in world["memories"]][:MAX_READ_HITS]
-            passages = [as_passage(asked["q"], text, speaker=speaker) for text, speaker in memories]
-            out.append((asked["q"], list(fit_word_budget(passages))))
-    return out[:ROUNDS]
+def chat_turns() -> tuple[list[dict[str, str]], list[tuple[str, str]]]:
+    """The turns of all chats, and the questions about them, each with the time at which it is asked."""
+    turns, questions = [], []
+    for number, world in enumerate(read_worlds("all")):
+        if world["style"] in ("two people", "assistant"):
+            for memory in world["memories"]:
+                day = memory["time"][:10]
+                said = {"speaker": memory["speaker"], "content": memory["text"], "time": memory["time"]}
+                turns.append(said | {"conversation": f"{number} {day}"})
+            questions += [(asked["q"], asked["asked_at"]) for asked in world["questions"]]
+    return turns, questions
 
 
-def measure(reader: Reader, asked: list[tuple[str, list[str]]]) -> float:
-    """Milliseconds a question, by the median."""
-    took = []
-    for question, passages in asked:
-        began = time.perf_counter()
-        reader.read(question, passages)
+def measure(name: str, calls: Iterable[Callable[[], object]]) -> None:
+    """Print the median, the slowest of twenty and the processor time of these calls."""
+    took, used = [], []
+    for call in calls:
+        began, began_processor = time.perf_counter(), time.process_time()
+        call()
         took.append(1000 * (time.perf_counter() - began))
-    return float(np.median(took))
+        used.append(1000 * (time.process_time() - began_processor))
+    p50, p95 = np.percentile(took, (50, 95))
+    print(f"{name:34} p50 {p50:7.1f} ms  p95 {p95:7.1f} ms  processor {np.mean(used):7.1f} ms  ({len(took)})")
 
 
 def main() -> None:
-    names = [catalogue.DEFAULT_READER, *([STOCK] if catalogue.installed_folder(STOCK) else [])]
-    for kind in ("short memories", "passages"):
-        asked = questions(kind)
-        words = np.mean([len(passage.split()) for _, passages in asked for passage in passages])
-        count = np.mean([len(passages) for _, passages in asked])
-        times = {}
-        for name in names:
-            reader = readers.OnnxReader(name)
-            reader.read("Is it warm?", ["It is warm."])
-            times[name] = measure(reader, asked)
-        line = ", ".join(f"{name} {took:.0f} ms" for name, took in times.items())
-        ratio = f"; {times[STOCK] / times[names[0]]:.1f} times faster" if STOCK in times else ""
-        print(f"{kind} ({count:.0f} of {words:.0f} words): {line}{ratio}")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--questions", type=int, default=150)
+    options = parser.parse_args()
+    turns, questions = chat_turns()
+    questions = questions[: options.questions + WARM_UP]
+    embedder, reader = sentence_embedder(), default_reader()
+    print(f"{len(turns)} chat turns, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    with remanence.open(None, worker=False) as space:
+        space.add_turns(turns)
+        for question, now in questions[:WARM_UP]:
+            space.recall(question, now=now)
+        asked = questions[WARM_UP:]
+        reader.clear()
+        measure("recall", (lambda q=q, now=now: space.recall(q, now=now) for q, now in asked))
+        measure(
+            "recall without the reader",
+            (lambda q=q, now=now: space.recall(q, now=now, reader="none") for q, now in asked),
+        )
+        texts = [turn["content"] for turn in turns]
+        measure("embedding a question", (lambda q=q: embedder.embed_query(q) for q, _ in asked))
+        measure("add", (lambda t=t: space.add(f"{t} Again.") for t in texts[:200]))
+    began = time.perf_counter()
+    embedder.embed([f"{text} Once more." for text in texts])
+    print(f"{'embedding texts':34} {len(texts) / (time.perf_counter() - began):.0f} a second")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """What the REST server adds to a recall, how it answers many clients, and whether a slow request holds others up.
 
     python benchmarks/rest.py [--memories 2000] [--questions 200] [--clients 32] [--chroma PATH]
+    python benchmarks/rest.py --reader [--questions 200] [--clients 20]
 
 The server runs in a process of its own and notes how long the engine took for each recall, in time and in processor
 time. What a client waits beyond that is what HTTP costs, its own part included; on a busy machine the processor time
 says more. With `--chroma`, the path of the `chroma` program (pip install chromadb, best in an environment of its own),
 Chroma's server answers as many clients with the same memories and the same vectors; it is given the vectors of the
-questions, where Remanence embeds them itself.
+questions, where Remanence embeds them itself. With `--reader`, only `remanence serve` with its default reader is
+measured, on chat turns; otherwise the reader is off.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from pathlib import Path
 import httpx
 
 import remanence
+from reader_speed import chat_turns
 
 RECALL = "/v1/spaces/default/recall"
 CHROMA = "/api/v2/tenants/default_tenant/databases/default_database/collections"
@@ -74,7 +77,11 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--chroma", default=shutil.which("chroma"), help="the chroma program")
+    parser.add_argument("--reader", action="store_true", help="only `remanence serve` with its reader")
     args = parser.parse_args()
+    if args.reader:
+        _with_reader(args.questions, args.clients)
+        return
     os.environ["REMANENCE_READER"] = "none"
     questions = [f"Where did {NAMES[n % len(NAMES)]} go in {1990 + n % 30}?" for n in range(args.questions)]
     texts = [_memory(number) for number in range(args.memories)]
@@ -91,6 +98,23 @@ def main() -> None:
             _slow_request(url)
         if args.chroma:
             _chroma(args.chroma, Path(name), texts, vectors, args.clients)
+
+
+def _with_reader(count: int, clients: int) -> None:
+    """Clients of `remanence serve` that each ask one question after the other, no question twice."""
+    turns, questions = chat_turns()
+    bodies = [{"query": question, "now": now} for question, now in questions[: count + WARM_UP]]
+    with tempfile.TemporaryDirectory() as folder:
+        with remanence.open(folder) as space:
+            space.add_turns(turns)
+        command = [sys.executable, "-m", "remanence.cli", "serve", "--memory", folder, "--port", "{port}"]
+        with _process(command, "/readyz") as (url, process):
+            for body in bodies[:WARM_UP]:
+                httpx.post(f"{url}{RECALL}", json=body, timeout=60).raise_for_status()
+            used = _processor_seconds(process.pid)
+            _many_clients("remanence serve", f"{url}{RECALL}", bodies[WARM_UP:], clients, each=clients)
+            used = _processor_seconds(process.pid) - used
+            print(f"processor time of the server: {_ms(used / (len(bodies) - WARM_UP))} a recall")
 
 
 def _memory(number: int) -> str:
@@ -163,11 +187,13 @@ def _overhead(url: str, process: subprocess.Popen[bytes], log: Path, questions: 
     print(f"processor time of the server beyond the engine: {_ms(beyond / len(engine))} a recall")
 
 
-def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int) -> None:
+def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int, each: int = 10) -> None:
+    """Ask with so many clients at once, each with every `each`th of the bodies."""
+
     def ask(number: int) -> list[tuple[int, float]]:
         found = []
         with httpx.Client(timeout=60) as client:
-            for body in bodies[number % 10 :: 10]:
+            for body in bodies[number % each :: each]:
                 began = time.perf_counter()
                 status = client.post(url, json=body).status_code
                 found.append((status, time.perf_counter() - began))
@@ -178,9 +204,9 @@ def _many_clients(name: str, url: str, bodies: Sequence[object], clients: int) -
         answers = [answer for found in pool.map(ask, range(clients)) for answer in found]
     seconds = time.perf_counter() - began
     errors = sum(status != 200 for status, _ in answers)
-    median, slowest = statistics.median(each for _, each in answers), max(each for _, each in answers)
+    median, slowest = statistics.median(took for _, took in answers), max(took for _, took in answers)
     print(
-        f"{name}, {clients} clients at once: {len(answers)} searches, {errors} errors, {len(answers) / seconds:.0f} a "
+        f"{name}, {clients} clients at once: {len(answers)} searches, {errors} errors, {len(answers) / seconds:.1f} a "
         f"second, median {_ms(median)}, slowest {_ms(slowest)}"
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,24 @@ def test_files_are_sent_and_fetched(remote: Space, tmp_path: Path) -> None:
 
     assert (report.kind, remote.child("copy").get(memory.id) is not None) == ("export", True)
     assert remote.spaces() == ["default", "default/copy"]
+
+
+def test_a_deadline_holds_over_a_connection() -> None:
+    """What was not read by then is ranked by the signals, and the answer says so."""
+    go = threading.Event()
+
+    def read(question: str, texts: Sequence[str]) -> list[float]:
+        go.wait(10)
+        return [0.9] * len(texts)
+
+    with remanence.open(None, embedder=HashingEmbedder(), reader=read) as space, connected(space) as remote:
+        space.add("Ana lives in Porto.")
+        late = remote.recall("Where does Ana live?", deadline=0.05)
+        go.set()
+        in_time = remote.recall("Where does Ana live?", deadline=10)
+
+    assert (len(late), late.missing) == (1, {"reader": "the hits were not read by the deadline"})
+    assert (in_time.missing, in_time.confidence) == ({}, 0.9)
 
 
 def test_errors_are_the_same(remote: Space) -> None:

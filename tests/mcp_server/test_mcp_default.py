@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -87,6 +88,25 @@ async def test_recall_says_first_that_nothing_is_known() -> None:
     assert [answer.structured_content["confidence"] for answer in answers] == pytest.approx([0.02, 0.9])
     scores = [json.loads(line)["score"] for line in known.splitlines() if line.startswith("{")]
     assert scores == [round(hit["score"], 2) for hit in answers[1].structured_content["hits"]]
+
+
+async def test_recall_says_that_the_hits_were_not_read_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the deadline of the process."""
+    monkeypatch.setenv("REMANENCE_DEADLINE", "0.05")
+    go = threading.Event()
+
+    def read(question: str, texts: Sequence[str]) -> list[float]:
+        go.wait(10)
+        return [0.9] * len(texts)
+
+    with remanence.open(None, reader=read) as space:
+        space.add("Ana lives in Porto.")
+        async with connected(space) as mcp:
+            answer = await mcp.client.call_tool("recall", {"query": "Where does Ana live?"})
+            go.set()
+
+    assert "reader was not available: the hits were not read by the deadline" in answer.content[0].text
+    assert answer.structured_content["missing"] == {"reader": "the hits were not read by the deadline"}
 
 
 async def test_time_is_asked_in_two_ways(space: remanence.Space, clock: FakeClock) -> None:

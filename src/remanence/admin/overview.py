@@ -17,7 +17,7 @@ from remanence.core.index_file import index_path
 from remanence.graph.known_entities import KnownEntities
 from remanence.ports import Ledger
 from remanence.read.show.recall_tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
-from remanence.read.supersession import replacement_row, unsuperseded_mask
+from remanence.read.validity.superseded import replacement_row, unsuperseded_mask
 from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
 from remanence.schema.display import data_frame, html_table
 from remanence.signals.stores import folder_name

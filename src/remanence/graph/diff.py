@@ -13,7 +13,7 @@ from remanence.events import Linked, Served
 from remanence.graph.history import HistoryEvent, HistoryReader, version_row
 from remanence.ports import Ledger
 from remanence.read.receipts import Exposure, Receipt
-from remanence.read.supersession import is_current_row, replacement_row
+from remanence.read.validity.superseded import is_current_row, replacement_row
 from remanence.schema import Link, Memory, Relation, Snapshot
 
 

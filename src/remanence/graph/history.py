@@ -34,7 +34,7 @@ from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import TIMES
-from remanence.read.supersession import replacement_row
+from remanence.read.validity.superseded import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table
 from remanence.state.edges.predicates import normalize_predicate, states_after_event

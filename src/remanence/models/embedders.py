@@ -28,7 +28,7 @@ import numpy as np
 from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra, RemanenceError
 from remanence.language.text import pluralize, truncate
 from remanence.models.text_model import SHA256 as MODEL_SHA256
-from remanence.models.text_model import TextModel, cpu_threads
+from remanence.models.text_model import TextModel
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import Embedder, FastEmbedder
 
@@ -300,7 +300,7 @@ class SentenceEmbedder:
         """Threads of this process: those of a parent do not survive a fork."""
         with self._lock:
             if self._pool is None or self._pool[0] != os.getpid():
-                self._pool = os.getpid(), ThreadPoolExecutor(cpu_threads(), "remanence-embedder")
+                self._pool = os.getpid(), ThreadPoolExecutor(os.cpu_count(), "remanence-embedder")
             return self._pool[1]
 
 

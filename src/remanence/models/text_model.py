@@ -4,7 +4,8 @@ Both take the vectors of word pieces, not their numbers: they have one table of 
 8-bit numbers with a scale for each piece). `training/README.md` says how they were made.
 
 A text is run alone, never in a batch: an 8-bit model scales its numbers over the batch, so the answer for a text would
-depend on the other texts. Several threads may run at once. If only one does, it uses all cores.
+depend on the other texts. Each core runs one text at a time, and who asks while all cores are taken waits in a queue:
+first come, first served. A text that is alone uses all cores.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import InvalidEmbedding, MissingExtra
+from remanence.models.call_queue import CallQueue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +76,7 @@ class TextModel:
     def __init__(self, file: str, folder: Path = FOLDER) -> None:
         self._file, self._folder = file, folder
         self._lock = threading.Lock()
-        self._process, self._running = os.getpid(), 0
+        self._process, self._calls = os.getpid(), CallQueue(os.cpu_count() or 1)
         self._sessions: dict[int, Any] = {}
 
     @cached_property
@@ -89,36 +91,39 @@ class TextModel:
             "mask": np.ones((1, len(pieces)), np.float32),
             "kinds": np.array([kinds], np.int64),
         } | {name: np.array([values], np.int64) for name, values in more.items()}
-        with self._lock:
-            self._running += 1
-            session = self._session(cpu_threads() if self._running == 1 else 1)
-        try:
+        with self._queue().place() as is_alone:
+            session = self._session(cpu_threads() if is_alone else 1)
             outputs = session.run(None, inputs)
-        finally:
-            with self._lock:
-                self._running -= 1
         return {output.name: values[0] for output, values in zip(session.get_outputs(), outputs, strict=True)}
+
+    def _queue(self) -> CallQueue:
+        """The queue of this process."""
+        with self._lock:
+            if self._process != os.getpid():
+                # The threads of the parent's sessions do not survive a fork, and freeing the sessions would wait for
+                # them.
+                _OF_PARENTS.append(self._sessions)
+                self._sessions, self._process, self._calls = {}, os.getpid(), CallQueue(os.cpu_count() or 1)
+            return self._calls
 
     def _session(self, threads: int) -> Any:
         """The session with so many threads. Two sessions of one model share nothing, so there are at most two."""
-        if self._process != os.getpid():
-            # The threads of the parent's sessions do not survive a fork, and freeing the sessions would wait for them.
-            _OF_PARENTS.append(self._sessions)
-            self._sessions, self._process = {}, os.getpid()
-        if threads not in self._sessions:
-            runtime = _require("onnxruntime")
-            options = runtime.SessionOptions()
-            options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-            options.log_severity_level = 3
-            # Threads that wait in a loop would take processor time from others.
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            content = read_checked(self._folder, self._file)
-            self._sessions[threads] = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        return self._sessions[threads]
+        with self._lock:
+            return self._sessions.get(threads) or self._sessions.setdefault(threads, self._open(threads))
+
+    def _open(self, threads: int) -> Any:
+        runtime = _require("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.log_severity_level = 3
+        # Threads that wait in a loop would take processor time from others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        content = read_checked(self._folder, self._file)
+        return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def cpu_threads() -> int:
-    """How many threads a model may use."""
+    """How many threads a model may use for one text."""
     return min(4, os.cpu_count() or 1)
 
 

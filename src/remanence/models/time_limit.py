@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from remanence.errors import ExtractorError, InvalidInput
@@ -17,10 +19,17 @@ _EXTRACTOR_METHODS = ("extract", "facts", "compare", "summarize", "merge")
 _EXTRACTOR_ATTRIBUTES = ("model", "prompt")
 
 T = TypeVar("T")
+_ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)
 
 
 class TimedOut(TimeoutError):
     """The call did not return in time, or too many calls before it have not."""
+
+
+def seconds_left() -> float | None:
+    """How many seconds a caller still waits for the call that this thread makes; None without a limit."""
+    end = _ends_at.get()
+    return None if end is None else max(end - time.monotonic(), 0.0)
 
 
 class TimeLimit:
@@ -49,7 +58,10 @@ class TimeLimit:
         returned: list[T] = []
         raised: list[BaseException] = []
 
+        end = time.monotonic() + self._seconds
+
         def run() -> None:
+            _ends_at.set(end)
             try:
                 returned.append(function(*args, **options))
             except BaseException as error:  # noqa: BLE001  -- raised again below, in the thread of the caller

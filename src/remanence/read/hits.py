@@ -17,7 +17,7 @@ from remanence.language.text import strip_accents, tokens
 from remanence.read.context import turns_before
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.query import RecallContext
-from remanence.read.supersession import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
+from remanence.read.validity.superseded import disagreeing_rows, isolated_mask, replacement_row, unsuperseded_mask
 from remanence.schema import Disagreement, Evidence, Hit, Memory, format_moment
 
 _WORD = re.compile(r"\w+")

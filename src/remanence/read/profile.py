@@ -33,8 +33,8 @@ from remanence.models.reader_input import BEFORE_WORDS, day_text, excerpt
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor, Vector
 from remanence.read.context import turns_before
 from remanence.read.standing import Told, TopicReader, ended_probability, window_count
-from remanence.read.supersession import unsuperseded_mask
 from remanence.read.topics import TABLES, Topic, load_topics, resolve_topics
+from remanence.read.validity.superseded import unsuperseded_mask
 from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
 from remanence.schema.display import html_table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
@@ -131,18 +131,14 @@ _SPEAKER = re.compile(r"^(?:user|assistant): ")
 class TimeRelation:
     """How a question asks about another time, in addition to the times that it names."""
 
-    clause: str = ""
-    """The clause that asks, without its times."""
+    topic_words: frozenset[str]
+    """The words of the clause that asks, without times and words about the past."""
     order: Literal["last", "first"] | None = None
     """Whether it asks for a value that is no longer valid: the last ("previously") or the first ("originally")."""
     relation: AnchorRelation | None = None
     """Whether it asks for values that were valid before, after or during an event, its anchor."""
     anchor_words: frozenset[str] = frozenset()
     """The words of the anchor: "she moved to Lisbon"."""
-
-    def topic_words(self, names: Iterable[str]) -> frozenset[str]:
-        """The words of the clause, without words about the past and without these names."""
-        return frozenset(tokens(_PAST_WORDS.sub(" ", self.clause))).difference(*map(tokens, names))
 
 
 @fast_init
@@ -158,8 +154,6 @@ class ParsedQuestion:
     asks_assistant: bool
     """Whether it asks about the words of the assistant."""
     asks_about_past: bool
-    asks_earlier_value: bool
-    """Whether it asks for the previous or the first value, or for that before an event, by a table of words."""
     search_text: str
     """The text without phrases such as "could you remind me", "how many" and "two weeks ago"."""
     time_relation: TimeRelation
@@ -169,72 +163,68 @@ class ParsedQuestion:
     """The text to embed: the question, with the turns before it if it refers to them."""
     reader_text: str
     """The text for the reader."""
-    is_follow_up: bool = False
-    """Whether it refers to the turns before it."""
     referent: Referent = NOBODY
     """Whom "he", "she" or "they" in it means."""
+
+    @property
+    def may_ask_about_past(self) -> bool:
+        """Whether it asks for another time, if something was valid then: "before Lisbon"."""
+        return self.asks_about_past or bool(self.time_relation.order or self.time_relation.relation)
 
 
 def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> ParsedQuestion:
     """Parse a question. Times are relative to `now`. If the question refers to the `turns` before it, the texts for the
     search and for the reader include them."""
-    parsed = _parse(text, now)
-    if not turns or not is_follow_up(text, [name for name in parsed.names if name != SELF]):
-        return parsed
-    referent = find_referent(text, users_turns(turns))
-    wider = _parse(with_last_turn(text, turns, referent), now)
-    return replace(
-        parsed,
-        names=wider.names,
-        uncommon_words=wider.uncommon_words,
-        search_text=wider.search_text,
-        text=wider.text,
-        reader_text=with_turns(text, turns),
-        is_follow_up=True,
+    asked, whole, reader_text, referent = _without_framing(text), text, _ASKED_BY.sub("", text), NOBODY
+    phrases, names = find_times(asked, now), find_question_names(asked)
+    searched, searched_phrases = asked, phrases
+    if turns and is_follow_up(text, [name for name in names if name != SELF]):
+        referent, reader_text = find_referent(text, users_turns(turns)), with_turns(text, turns)
+        whole = with_last_turn(text, turns, referent)
+        searched = _without_framing(whole)
+        searched_phrases, names = find_times(searched, now), find_question_names(searched)
+    times = tuple(phrase.window for phrase in phrases)
+    verb = _FINITE_VERB.search(asked)
+    asks_earlier_value = _asks_earlier_value(asked, verb)
+    relation = _time_relation(asked, phrases, verb, asks_earlier_value=asks_earlier_value)
+    has_ended = any(window.end is not None and window.end <= now for window in times)
+    return ParsedQuestion(
+        times=times,
+        names=names,
+        uncommon_words=tuple(
+            word for word in _LOWERCASE_WORD.findall(searched) if word.islower() and not is_common_word(word)
+        ),
+        asks_assistant=bool(_ASKS_ASSISTANT.search(asked)),
+        asks_about_past=has_ended or asks_earlier_value or bool(_ASKS_PAST.search(asked)),
+        search_text=_search_text(searched, searched_phrases, _NAMED_TIME),
+        time_relation=relation,
+        focus=_focus(asked, times, relation, now, verb),
+        text=whole,
+        reader_text=reader_text,
         referent=referent,
     )
 
 
-def _parse(text: str, now: datetime) -> ParsedQuestion:
-    question, unframed = text, _FRAMING.sub(" ", text)
-    text = unframed if tokens(unframed) else text
-    phrases = find_times(text, now)
-    times = tuple(phrase.window for phrase in phrases)
-    ended = any(window.end is not None and window.end <= now for window in times)
-    asks_earlier_value = _asks_earlier_value(text)
-    return ParsedQuestion(
-        times=times,
-        names=find_question_names(text),
-        uncommon_words=tuple(
-            word for word in _LOWERCASE_WORD.findall(text) if word.islower() and not is_common_word(word)
-        ),
-        asks_assistant=bool(_ASKS_ASSISTANT.search(text)),
-        asks_about_past=ended or asks_earlier_value or bool(_ASKS_PAST.search(text)),
-        asks_earlier_value=asks_earlier_value,
-        search_text=_search_text(text, phrases, _NAMED_TIME),
-        time_relation=(relation := _time_relation(text, phrases, asks_earlier_value=asks_earlier_value)),
-        focus=_focus(text, times, relation, now),
-        text=question,
-        reader_text=_ASKED_BY.sub("", question),
-    )
+def _without_framing(text: str) -> str:
+    unframed = _FRAMING.sub(" ", text)
+    return unframed if tokens(unframed) else text
 
 
-def _focus(text: str, times: Sequence[Window], relation: TimeRelation, now: datetime) -> TimeFocus:
+def _focus(
+    text: str, times: Sequence[Window], relation: TimeRelation, now: datetime, verb: re.Match[str] | None
+) -> TimeFocus:
     begun = [window for window in times if window.start is None or window.start <= now]
-    if any(window.end is not None and window.end <= now for window in begun):
-        return "at"
     if begun:
-        return "now"
+        return "at" if any(window.end is not None and window.end <= now for window in begun) else "now"
     if relation.order is not None:
         return "first" if relation.order == "first" else "previous"
     if relation.relation is not None:
         return relation.relation
-    verb = _FINITE_VERB.search(text)
     return "any" if _is_past(text, verb) or _ASKS_ALL.search(text) else "now"
 
 
-def _asks_earlier_value(text: str) -> bool:
-    verb = _FINITE_VERB.search(text)
+def _asks_earlier_value(text: str, verb: re.Match[str] | None) -> bool:
+    """Whether a question asks for the previous or the first value, or for that before an event, by a table of words."""
     if _TELLING.search(text) or (verb is not None and not _PAST_VERB.fullmatch(verb[0])):
         return False
     return earlier_value_probability(text) >= _MIN_EARLIER
@@ -262,10 +252,11 @@ def in_first_person(text: str, speakers: Iterable[str]) -> str:
     return result if tokens(result) else text
 
 
-def _time_relation(text: str, phrases: Sequence[TimePhrase], *, asks_earlier_value: bool) -> TimeRelation:
-    verb = _FINITE_VERB.search(text)
+def _time_relation(
+    text: str, phrases: Sequence[TimePhrase], verb: re.Match[str] | None, *, asks_earlier_value: bool
+) -> TimeRelation:
     if not asks_earlier_value and not _is_past(text, verb):
-        return TimeRelation(clause=_search_text(text, phrases, _NO_WORD))  # asks about now
+        return TimeRelation(_topic_words(text, phrases))  # asks about now
     begin = 0 if verb is None else verb.end()  # "Who taught Ana before Bo?" has no other verb
     match = _ANCHOR.search(text, begin)
     if match is None or _SENTENCE_ENDS.search(text, begin, match.start()):
@@ -274,11 +265,15 @@ def _time_relation(text: str, phrases: Sequence[TimePhrase], *, asks_earlier_val
         clause, anchor = text[: match.start()], text[match.end() :]
         relation = _ANCHOR_RELATIONS.get(match[1].lower(), "during")
     return TimeRelation(
-        clause=_search_text(clause, phrases, _NO_WORD),
+        _topic_words(clause, phrases),
         order="last" if _ASKS_PREVIOUS.search(clause) else "first" if _ASKS_FIRST.search(clause) else None,
         relation=None if phrases else relation,
         anchor_words=frozenset(tokens(anchor)).difference(tokens(clause)) if not phrases else frozenset(),
     )
+
+
+def _topic_words(clause: str, phrases: Sequence[TimePhrase]) -> frozenset[str]:
+    return frozenset(tokens(_PAST_WORDS.sub(" ", _search_text(clause, phrases, _NO_WORD))))
 
 
 def _search_text(text: str, phrases: Sequence[TimePhrase], time_words: re.Pattern[str]) -> str:

@@ -1,6 +1,6 @@
 """Step of the read path: a reader reads the first hits together, as dated lines, and says which answer and which hold.
 
-Then the hits are ordered by what the reader says and by the score of the signals together (`validity`).
+Then the hits are ordered by what the reader says and by the score of the signals together (`validity.by_reader`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import ListReading, Reader, ReaderLine
 from remanence.read.context import speaker_label
 from remanence.read.question import ParsedQuestion
-from remanence.read.referents import Referent, is_about_other, is_about_user
-from remanence.read.validity import ReadHit, order_by_reading
+from remanence.read.validity.by_reader import order_by_reading
 from remanence.schema import Hit, Memory
 
 log = logging.getLogger(__name__)
@@ -33,15 +32,6 @@ DEADLINE_VARIABLE = "REMANENCE_DEADLINE"
 
 MAX_READ_HITS = MAX_LINES
 """How many hits the reader is given at most."""
-_OTHER_PERSON, _USER = 0.2, 0.02
-"""The factors for the probabilities of memories about another person than the one a question means; the second one for
-memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
-serve her?"."""
-
-_OTHER_TIME = 0.01
-"""The factor for the probabilities of events of another time than the one a question names."""
-_UNJUDGED = 0.5
-"""The importance of a turn of which nobody said what it tells: it may be a state, which lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +57,7 @@ def read_hits(
     If the reader fails, or takes longer than `seconds`, the order of the signals stays."""
     if not hits:
         return ReadingResult(hits)
-    first = hits[:MAX_READ_HITS]
-    lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(first)]
+    lines = [as_reader_line(hit.memory, hit.context, rank) for rank, hit in enumerate(hits[:MAX_READ_HITS])]
     moment = next((window.end for window in parsed.times if window.end is not None and window.end <= now), None)
     try:
         reading = _read_in_time(seconds, partial(reader.read, parsed.reader_text, lines, asked_at=now, moment=moment))
@@ -78,13 +67,8 @@ def read_hits(
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("recall continues without the reader: %s", error)
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
-    read = [
-        ReadHit(hit, answers, holds, replaced, choice, line.told_at or now)
-        .scaled(hit.memory.trust)
-        .lowered(_person_factor(hit.memory, parsed.referent) * _time_factor(hit, parsed))
-        for hit, line, answers, holds, replaced, choice in zip(first, lines, *reading[:4], strict=True)
-    ]
-    return ReadingResult(order_by_reading(read, hits[len(first) :], pinned), 1.0 - reading.nothing)
+    told_at = [line.told_at or now for line in lines]
+    return ReadingResult(order_by_reading(hits, told_at, reading, pinned, parsed), 1.0 - reading.nothing)
 
 
 def reader_for(name: str | None, own: Reader | None) -> Reader | None:
@@ -145,27 +129,3 @@ def check_reading(reading: ListReading, count: int) -> None:
     values = [value for part in reading[:4] for value in part] + [reading.nothing]
     if any(len(part) != count for part in reading[:4]) or not all(0 <= value <= 1 for value in values):
         raise ValueError(f"it gave {[len(part) for part in reading[:4]]} numbers for {count} lines, or not from 0 to 1")
-
-
-def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
-    """The factor for the probabilities of what is closed, if the question is about now; and of an event, if the
-    question names times and it is of another one."""
-    memory, times = hit.memory, parsed.times
-    if parsed.focus == "now" and not hit.current:
-        return _OTHER_TIME
-    if not times or memory.kind != "episode":
-        return 1.0
-    if memory.turn is not None and memory.importance == _UNJUDGED:
-        return 1.0
-    own = [memory.valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
-    return 1.0 if any(window.overlaps(asked) for window in own for asked in times) else _OTHER_TIME
-
-
-def _person_factor(memory: Memory, referent: Referent) -> float:
-    """The factor for the probabilities of a memory by whom it is about, if the question is about somebody else than the
-    user."""
-    if not referent:
-        return 1.0
-    if is_about_user(memory, referent):
-        return _OTHER_PERSON if referent.with_user else _USER
-    return _OTHER_PERSON if is_about_other(memory, referent) else 1.0

@@ -4,11 +4,10 @@ question      parse the text: times, names, whether it asks about the past or re
 query         the rows that may be returned, the names and words to search for, the vector
 rankings      ask the signals; each ranks rows or abstains
 fusion        one ranking of all signals, adjusted by recency, importance and trust
-past          for questions about another time: rows that were valid then are ranked first
-supersession  otherwise: superseded rows are replaced by the rows that superseded them
+validity      what holds at the time asked about comes first, by given times, links and claims (`by_claims`)
 hits          memories with their evidence, and the turn before those that are not understood alone (`context`)
 reading       a reader reads the first hits together, as dated lines: which answer, which hold, which are replaced
-validity      the order by what the reader says and by the signals, and the marks on what a later memory replaces
+validity      the order by what the reader says and by the signals, and the marks on what is replaced (`by_reader`)
 answer        the `Recall` that is returned
 
 A row is one version of a memory, by its number in the index of the space; a mask has a value for each row. A snapshot
@@ -32,15 +31,14 @@ from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
 from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
-from remanence.read.fusion import FusedRanking, adjust_scores, fuse
+from remanence.read.fusion import adjust_scores, fuse
 from remanence.read.hits import build_hits, rank_rules_lower
-from remanence.read.past import drop_repeated_versions, includes_history, may_ask_about_past, rank_by_validity
-from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
+from remanence.read.query import build_context, embed_question, find_speakers
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.reading import MAX_READ_HITS, ReadingResult, read_hits, reader_for
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import drop_expired_sources, rank_by_supersession
+from remanence.read.validity.by_claims import rank_by_claims, searches_superseded
 
 if TYPE_CHECKING:
     from remanence.models.embedders import CheckedEmbedder
@@ -98,14 +96,14 @@ def recall_from_index(
     with index.lock:
         speakers = find_speakers(index, request, parsed)
     embedding = embed_question(index, request, parsed, speakers, embedder)
-    include_superseded = may_ask_about_past(request, parsed)
+    include_superseded = searches_superseded(request, parsed)
     read_count = 0 if reader is None else MAX_READ_HITS
     count = max(request.limit, read_count)
     with index.lock:
         context = build_context(index, request, parsed, speakers, embedding, include_superseded=include_superseded)
         rankings = rank_by_signals(context, embedding.error)
         fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
-        ranked, history = _rank_by_time(context, fused, count)
+        ranked, history = rank_by_claims(context, fused, count)
         ranked = ranked.first(count)
         hits = build_hits(context, ranked)
     # Without the lock: the reader may be slow, and may itself read the space.
@@ -125,23 +123,3 @@ def recall_from_index(
         position=request.position,
         confidence=result.confidence,
     )
-
-
-def _rank_by_time(context: RecallContext, fused: FusedRanking, count: int) -> tuple[FusedRanking, bool]:
-    """The ranking for the time that the question asks about, and whether it includes superseded rows.
-
-    Superseded rows are searched if the question may be about the past. They are returned only if a row was valid at
-    that time, or if the question is certainly about the past.
-    """
-    if context.include_superseded:
-        fused = drop_repeated_versions(context.index, fused, count)
-    ranked = rank_by_validity(context, fused)
-    if includes_history(context, ranked):
-        return ranked, True
-    allowed = context.query.allowed
-    if context.include_superseded:
-        allowed = searchable_rows(context.index, context.request, context.snapshot, history=False)
-        ranked = ranked.restrict_to(allowed)
-    if context.parsed.focus == "now":
-        ranked = drop_expired_sources(context, ranked, 2 * count)
-    return rank_by_supersession(context, ranked, allowed, count), False

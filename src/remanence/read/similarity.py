@@ -17,7 +17,7 @@ from remanence.read.query import QuestionEmbedding, RecallContext, build_context
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import unsuperseded_mask
+from remanence.read.validity.superseded import unsuperseded_mask
 from remanence.schema import Evidence, Hit
 
 _SIGNAL = "vectors"

@@ -14,7 +14,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import truncate
 from remanence.ports import Progress
-from remanence.read import supersession
+from remanence.read.validity.superseded import unsuperseded_mask
 from remanence.schema import Snapshot
 from remanence.schema.display import data_frame, html_table
 
@@ -189,7 +189,7 @@ def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> boo
 def unexpired_current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows have neither expired nor been superseded."""
     mask = index.catalog.current_mask(rows, snapshot.position, snapshot.now)
-    mask[mask] = supersession.unsuperseded_mask(index, rows[mask], snapshot)
+    mask[mask] = unsuperseded_mask(index, rows[mask], snapshot)
     return mask
 
 

@@ -15,7 +15,7 @@ from remanence.language.text import pluralize
 from remanence.read.answer import Recall
 from remanence.read.query import searchable_rows
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import replacement_row, unsuperseded_mask
+from remanence.read.validity.superseded import replacement_row, unsuperseded_mask
 from remanence.schema import Evidence, Hit, Memory, Snapshot, format_moment, micros
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.decay import decay_score, last_used, row_scores, strength_of

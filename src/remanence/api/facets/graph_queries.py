@@ -21,7 +21,7 @@ from remanence.graph.history import HistoryReader, Timeline
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
 from remanence.read.show.recall_tables import RelationList
-from remanence.read.supersession import pairs_that_disagree
+from remanence.read.validity.superseded import pairs_that_disagree
 from remanence.schema import DISAGREEMENT_KINDS, UTC, Disagreement, Memory
 from remanence.state.edges.predicates import parse_predicate
 from remanence.state.edges.relations import Direction

@@ -15,7 +15,7 @@ from remanence.graph import entity_revisions
 from remanence.graph.graph_at_time import GraphAtTime
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import pluralize, truncate
-from remanence.read.supersession import unsuperseded_mask
+from remanence.read.validity.superseded import unsuperseded_mask
 from remanence.schema import Entity, Memory, Snapshot
 
 _MAX_TEXT = 120

@@ -6,11 +6,9 @@ before Lisbon, while she worked at Google, and where she used to live.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +17,12 @@ from remanence.core.index import Index
 from remanence.language.text import normalize_name, tokens
 from remanence.read.fusion import FusedRanking
 from remanence.read.query import RecallContext
-from remanence.read.question import ParsedQuestion, TimeRelation
-from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import DEMOTION_FACTOR, MAX_CLAIM_TEXT_LENGTH
+from remanence.read.question import TimeRelation
+from remanence.read.validity.superseded import MAX_CLAIM_TEXT_LENGTH
 from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros
 
+DEMOTION_FACTOR = 0.999
+"""The factor for the score of a row that is put right after another."""
 _EXAMINED_ROWS = 64
 """How many rows are examined for statements that were valid then."""
 _COMPETING_ROWS = 32
@@ -32,30 +31,7 @@ _MIN_COVERAGE = 0.1
 """A statement that was valid for a smaller part of the time asked about is no answer."""
 
 
-def may_ask_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
-    """Whether superseded memories are searched: if the caller or the wording asks for them, or may do so."""
-    if request.history is not None:
-        return request.history
-    relation = parsed.time_relation
-    return _asks_about_past(request, parsed) or relation.order is not None or relation.relation is not None
-
-
-def includes_history(context: RecallContext, ranked: FusedRanking) -> bool:
-    """Whether superseded memories are returned. "Before" and "when" ask about the past only if a row was valid at the
-    time that they name."""
-    if context.request.history is not None:
-        return context.request.history
-    return _asks_about_past(context.request, context.parsed) or (
-        context.include_superseded and bool(ranked.pinned_rows)
-    )
-
-
-def _asks_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
-    """Whether the question is certainly about the past."""
-    return parsed.asks_about_past or request.during is not None
-
-
-def rank_by_validity(context: RecallContext, fused: FusedRanking) -> FusedRanking:
+def rank_valid_first(context: RecallContext, fused: FusedRanking) -> FusedRanking:
     """Rank the rows first that were valid at the time that the question asks about.
 
     Such a row must be about one of the names in the question and contain its words, and no other row may contain more
@@ -64,7 +40,7 @@ def rank_by_validity(context: RecallContext, fused: FusedRanking) -> FusedRankin
     relation, times = context.parsed.time_relation, context.query.times
     if not times and not relation.order and not relation.relation:
         return fused
-    statements = list(dated_statements(context, fused.rows[:_EXAMINED_ROWS].tolist()))
+    statements = list(_statements(context, fused.rows[:_EXAMINED_ROWS].tolist()))
     if not statements:
         return fused
     topic = _topic(context)
@@ -74,28 +50,35 @@ def rank_by_validity(context: RecallContext, fused: FusedRanking) -> FusedRankin
     if not matches:
         return fused
     word_count = max(match.word_count for match in matches.values())
-    competing = _competing_rows(context.index, fused, {statement.row for statement in answers}, topic)
-    if any(row.word_count > word_count for row in competing):
-        return fused
-    dated = [row.row for row in competing if row.word_count == word_count and _lies_within(row.valid, times)]
+    own = {statement.row for statement in answers}
+    dated: list[int] = []
+    rows = [row for row in fused.rows[:_COMPETING_ROWS].tolist() if row not in own]
+    for row, memory in zip(rows, context.index.memories(rows), strict=True):
+        names = {normalize_name(mention.name) for mention in memory.mentions}
+        if topic.names and topic.names.isdisjoint(names):
+            continue
+        shared = len(topic.words.intersection(tokens(memory.text)))
+        if shared > word_count:
+            return fused
+        if shared == word_count and _lies_within(memory.valid, times):
+            dated.append(row)
     by_fit = sorted(matches, key=lambda row: matches[row].fit, reverse=True)
     return _with_first_rows(fused, [*dated, *by_fit], matches)
 
 
-def drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> FusedRanking:
-    """The ranking without versions that have the same text as the next version of the memory, among the first rows."""
-    rows = set(fused.rows[: 2 * count].tolist())
-    versions = Counter(map(index.catalog.memory_of, rows))
-    repeated: set[int] = set()
-    for memory in (memory for memory, number in versions.items() if number > 1):
-        for row, following in pairwise(index.catalog.rows_of(memory)):
-            if {row, following} <= rows and len({m.text for m in index.memories([row, following])}) == 1:
-                repeated.add(row)
-    if not repeated:
-        return fused
-    mask = np.ones(len(index.catalog), np.bool_)
-    mask[list(repeated)] = False
-    return fused.restrict_to(mask)
+def _lies_within(window: Window, times: Sequence[Window]) -> bool:
+    """Whether one of these times covers all of a window with two ends."""
+    return bool(window.start and window.end) and any(_coverage(asked, window) == 1 for asked in times)
+
+
+def _with_first_rows(fused: FusedRanking, first_rows: Sequence[int], matches: dict[int, _Match]) -> FusedRanking:
+    """The ranking with these rows first, in this order, and the time of each match as its reason."""
+    rank_of = {row: rank for rank, row in enumerate(first_rows)}
+    ranks = np.array([rank_of.get(row, len(first_rows)) for row in fused.rows.tolist()])
+    best = max(float(fused.scores[0]), 1e-9)
+    scores = np.where(ranks < len(first_rows), best, fused.scores) * DEMOTION_FACTOR**ranks
+    notes = {row: Evidence("time", 1, 0.0, 0.0, f"valid {match.window}") for row, match in matches.items()}
+    return replace(fused.with_scores(scores), notes=notes, pinned_rows=frozenset(first_rows))
 
 
 # The topic of the question
@@ -111,10 +94,10 @@ class _Topic(NamedTuple):
 
 
 def _topic(context: RecallContext) -> _Topic:
-    parsed, entity_names = context.parsed, context.query.entity_names
+    parsed, words_of = context.parsed, {name: tokens(name) for name in context.query.entity_names}
     relation = parsed.time_relation
-    words = relation.topic_words(entity_names)
-    names = (name for name in entity_names if relation.anchor_words.isdisjoint(tokens(name)))
+    words = relation.topic_words.difference(*words_of.values())
+    names = (name for name, own in words_of.items() if relation.anchor_words.isdisjoint(own))
     required_words = words.intersection(tokens(" ".join(parsed.uncommon_words)))
     return _Topic(words, required_words, frozenset(map(normalize_name, names)))
 
@@ -122,7 +105,7 @@ def _topic(context: RecallContext) -> _Topic:
 # Statements about the topic
 
 
-def _statements_on_topic(statements: Sequence[DatedStatement], topic: _Topic) -> list[DatedStatement]:
+def _statements_on_topic(statements: Sequence[_Statement], topic: _Topic) -> list[_Statement]:
     """The statements about the topic. A text may have several: if the question has the words of a predicate, only the
     statements with that predicate."""
     answers = [
@@ -136,7 +119,7 @@ def _statements_on_topic(statements: Sequence[DatedStatement], topic: _Topic) ->
 
 
 def _anchor_windows(
-    statements: Sequence[DatedStatement], relation: TimeRelation, names: frozenset[str]
+    statements: Sequence[_Statement], relation: TimeRelation, names: frozenset[str]
 ) -> Sequence[Window]:
     """The times before, after or during the event that the question names, its anchor: "before Lisbon"."""
     words = relation.anchor_words
@@ -171,11 +154,7 @@ class _Match(NamedTuple):
 
 
 def _best_matches(
-    answers: Sequence[DatedStatement],
-    topic: _Topic,
-    windows: Sequence[Window],
-    relation: TimeRelation,
-    snapshot: Snapshot,
+    answers: Sequence[_Statement], topic: _Topic, windows: Sequence[Window], relation: TimeRelation, snapshot: Snapshot
 ) -> dict[int, _Match]:
     """For each row that was valid at the time asked about, its best match."""
     matches: dict[int, _Match] = {}
@@ -213,49 +192,12 @@ def _coverage(window: Window, asked: Window) -> float:
     return max(min(end, asked_end) - max(start, asked_start), 0) / max(asked_end - asked_start, 1)
 
 
-# The new ranking
-
-
-class _CompetingRow(NamedTuple):
-    """A row that is no answer by its claims, but about one of the names in the question."""
-
-    row: int
-    valid: Window
-    word_count: int
-    """How many words of the topic it contains."""
-
-
-def _competing_rows(index: Index, fused: FusedRanking, answers: Container[int], topic: _Topic) -> list[_CompetingRow]:
-    """The first rows about one of the names in the question, without these answers."""
-    rows = [row for row in fused.rows[:_COMPETING_ROWS].tolist() if row not in answers]
-    return [
-        _CompetingRow(row, memory.valid, len(topic.words.intersection(tokens(memory.text))))
-        for row, memory in zip(rows, index.memories(rows), strict=True)
-        if not topic.names or any(normalize_name(mention.name) in topic.names for mention in memory.mentions)
-    ]
-
-
-def _lies_within(window: Window, times: Sequence[Window]) -> bool:
-    """Whether one of these times covers all of a window with two ends."""
-    return bool(window.start and window.end) and any(_coverage(asked, window) == 1 for asked in times)
-
-
-def _with_first_rows(fused: FusedRanking, first_rows: Sequence[int], matches: Mapping[int, _Match]) -> FusedRanking:
-    """The ranking with these rows first, in this order, and the time of each match as its reason."""
-    rank_of = {row: rank for rank, row in enumerate(first_rows)}
-    ranks = np.array([rank_of.get(row, len(first_rows)) for row in fused.rows.tolist()])
-    best = max(float(fused.scores[0]), 1e-9)
-    scores = np.where(ranks < len(first_rows), best, fused.scores) * DEMOTION_FACTOR**ranks
-    notes = {row: Evidence("time", 1, 0.0, 0.0, f"valid {match.window}") for row, match in matches.items()}
-    return replace(fused.with_scores(scores), notes=notes, pinned_rows=frozenset(first_rows))
-
-
 # When the statements of a row were valid: a claim until a later claim replaces it, a text without such a claim until
 # the text of its memory changes
 
 
 @dataclass(frozen=True, slots=True)
-class DatedStatement:
+class _Statement:
     """A claim or a version of a memory, and when it was valid."""
 
     row: int
@@ -273,7 +215,7 @@ class DatedStatement:
         return bool(words) and 2 * len(words & self.words) >= len(words)
 
 
-def dated_statements(context: RecallContext, rows: Sequence[int]) -> Iterator[DatedStatement]:
+def _statements(context: RecallContext, rows: Sequence[int]) -> Iterator[_Statement]:
     """The statements of these rows that have changed: their claims, or else the versions of their memories."""
     index = context.index
     versions = cache(index.catalog.rows_of)
@@ -289,11 +231,11 @@ def dated_statements(context: RecallContext, rows: Sequence[int]) -> Iterator[Da
         words = frozenset(tokens(memory.text))
         if window is not None:
             names = frozenset(normalize_name(mention.name) for mention in memory.mentions)
-            yield DatedStatement(row, memory, (window,), names, words, frozenset())
+            yield _Statement(row, memory, (window,), names, words, frozenset())
         for period in changed:
             names = frozenset(map(normalize_name, (period.claim.subject, period.claim.object)))
             predicate_words = frozenset(tokens(period.claim.predicate.replace("_", " ")))
-            yield DatedStatement(row, memory, period.windows, names, words | predicate_words, predicate_words)
+            yield _Statement(row, memory, period.windows, names, words | predicate_words, predicate_words)
 
 
 def _version_window(index: Index, row: int, versions: Sequence[int], snapshot: Snapshot) -> Window | None:

@@ -1,7 +1,8 @@
-"""Step of the read path: which memory holds at the time asked about, by what the reader says of the first hits.
+"""Step of the read path: the final order of the hits, by what the reader says of each and by the score of the signals.
 
 The first place goes to the hit that the reader chooses, unless the signals clearly prefer one that it likes nearly as
-much; the others are ordered by the reader and the signals together.
+much; the others are ordered by the reader and the signals together. What is closed, trusted less, or about another
+person or another time than the question, counts less.
 A hit that a later one replaces is marked, and stays findable: nothing is closed because of what a reader says.
 """
 
@@ -13,6 +14,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 
+from remanence.language.temporal import find_stated_times
+from remanence.ports import ListReading
+from remanence.read.question import ParsedQuestion
+from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.schema import Evidence, Hit, Memory
 
 _SIGNAL_SHARE = 0.5
@@ -27,30 +32,27 @@ _MIN_REPLACED, _MAX_HOLDING, _MIN_REPLACING, _MIN_ANSWERING = 0.9, 0.3, 0.5, 0.5
 """A hit is marked as replaced if the reader says so with at least the first probability and that it holds with at most
 the second, and a later one holds with at least the third. It must tell what is asked with at least the fourth: a hit
 about another matter may be replaced too, but not by the one that answers the question."""
+_OTHER_PERSON, _USER = 0.2, 0.02
+"""The factors for the probabilities of memories about another person than the one a question means; the second one for
+memories about the user, if the question is not about the user at all: "What should she avoid?", but not "What could I
+serve her?"."""
+_OTHER_TIME = 0.01
+"""The factor for the probabilities of what is closed, and of events of another time than the one a question names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReadHit:
+class _ReadHit:
     """A hit with the probabilities by the reader: that it answers, that it holds at the time asked about, that a later
     one replaces it, and that it is the one to choose."""
 
     hit: Hit
+    told_at: datetime
     answers: float
     holds: float
     replaced: float
     choice: float
-    told_at: datetime
-    is_lowered: bool = False
+    is_lowered: bool
     """Whether it is closed, or about another person or another time than the question: then it is not chosen."""
-
-    def scaled(self, factor: float) -> ReadHit:
-        """The same with lower probabilities, as of what is trusted less."""
-        values = {name: factor * getattr(self, name) for name in ("answers", "holds", "choice")}
-        return self if factor == 1.0 else replace(self, **values)
-
-    def lowered(self, factor: float) -> ReadHit:
-        """The same as of something that the question does not ask about."""
-        return self if factor == 1.0 else replace(self.scaled(factor), is_lowered=True)
 
     @property
     def score(self) -> float:
@@ -61,10 +63,19 @@ class ReadHit:
         return self.hit.memory
 
 
-def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int) -> tuple[Hit, ...]:
-    """The hits in their final order, each with the reader's probability as evidence. The first `pinned` ones, which
-    were valid at the time asked about by their claims, stay first. What answers and is trusted more comes before
-    what is trusted less."""
+def order_by_reading(
+    hits: Sequence[Hit], told_at: Sequence[datetime], reading: ListReading, pinned: int, parsed: ParsedQuestion
+) -> tuple[Hit, ...]:
+    """The hits in their final order, each that was read with the reader's probability as evidence.
+
+    The first `pinned` ones, which were valid at the time asked about by their claims, stay first. What answers and is
+    trusted more comes before what is trusted less.
+    """
+    unread = hits[len(told_at) :]
+    read = [
+        _read_hit(hit, told, parsed, *probabilities)
+        for hit, told, *probabilities in zip(hits, told_at, *reading[:4], strict=False)
+    ]
     others = sorted(read[pinned:], key=lambda each: -each.score)
     trusted = max((each.memory.trust for each in others if each.answers >= _MIN_ANSWERING), default=0.0)
     candidates = (each for each in others if not each.is_lowered and each.memory.trust >= trusted)
@@ -77,16 +88,47 @@ def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int
     # A hit that was moved up has at least the score of what follows it.
     scores = list(accumulate(reversed([each.score for each in ordered]), max, initial=least))[:0:-1]
     rank_of = {id(each): rank for rank, each in enumerate(sorted(read, key=lambda each: -each.holds), 1)}
-    hits = [_with_reading(each, score, rank_of[id(each)], read) for each, score in zip(ordered, scores, strict=True)]
-    return (*hits, *rest)
+    return (
+        *(_with_reading(each, score, rank_of[id(each)], read) for each, score in zip(ordered, scores, strict=True)),
+        *rest,
+    )
 
 
-def _worth_of_first(each: ReadHit) -> float:
+def _read_hit(
+    hit: Hit, told_at: datetime, parsed: ParsedQuestion, answers: float, holds: float, replaced: float, choice: float
+) -> _ReadHit:
+    relevance = _time_factor(hit, parsed) * _person_factor(hit.memory, parsed.referent)
+    factor = hit.memory.trust * relevance
+    return _ReadHit(hit, told_at, factor * answers, factor * holds, replaced, factor * choice, relevance < 1)
+
+
+def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
+    """The factor for the probabilities of what is closed, if the question is about now; and of a note of an event that
+    was given another time than the question names. Of other times the reader knows better: a turn or a note may tell
+    what began then."""
+    memory, times = hit.memory, parsed.times
+    if parsed.focus == "now" and not hit.current:
+        return _OTHER_TIME
+    if not times or memory.kind != "episode" or memory.turn is not None:
+        return 1.0
+    is_at_asked_time = any(memory.valid.overlaps(asked) for asked in times)
+    return 1.0 if is_at_asked_time or find_stated_times(memory.text, memory.told_at) else _OTHER_TIME
+
+
+def _person_factor(memory: Memory, referent: Referent) -> float:
+    """The factor for the probabilities of a memory by whom it is about, if the question is about somebody else than the
+    user."""
+    if referent and is_about_user(memory, referent):
+        return _OTHER_PERSON if referent.with_user else _USER
+    return _OTHER_PERSON if referent and is_about_other(memory, referent) else 1.0
+
+
+def _worth_of_first(each: _ReadHit) -> float:
     """How much a hit is worth the first place."""
     return math.log(each.choice + 1e-3) + _SIGNAL_ODDS * each.hit.score
 
 
-def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit]) -> Hit:
+def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadHit]) -> Hit:
     note = f"answers the question with probability {each.holds:.2f}"
     share = each.score - _SIGNAL_SHARE * each.hit.score
     evidence = (*_scaled(each.hit), Evidence("reader", rank, share, each.holds, note))
@@ -100,7 +142,7 @@ def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit
     return hit if successor is None else replace(hit, current=False, superseded_by=successor)
 
 
-def _successor(each: ReadHit, read: Sequence[ReadHit]) -> Memory | None:
+def _successor(each: _ReadHit, read: Sequence[_ReadHit]) -> Memory | None:
     """The memory that replaces a hit by what the reader says; None if it may still hold."""
     if each.replaced < _MIN_REPLACED or each.holds > _MAX_HOLDING or each.answers < _MIN_ANSWERING:
         return None
