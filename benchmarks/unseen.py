@@ -8,8 +8,7 @@
 The worlds (benchmarks/worlds) were written without sight of the code: dated notes, chats and messages in which facts
 about invented people and projects change, and questions that rarely share a verb with the statement that answers.
 Printed for each kind of question: how often a right memory comes first, how often a stale one, how often a right one is
-among the first ten; how well the confidence tells answerable questions from others (AUC); and for pairs of statements,
-how often the reader sees what the later does to the earlier. The files a and b are there to develop on; c and d were
+among the first ten; and how well the confidence tells answerable questions from others (AUC). The files a and b are there to develop on; c and d were
 written later and are only reported.
 """
 
@@ -29,9 +28,6 @@ import numpy as np
 
 import remanence
 from remanence.models import embedders, readers
-from remanence.models.reader_input import as_passage
-from remanence.ports import RelationReader
-from remanence.ports.model_ports import RELATIONS
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
 from remanence.testing.recall_evaluation import SystemFactory
 from systems import baselines, peers
@@ -111,19 +107,6 @@ def measure(name: str, answers: Iterator[tuple[dict[str, Any], list[str], float 
         print(f"{name:24} answerable against unanswerable: AUC {(high > low).mean() + 0.5 * (high == low).mean():.3f}")
 
 
-def measure_pairs(worlds: list[dict[str, Any]], reader: RelationReader) -> None:
-    """Print how often each relation of two statements is seen."""
-    seen: dict[str, list[str]] = defaultdict(list)
-    for world in worlds:
-        text_of = {m["id"]: as_passage("", m["text"], speaker=m["speaker"]) for m in world["memories"]}
-        pairs = [(text_of[pair["earlier"]], text_of[pair["later"]]) for pair in world["pairs"]]
-        for pair, odds in zip(world["pairs"], reader.compare(pairs), strict=True):
-            seen[pair["relation"]].append(max(odds, key=lambda relation: odds[relation]))
-    for relation in RELATIONS:
-        right = 100 * np.mean([found == relation for found in seen[relation]])
-        print(f"pairs: {relation:9} seen in {right:3.0f}%  ({len(seen[relation])})")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", choices=tuple(FILES), default="develop")
@@ -139,8 +122,6 @@ def main() -> None:
         print(f"{name} is left out: {why}", file=sys.stderr)
     if any(part in "remanence" for part in chosen):
         measure("remanence", (row for world in worlds for row in ask_remanence(world, reader=reader)))
-        if isinstance(reader, RelationReader):
-            measure_pairs(worlds, reader)
     for name, build in (baselines(embedder) | others).items():
         if any(part in name for part in chosen):
             measure(name, (row for world in worlds for row in ask_other(world, build)))
