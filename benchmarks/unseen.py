@@ -8,8 +8,8 @@
 The worlds (benchmarks/worlds) were written without sight of the code: dated notes, chats and messages in which facts
 about invented people and projects change, and questions that rarely share a verb with the statement that answers.
 Printed for each kind of question: how often a right memory comes first, how often a stale one, how often a right one is
-among the first ten; and how well the confidence tells answerable questions from others (AUC). The files a and b are there to develop on; c and d were
-written later and are only reported.
+among the first ten; and how well the confidence tells answerable questions from others (AUC). The files a and b are
+there to develop on; c and d were written later and are only reported.
 """
 
 from __future__ import annotations
