@@ -4,7 +4,8 @@
     python -m training.ended_weights ../shared/chats/c.jsonl training/projects/a.jsonl --check    only says how well
 
 The files name the facts in each turn or note and which earlier facts end. A text has ended if all of its facts have.
-The features are those that the profile itself uses. `--check` learns from one half and asks the other.
+The features are those that the profile itself uses. `--check` learns from one half and asks the other. The reader was
+trained on the chats a and b, so what it says of them is too good to learn from.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sklearn.metrics import roc_auc_score
 
 import remanence
 from remanence.read.profile import _KEPT, _by_topic, _Kept, _told_memories
-from remanence.read.standing import WEIGHTS, Told, ended_features
+from remanence.read.standing import WEIGHTS, ended_features
 from remanence.read.topics import PERSON, PROJECT, load_topics
 from remanence.schema import UTC
 
@@ -54,9 +55,7 @@ def features(record: dict[str, Any], number: int) -> Iterator[tuple[int, dict[st
         engine = space._engine
         with engine.open_index(space.name) as index:
             kept = _KEPT.setdefault(index, _Kept())
-            hits = _told_memories(index, index.catalog.position, datetime.now(UTC))
-        texts = [f"{hit.context} {hit.memory.text}".strip() for hit in hits]
-        told = [Told(hit.memory, hit.context, v) for hit, v in zip(hits, kept.vectors_of(texts), strict=True)]
+            told = _told_memories(index, kept, index.catalog.position, datetime.now(UTC))
         newest = max(each.at for each in told)
         for topic, members in _by_topic(told, [load_topics(table)]):
             readings = kept.readings.read(engine.reader, topic.questions[0], members, set())

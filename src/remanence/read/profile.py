@@ -1,6 +1,7 @@
 """The profile of a space: what is true now, by topic, in the words in which it was told, for the start of a prompt.
 
-1. `_told_memories`: what may be stated: facts and what people said, not what is superseded, expired or over
+1. `_told_memories`: what may be stated: facts and what people said, not what is superseded, expired or over, and no
+   turns that tell nothing
 2. each memory belongs to the topic whose questions it is nearest to
 3. a reader reads the memories of each topic (`standing`) and says which have ended
 4. what is left, the most important first, as far as the budget goes, in the order of the topics
@@ -30,9 +31,10 @@ from remanence.language.text import last_words, text_hash
 from remanence.models.embedders import sentence_embedder
 from remanence.models.message_words import tells_probability
 from remanence.models.reader_input import BEFORE_WORDS, day_text, excerpt
+from remanence.models.turn_classes import class_probabilities
 from remanence.ports import Extractor, Progress, Reader, SummarizingExtractor, Vector
 from remanence.read.context import turns_before
-from remanence.read.standing import Told, TopicReader, ended_probability, window_count
+from remanence.read.standing import Told, TopicReader, ended_probability, log_odds, window_count
 from remanence.read.topics import TABLES, Topic, load_topics, resolve_topics
 from remanence.read.validity.superseded import unsuperseded_mask
 from remanence.schema import ASSISTANT, SELF, Hit, Memory, Window
@@ -46,9 +48,10 @@ _MAX_FACT_LENGTH = 1_000
 """Longer texts that are no chat turns are documents."""
 _MAX_WORDS = 60
 """How many words of a memory are quoted: the part that has most to do with its topic."""
-_MIN_TELLING = 0.4
-"""A turn is stated only if it tells something with at least this probability."""
-_MAX_ENDED = 0.35
+_MIN_TELLING = 0.0
+"""A turn is stated only if the log odds that it tells something, by its words, and that it is of some importance, by
+its vector, are together at least this."""
+_MAX_ENDED = 0.32
 """A memory is stated only if it has ended with a lower probability."""
 _MAX_CACHED_PROFILES, _MAX_CACHED_WINDOWS, _MAX_CACHED_VECTORS = 16, 4_000, 20_000
 
@@ -191,11 +194,8 @@ def _make_profile(
     index: Index, engine: Engine, kept: _Kept, key: _Key, now: datetime, progress: Progress | None
 ) -> Profile:
     kept.reader_failed = False
-    memories = _told_memories(index, key.position, now)
-    changes = [moment for hit in memories for moment in _moments(hit.memory) if moment > now]
-    texts = [f"{last_words(hit.context, BEFORE_WORDS)} {hit.memory.text}".strip() for hit in memories]
-    vectors = kept.vectors_of(texts)
-    told = [Told(hit.memory, hit.context, vector) for hit, vector in zip(memories, vectors, strict=True)]
+    told = _told_memories(index, kept, key.position, now)
+    changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
     standing = _standing(kept, engine.reader, _by_topic(told, key.tables), progress)
     lines = list(_within_budget(standing, key.max_tokens))
     statements, by = _summarize(engine.extractor, lines, key.max_tokens), engine.extractor.name
@@ -208,7 +208,7 @@ def _moments(memory: Memory) -> Iterator[datetime]:
     yield from (moment for moment in (memory.expires_at, memory.valid.start, memory.valid.end) if moment is not None)
 
 
-def _told_memories(index: Index, position: int, now: datetime) -> list[Hit]:
+def _told_memories(index: Index, kept: _Kept, position: int, now: datetime) -> list[Told]:
     """What may be stated, in the order told, with the turn before each that is not understood alone."""
     with index.lock:
         rows = np.array(index.current_rows(position), np.int64)
@@ -217,15 +217,18 @@ def _told_memories(index: Index, position: int, now: datetime) -> list[Hit]:
         snapshot = index.snapshot(position, now)
         rows = rows[unsuperseded_mask(index, rows, snapshot)]
         # A sentence that is only partly valid would be wrong.
-        kept = [row for row in rows.tolist() if not index.relations.is_partly_stale(row, snapshot)]
-        kept = [row for row in kept if not index.catalog.erased_mask(np.array([row]))[0]]
-        contexts, memories = turns_before(index, kept, position), index.memories(kept)
+        whole = [row for row in rows.tolist() if not index.relations.is_partly_stale(row, snapshot)]
+        whole = [row for row in whole if not index.catalog.erased_mask(np.array([row]))[0]]
+        contexts, memories = turns_before(index, whole, position), index.memories(whole)
         by_rules, with_facts = _extracted(index)
     hits = [Hit(memory, 0.0, context=context) for memory, context in zip(memories, contexts, strict=True)]
     hits = [hit for hit in hits if hit.memory.id not in by_rules and hit.memory.id not in with_facts]
     hits = [hit for hit in hits if _may_be_stated(hit, now)]
     hits.sort(key=lambda hit: hit.memory.told_at)
-    return drop_repeated(reversed(hits))[::-1]  # what is told again is stated as it was told last
+    hits = drop_repeated(reversed(hits))[::-1]  # what is told again is stated as it was told last
+    vectors = kept.vectors_of([f"{last_words(hit.context, BEFORE_WORDS)} {hit.memory.text}".strip() for hit in hits])
+    told = [Told(hit.memory, hit.context, vector) for hit, vector in zip(hits, vectors, strict=True)]
+    return [each for each in told if _tells_something(each)]
 
 
 def _extracted(index: Index) -> tuple[set[str], set[str]]:
@@ -242,11 +245,18 @@ def _extracted(index: Index) -> tuple[set[str], set[str]]:
 def _may_be_stated(hit: Hit, now: datetime) -> bool:
     memory = hit.memory
     if memory.turn is not None:
-        if memory.turn.speaker == ASSISTANT:
-            return False
-        return bool(memory.triples) or tells_probability(memory.text, hit.context.partition(": ")[2]) >= _MIN_TELLING
+        return memory.turn.speaker != ASSISTANT
     is_over = memory.kind != "episode" and memory.valid.end is not None and memory.valid.end <= now
     return len(memory.text) <= _MAX_FACT_LENGTH and not is_over
+
+
+def _tells_something(told: Told) -> bool:
+    """Whether a memory is no turn that only asks, thanks or chats."""
+    memory = told.memory
+    if memory.turn is None or memory.triples:
+        return True
+    tells = tells_probability(memory.text, told.context.partition(": ")[2])
+    return log_odds(tells) + log_odds(class_probabilities(told.vector)["moderate"]) >= _MIN_TELLING
 
 
 def _by_topic(told: Sequence[Told], tables: Sequence[tuple[Topic, ...]]) -> list[tuple[Topic, list[Told]]]:

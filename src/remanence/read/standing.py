@@ -26,6 +26,7 @@ WINDOW, STEP = 16, 8
 """How many memories are read together, and how many of them the next window leaves behind."""
 _NO_READING = (0.2, 0.5)
 _DAY = 86_400.0
+_MARKS = ".,;!?"
 
 Reading = tuple[tuple[float, ...], tuple[float, ...]]
 """For each memory of a window the probabilities that it holds and that a later one replaces it."""
@@ -104,15 +105,21 @@ def ended_features(told: Told, reading: tuple[float, float] | None, newest: date
     classes = class_probabilities(told.vector)
     return {
         "constant": 1.0,
-        "replaced": _log_odds(replaced),
-        "holds": _log_odds(holds),
+        "replaced": log_odds(replaced),
+        "holds": log_odds(holds),
         "age": math.log1p(math.floor(days)),
         "newest day": float(days < 1),
+        # A long turn tells several things, and one that asks or answers tells little that lasts.
+        "words": math.log1p(len(told.memory.text.split())),
+        "marks": math.log1p(sum(map(told.memory.text.count, _MARKS))),
+        "answers another": float(bool(told.context)),
+        "asks": float("?" in told.memory.text),
         **{f"class {name}": probability for name, probability in classes.items()},
     }
 
 
-def _log_odds(probability: float) -> float:
+def log_odds(probability: float) -> float:
+    """The log of the odds, held within bounds."""
     return math.log((probability + 0.01) / (1.01 - probability))
 
 
