@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 import remanence
@@ -53,6 +55,48 @@ def test_with_a_time_the_event_of_that_time_is_first(month: str, event: str) -> 
             space.add(text, kind="episode", valid_from=day, valid_until=f"{day}T23:00")
 
         assert space.recall(f"What happened in {month} 2025?", now="2026-01-10")[0].memory.text == event
+
+
+ASKED = ("What happened in {} 2025?", "What did I do in {} 2025?", "What was going on with me in {} last year?")
+
+
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
+@pytest.mark.parametrize("way", ["add", "add_turns", "remember", "text"])
+def test_what_happened_then_is_what_is_from_then(way: str, reader: object) -> None:
+    """Not what held all the time, not what was told before, and the reader does not change that. No reason says that
+    something else was valid then."""
+    with remanence.open(None, reader=reader, clock=FakeClock("2026-01-10")) as space:
+        space.add("I live in Vienna.", valid_from="2020-01-01")
+        space.add("I work at Siemens.")
+        for month, (text, day) in zip(MONTHS, EVENTS, strict=True):
+            said = {"role": "user", "content": text, "time": f"{day}T10:00"}
+            if way == "add":
+                space.add(text, kind="episode", valid_from=day, valid_until=f"{day}T23:00")
+            elif way == "text":
+                space.add(f"{text.rstrip('.')} on {month} {int(day[-2:])}, 2025.")
+            else:
+                getattr(space, way)([said])
+
+        for month, (event, _) in zip(MONTHS, EVENTS, strict=True):
+            answers = [space.recall(each.format(month)) for each in ASKED]
+            for answer in [*answers, space.recall("What happened?", during=f"{month} 2025")]:
+                assert answer[0].memory.text.startswith(event.rstrip(".")), answer.question
+                others = [hit for hit in answer[1:] if "Vienna" not in hit.memory.text]
+                assert not any("valid" in each.reason for hit in others for each in hit.evidence)
+
+
+def test_a_state_told_after_the_time_asked_about_is_not_chosen_for_it() -> None:
+    """Whatever the reader likes: the state of before may still have held then."""
+
+    def likes_trams(question: str, texts: Sequence[str]) -> list[float]:
+        return [0.9 if "tram" in text else 0.4 for text in texts]
+
+    with remanence.open(None, reader=likes_trams) as space:
+        for day, text in (("2024-05-01", "I go to work by bike."), ("2025-11-18", "I go to work by tram.")):
+            space.add_turns([{"role": "user", "content": text, "time": day}])
+        found = space.recall("How did I go to work in April 2025?", now="2026-01-10")
+
+    assert found[0].memory.text == "I go to work by bike."
 
 
 @pytest.mark.parametrize(

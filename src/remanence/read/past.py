@@ -23,6 +23,7 @@ from remanence.read.question import ParsedQuestion, TimeRelation
 from remanence.read.receipts import RecallRequest
 from remanence.read.supersession import DEMOTION_FACTOR, MAX_CLAIM_TEXT_LENGTH
 from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros
+from remanence.signals.times import Times
 
 _EXAMINED_ROWS = 64
 """How many rows are examined for statements that were valid then."""
@@ -80,6 +81,19 @@ def rank_by_validity(context: RecallContext, fused: FusedRanking) -> FusedRankin
     dated = [row.row for row in competing if row.word_count == word_count and _lies_within(row.valid, times)]
     by_fit = sorted(matches, key=lambda row: matches[row].fit, reverse=True)
     return _with_first_rows(fused, [*dated, *by_fit], matches)
+
+
+def rank_from_time_first(context: RecallContext, fused: FusedRanking) -> FusedRanking:
+    """If the question asks for nothing but a time ("What happened in May?"): rank the rows from that time first, in
+    their order. What held for much longer, or was told at another time, is ranked lower."""
+    times = context.query.times
+    if not times or context.parsed.has_topic or all(ranking.signal != Times.name for ranking in fused.rankings):
+        return fused
+    within = context.index.times.rows_mostly_within(times, fused.rows)
+    if not within.any() or within.all():
+        return fused
+    factor = min(1.0, DEMOTION_FACTOR * float(fused.scores[within].min() / max(fused.scores[~within].max(), 1e-9)))
+    return fused.with_scores(np.where(within, fused.scores, factor * fused.scores))
 
 
 def drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> FusedRanking:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from remanence.errors import InvalidInput
 from remanence.language.temporal import find_stated_times
+from remanence.language.text import normalize_name, tokens
 from remanence.models.reader_input import MAX_LINES
 from remanence.models.readers import DEFAULT_READER, NO_READER, default_reader
 from remanence.models.time_limit import TimedOut, TimeLimit
@@ -24,7 +25,8 @@ from remanence.read.context import speaker_label
 from remanence.read.question import ParsedQuestion
 from remanence.read.referents import Referent, is_about_other, is_about_user
 from remanence.read.validity import ReadHit, order_by_reading
-from remanence.schema import Hit, Memory
+from remanence.schema import SELF, Hit, Memory, Window
+from remanence.signals.times import MOSTLY_WITHIN, nearness_of
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +42,8 @@ serve her?"."""
 
 _OTHER_TIME = 0.01
 """The factor for the probabilities of events of another time than the one a question names."""
+_LATER = 0.1
+"""The factor for the probabilities of states told after the time that a question names."""
 _UNJUDGED = 0.5
 """The importance of a turn of which nobody said what it tells: it may be a state, which lasts."""
 
@@ -78,11 +82,14 @@ def read_hits(
     except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
         log.warning("recall continues without the reader: %s", error)
         return ReadingResult(hits, missing={"reader": f"{type(error).__name__}: {error}"})
+    name_factors = _name_factors(first, parsed)
     read = [
         ReadHit(hit, answers, holds, replaced, choice, line.told_at or now)
         .scaled(hit.memory.trust)
-        .lowered(_person_factor(hit.memory, parsed.referent) * _time_factor(hit, parsed))
-        for hit, line, answers, holds, replaced, choice in zip(first, lines, *reading[:4], strict=True)
+        .lowered(_person_factor(hit.memory, parsed.referent) * _time_factor(hit, parsed) * name_factor)
+        for name_factor, hit, line, answers, holds, replaced, choice in zip(
+            _name_factors(first, parsed), first, lines, *reading[:4], strict=True
+        )
     ]
     return ReadingResult(order_by_reading(read, hits[len(first) :], pinned), 1.0 - reading.nothing)
 
@@ -148,17 +155,51 @@ def check_reading(reading: ListReading, count: int) -> None:
 
 
 def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
-    """The factor for the probabilities of what is closed, if the question is about now; and of an event, if the
-    question names times and it is of another one."""
+    """The factor for the probabilities of what is closed, if the question is about now; and, if the question names
+    times, of what is from another one."""
     memory, times = hit.memory, parsed.times
     if parsed.focus == "now" and not hit.current:
         return _OTHER_TIME
-    if not times or memory.kind != "episode":
+    if not times:
         return 1.0
-    if memory.turn is not None and memory.importance == _UNJUDGED:
+    own = _times_of(memory)
+    if not parsed.has_topic:
+        return float(any(nearness_of(window, asked) >= MOSTLY_WITHIN for window in own for asked in times))
+    if any(window.overlaps(asked) for window in own for asked in times):
         return 1.0
-    own = [memory.valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
-    return 1.0 if any(window.overlaps(asked) for window in own for asked in times) else _OTHER_TIME
+    if memory.kind == "episode" and (memory.turn is None or memory.importance != _UNJUDGED):
+        return _OTHER_TIME
+    # A state that was told before the time asked about may still have held then.
+    start = memory.valid.start or memory.told_at
+    return _LATER if all(asked.end is not None and asked.end <= start for asked in times) else 1.0
+
+
+def _times_of(memory: Memory) -> list[Window]:
+    """The times that a memory is about: of a turn, the moment at which it was said."""
+    valid = memory.valid
+    if memory.turn is not None and valid == Window(memory.turn.at):
+        valid = Window.from_moment(memory.turn.at)
+    return [valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
+
+
+def _name_factors(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:
+    """The factors for the probabilities of memories that differ from another one only in names and times, and have no
+    name of the question, while the other one has: "I moved to Faro" for "When did I move to Lisbon?"."""
+    asked = {normalize_name(name) for name in parsed.names if name != SELF}
+    names = [{normalize_name(mention.name) for mention in hit.memory.mentions} for hit in hits]
+    named = [at for at, own in enumerate(names) if own & asked]
+    if not named or len(named) == len(hits):
+        return [1.0] * len(hits)
+    words = [set(tokens(hit.memory.text)) for hit in hits]
+    factors = []
+    for hit, own_names, own_words in zip(hits, names, words, strict=True):
+        alike = [words[at] for at in named if len(names[at]) == len(own_names)] if not own_names & asked else []
+        if alike:
+            times = find_stated_times(hit.memory.text, hit.memory.told_at)
+            named_words = [*own_names, *(hit.memory.text[time.start : time.end] for time in times)]
+            own_words = own_words.difference(*map(tokens, named_words))
+        factors.append(_OTHER_PERSON if any(own_words <= other for other in alike) else 1.0)
+    return factors
 
 
 def _person_factor(memory: Memory, referent: Referent) -> float:

@@ -34,7 +34,13 @@ from remanence.language.temporal import use_date_order
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.fusion import FusedRanking, adjust_scores, fuse
 from remanence.read.hits import build_hits, rank_rules_lower
-from remanence.read.past import drop_repeated_versions, includes_history, may_ask_about_past, rank_by_validity
+from remanence.read.past import (
+    drop_repeated_versions,
+    includes_history,
+    may_ask_about_past,
+    rank_by_validity,
+    rank_from_time_first,
+)
 from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
@@ -112,7 +118,8 @@ def recall_from_index(
     result = ReadingResult(hits)
     if reader is not None:
         seconds = None if request.deadline is None else request.deadline - (time.monotonic() - begun)
-        result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader, seconds)
+        asked = parsed.completed(context.query.entity_names, request.during, request.now)
+        result = read_hits(hits, len(ranked.pinned_rows), asked, request.now, reader, seconds)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     min_score, ranked_hits = request.min_score, rank_rules_lower(result.hits)
     return Recall(
@@ -135,7 +142,7 @@ def _rank_by_time(context: RecallContext, fused: FusedRanking, count: int) -> tu
     """
     if context.include_superseded:
         fused = drop_repeated_versions(context.index, fused, count)
-    ranked = rank_by_validity(context, fused)
+    ranked = rank_by_validity(context, rank_from_time_first(context, fused))
     if includes_history(context, ranked):
         return ranked, True
     allowed = context.query.allowed

@@ -77,7 +77,10 @@ def order_by_reading(read: Sequence[ReadHit], unread: Sequence[Hit], pinned: int
     # A hit that was moved up has at least the score of what follows it.
     scores = list(accumulate(reversed([each.score for each in ordered]), max, initial=least))[:0:-1]
     rank_of = {id(each): rank for rank, each in enumerate(sorted(read, key=lambda each: -each.holds), 1)}
-    hits = [_with_reading(each, score, rank_of[id(each)], read) for each, score in zip(ordered, scores, strict=True)]
+    hits = [
+        _with_reading(each, score, rank_of[id(each)], read, is_pinned=place < pinned)
+        for place, (each, score) in enumerate(zip(ordered, scores, strict=True))
+    ]
     return (*hits, *rest)
 
 
@@ -86,15 +89,13 @@ def _worth_of_first(each: ReadHit) -> float:
     return math.log(each.choice + 1e-3) + _SIGNAL_ODDS * each.hit.score
 
 
-def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit]) -> Hit:
+def _with_reading(each: ReadHit, score: float, rank: int, read: Sequence[ReadHit], *, is_pinned: bool) -> Hit:
     note = f"answers the question with probability {each.holds:.2f}"
-    share = each.score - _SIGNAL_SHARE * each.hit.score
+    signals = _SIGNAL_SHARE * each.hit.score
+    share = (each.score if is_pinned else score) - signals
     evidence = (*_scaled(each.hit), Evidence("reader", rank, share, each.holds, note))
-    if score != each.score:
-        evidence = (
-            *evidence,
-            Evidence("time", 1, score - each.score, 0.0, "chosen by the reader, or valid at the time asked about"),
-        )
+    if is_pinned and score != each.score:
+        evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "valid at the time asked about"))
     hit = replace(each.hit, score=score, evidence=evidence)
     successor = _successor(each, read) if hit.current else None
     return hit if successor is None else replace(hit, current=False, superseded_by=successor)
