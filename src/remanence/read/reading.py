@@ -88,7 +88,7 @@ def read_hits(
         .scaled(hit.memory.trust)
         .lowered(_person_factor(hit.memory, parsed.referent) * _time_factor(hit, parsed) * name_factor)
         for name_factor, hit, line, answers, holds, replaced, choice in zip(
-            _name_factors(first, parsed), first, lines, *reading[:4], strict=True
+            name_factors, first, lines, *reading[:4], strict=True
         )
     ]
     return ReadingResult(order_by_reading(read, hits[len(first) :], pinned), 1.0 - reading.nothing)
