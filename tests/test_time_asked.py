@@ -36,6 +36,34 @@ def test_what_holds_is_before_what_ended_whichever_was_told_last(reader: object,
         assert "Vienna" in space.recall("Where was the office in 2022?")[0].memory.text
 
 
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
+@pytest.mark.parametrize("new_first", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("Bob works at Google.", "Bob works at Stripe.", "Where does Bob work?"),
+        ("The shop runs on PostgreSQL.", "The shop runs on CockroachDB.", "Which database does the shop run on?"),
+        ("My car is a Skoda.", "My car is a Kia.", "What car do I have?"),
+    ],
+)
+def test_of_two_facts_told_afterwards_the_open_one_is_first(
+    old: str, new: str, question: str, new_first: bool, reader: object, clock: FakeClock
+) -> None:
+    """Also if the words of the question are nearer to the one that has ended."""
+    facts = [
+        {"text": old, "valid_from": "2024-01-01", "valid_until": "2025-03-01"},
+        {"text": new, "valid_from": "2025-03-01"},
+    ]
+    # Without the fixture's table of word vectors, for which no database is near another.
+    with remanence.open(None, reader=reader, clock=clock, embedder="default") as space:
+        space.add_many(reversed(facts) if new_first else facts)
+        answer = space.recall(question)
+        then = space.recall(question, during="June 2024")
+
+    assert [(hit.memory.text, hit.current) for hit in answer] == [(new, True), (old, False)]
+    assert then[0].memory.text == old
+
+
 def test_an_ended_fact_is_shown_with_its_end(clock: FakeClock) -> None:
     """An event is never over: it happened."""
     with remanence.open(None, clock=clock) as space:

@@ -29,6 +29,8 @@ _EXAMINED_ROWS = 64
 """How many rows are examined for statements that were valid then."""
 _COMPETING_ROWS = 32
 """How many rows are compared with these statements."""
+_ENDED_FACTOR = 0.8
+"""The factor for the scores of ended states, if the question is about now."""
 _MIN_COVERAGE = 0.1
 """A statement that was valid for a smaller part of the time asked about is no answer."""
 
@@ -94,6 +96,14 @@ def rank_from_time_first(context: RecallContext, fused: FusedRanking) -> FusedRa
         return fused
     factor = min(1.0, DEMOTION_FACTOR * float(fused.scores[within].min() / max(fused.scores[~within].max(), 1e-9)))
     return fused.with_scores(np.where(within, fused.scores, factor * fused.scores))
+
+
+def rank_ended_lower(context: RecallContext, fused: FusedRanking) -> FusedRanking:
+    """If the question is about now: rank states that have ended by now below others that answer about as well."""
+    if context.parsed.focus != "now" or context.request.during is not None:
+        return fused
+    ended = context.index.catalog.ended_mask(fused.rows, context.snapshot.now)
+    return fused.with_scores(np.where(ended, _ENDED_FACTOR * fused.scores, fused.scores)) if ended.any() else fused
 
 
 def drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> FusedRanking:

@@ -39,6 +39,7 @@ from remanence.read.past import (
     includes_history,
     may_ask_about_past,
     rank_by_validity,
+    rank_ended_lower,
     rank_from_time_first,
 )
 from remanence.read.query import RecallContext, build_context, embed_question, find_speakers, searchable_rows
@@ -142,7 +143,7 @@ def _rank_by_time(context: RecallContext, fused: FusedRanking, count: int) -> tu
     """
     if context.include_superseded:
         fused = drop_repeated_versions(context.index, fused, count)
-    ranked = rank_by_validity(context, rank_from_time_first(context, fused))
+    ranked = rank_by_validity(context, rank_ended_lower(context, rank_from_time_first(context, fused)))
     if includes_history(context, ranked):
         return ranked, True
     allowed = context.query.allowed
