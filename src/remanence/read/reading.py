@@ -178,7 +178,7 @@ def _times_of(memory: Memory) -> list[Window]:
     """The times that a memory is about: of a turn, the moment at which it was said."""
     valid = memory.valid
     if memory.turn is not None and valid == Window(memory.turn.at):
-        valid = Window.from_moment(memory.turn.at)
+        valid = Window.from_moment(memory.told_at)
     return [valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
 
 
