@@ -205,3 +205,12 @@ def reopen(home: Path, clock: FakeClock) -> Iterator[Callable[..., remanence.Spa
     yield open_again
     for before in held:
         before.close()
+
+
+@pytest.fixture
+def frequent_switches() -> Iterator[None]:
+    """Threads take turns after a few instructions, so that an access without its lock is likely to fail."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)

@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -594,3 +595,15 @@ def test_a_folder_of_the_former_default_is_embedded_again(tmp_path: Path, caplog
             assert json.loads(space._engine.ledger.get_meta("embedder") or "") == signature
             assert space.child("users", "bob").recall("food allergies", signals=["vectors"])
             assert not space.admin.check()
+
+
+@pytest.mark.parametrize("options", [{"embedder": "default", "reader": None}, {"embedder": HashingEmbedder()}])
+def test_tokenizers_with_another_api_are_refused_at_opening(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by a warning at each call. An embedder of one's own needs none of it."""
+    monkeypatch.delenv("REMANENCE_READER")
+    monkeypatch.setattr(metadata, "version", lambda name: "1.0.3")
+    with pytest.raises(MissingExtra, match=r"cannot use tokenizers 1\.0\.3.*pip install \"tokenizers<1\""):
+        remanence.open(None, **{"reader": "small", **options})
+    remanence.open(None, embedder=HashingEmbedder(), reader=None).close()

@@ -23,7 +23,7 @@ from remanence import InvalidInput, Memory, NotFound, Space
 from remanence.core.index import Index
 from remanence.ports import ExtractionResult, Utterance
 from remanence.testing import HashingEmbedder
-from remanence.upkeep.steps import decay
+from remanence.upkeep.steps import consolidation, decay
 from remote import connected
 from warm_process import WarmProcess
 
@@ -275,6 +275,55 @@ class TestWhatGoes:
         assert erased
         assert erased[0] not in str(plan)
         space.verify()
+
+    def test_a_cluster_of_which_one_is_erased_meanwhile_is_left_out(
+        self, space: Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Upkeep goes on with the others. Only who gives the clusters is told to look again."""
+        space.add_many(f"{who} lives in a red house{end}" for who in ("Ana", "Bob") for end in (".", "!"))
+        upkeep = space.upkeep.with_settings(cluster_similarity=0.9, merge_cohesion=0.9)
+        given = upkeep.clusters().clusters
+        find = consolidation.find_new_clusters
+
+        def find_and_erase(*args: Any) -> Any:
+            found = find(*args)
+            space.erase(found.clusters[0].memory_ids[0])
+            return found
+
+        monkeypatch.setattr(consolidation, "find_new_clusters", find_and_erase)
+        plan = upkeep.run(steps=("consolidate",))
+
+        assert len(given) == 2
+        assert [len(step) for step in plan.plans] == [1]
+        with pytest.raises(InvalidInput, match="Look for clusters again"):
+            upkeep.consolidate("apply", clusters=given)
+
+    @pytest.mark.usefixtures("frequent_switches")
+    def test_upkeep_beside_threads_that_erase_raises_nothing(self, space: Space) -> None:
+        """Clusters are compared while other threads build the index again."""
+        stop, errors = threading.Event(), list[BaseException]()
+        space.add_many(f"Ana bought item {number}." for number in range(40))
+
+        def erase() -> None:
+            while not stop.is_set():
+                space.erase(space.add("Ana bought something secret.").id)
+
+        def keep_up() -> None:
+            try:
+                for _ in range(8):
+                    space.upkeep.run()
+                    space.upkeep.clusters()
+            except BaseException as error:  # noqa: BLE001  -- it is asserted below
+                errors.append(error)
+            finally:
+                stop.set()
+
+        threads = [threading.Thread(target=run) for run in (erase, erase, keep_up)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
 
     def test_what_another_process_erases_during_an_erasure_goes_too(
         self, home: Path, monkeypatch: pytest.MonkeyPatch

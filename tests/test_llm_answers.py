@@ -243,6 +243,24 @@ def test_times_are_read_against_the_turn(said: object, read: str) -> None:
     assert str(fact.valid) == read
 
 
+@pytest.mark.parametrize(
+    ("statement", "asked", "read"),
+    [
+        ("I start at Spotify then.", "So you start on January 13?", "2027-01-13"),
+        ("I start at Spotify on June 13.", "", "2026-06-13"),
+        ("I started at Spotify on June 13.", "", "2025-06-13"),
+    ],
+)
+def test_a_date_of_a_plan_lies_ahead(statement: str, asked: str, read: str) -> None:
+    """A model leaves the year out: the tense of the turn decides, also if another turn names the day."""
+    when = "January 13" if asked else "June 13"
+    row = {"text": "The user starts at Spotify.", "kind": "plan", "when": when}
+    fact = one_fact(row, statement, asked)
+
+    assert fact is not None
+    assert str(fact.valid) == read
+
+
 def test_what_is_so_has_no_end_unless_one_was_said() -> None:
     """Since 2019, until March; an end before the beginning is not an end."""
     ends = {}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -824,15 +823,6 @@ def test_a_worker_that_meets_with_an_error_goes_on(
         job = space.remember(CHAT, wait=False)
         assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
     assert "the disk is full" in caplog.text
-
-
-@pytest.fixture
-def frequent_switches() -> Iterator[None]:
-    """Threads take turns after a few instructions, so that an access without its lock is likely to fail."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 @pytest.mark.usefixtures("frequent_switches")

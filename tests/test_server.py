@@ -497,7 +497,17 @@ class TestAccess:
 
         assert [answer.status_code for answer in answers] == [401 if access is None else 403] * 2
 
-    @pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"host": "evil.example"},
+            {"host": "evil.example:80@127.0.0.1"},
+            {"host": "127.0.0.1#evil.example"},
+            {"host": "127.0.0.1/evil.example"},
+            {"host": "127.0.0.1:80:90"},
+            {"origin": "http://evil.example"},
+        ],
+    )
     def test_a_page_of_another_site_is_refused(self, client: TestClient, headers: dict[str, str]) -> None:
         """Whatever name it gives this machine."""
         assert client.post(f"{BASE}/recall", json={"query": "x"}, headers=headers).status_code == 403

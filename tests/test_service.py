@@ -69,6 +69,19 @@ def test_no_error_outside_of_python_names_a_method() -> None:
         assert without_calls(odd) == odd  # a message is not left out as a whole
 
 
+def test_what_the_commands_and_servers_say_of_an_unknown_id_names_no_method(space: Space) -> None:
+    """Nor does what they say of text that cannot be stored. These messages are shown as they are."""
+    for refused in (
+        lambda: space.forget("m7"),
+        lambda: space.graph.invalidate("r7"),
+        lambda: space.upkeep.import_vault(),
+        lambda: space.add("a\0b"),
+    ):
+        with pytest.raises(remanence.RemanenceError) as caught:
+            refused()
+        assert "(" not in without_calls(str(caught.value))
+
+
 def _messages_with_calls() -> Iterator[str]:
     """The texts in `raise` and in variables for it that contain a call, with an id in place of each value."""
     for path in Path(remanence.__file__).parent.rglob("*.py"):

@@ -302,7 +302,7 @@ def test_what_is_not_there_cannot_be_forgotten(space: Space, verb: str) -> None:
     elsewhere = space.child("bob").add("I am Bob.").id
 
     for unknown in ("no-such-id", elsewhere):
-        with pytest.raises(remanence.NotFound, match=f"'default' has no memory '{unknown}'. Ids come from"):
+        with pytest.raises(remanence.NotFound, match=f"'default' has no memory '{unknown}'. Ids are those of"):
             getattr(space, verb)(unknown)
     assert space.child("bob").count() == 1
 

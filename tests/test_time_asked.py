@@ -34,6 +34,34 @@ def test_what_holds_is_before_what_ended_whichever_was_told_last(reader: object,
         assert "Vienna" in space.recall("Where was the office in 2022?")[0].memory.text
 
 
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
+@pytest.mark.parametrize("new_first", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("Bob works at Google.", "Bob works at Stripe.", "Where does Bob work?"),
+        ("The shop runs on PostgreSQL.", "The shop runs on CockroachDB.", "Which database does the shop run on?"),
+        ("My car is a Skoda.", "My car is a Kia.", "What car do I have?"),
+    ],
+)
+def test_of_two_facts_told_afterwards_the_open_one_is_first(
+    old: str, new: str, question: str, new_first: bool, reader: object, clock: FakeClock
+) -> None:
+    """Also if the words of the question are nearer to the one that has ended."""
+    facts = [
+        {"text": old, "valid_from": "2024-01-01", "valid_until": "2025-03-01"},
+        {"text": new, "valid_from": "2025-03-01"},
+    ]
+    # Without the fixture's table of word vectors, for which no database is near another.
+    with remanence.open(None, reader=reader, clock=clock, embedder="default") as space:
+        space.add_many(reversed(facts) if new_first else facts)
+        answer = space.recall(question)
+        then = space.recall(question, during="June 2024")
+
+    assert [(hit.memory.text, hit.current) for hit in answer] == [(new, True), (old, False)]
+    assert then[0].memory.text == old
+
+
 def test_an_ended_fact_is_shown_with_its_end(clock: FakeClock) -> None:
     """An event is never over: it happened."""
     with remanence.open(None, clock=clock) as space:
@@ -53,6 +81,34 @@ def test_with_a_time_the_event_of_that_time_is_first(month: str, event: str) -> 
             space.add(text, kind="episode", valid_from=day, valid_until=f"{day}T23:00")
 
         assert space.recall(f"What happened in {month} 2025?", now="2026-01-10")[0].memory.text == event
+
+
+ASKED = ("What happened in {} 2025?", "What did I do in {} 2025?", "What was going on with me in {} last year?")
+
+
+@pytest.mark.parametrize("reader", [None, SmallReader()], ids=["signals", "reader"])
+@pytest.mark.parametrize("way", ["add", "add_turns", "remember", "text"])
+def test_what_happened_then_is_what_is_from_then(way: str, reader: object) -> None:
+    """Not what held all the time, not what was told before, and the reader does not change that. No reason says that
+    something else was valid then."""
+    with remanence.open(None, reader=reader, clock=FakeClock("2026-01-10")) as space:
+        space.add("I live in Vienna.", valid_from="2020-01-01")
+        space.add("I work at Siemens.")
+        for month, (text, day) in zip(MONTHS, EVENTS, strict=True):
+            said = {"role": "user", "content": text, "time": f"{day}T10:00"}
+            if way == "add":
+                space.add(text, kind="episode", valid_from=day, valid_until=f"{day}T23:00")
+            elif way == "text":
+                space.add(f"{text.rstrip('.')} on {month} {int(day[-2:])}, 2025.")
+            else:
+                getattr(space, way)([said])
+
+        for month, (event, _) in zip(MONTHS, EVENTS, strict=True):
+            answers = [space.recall(each.format(month)) for each in ASKED]
+            for answer in [*answers, space.recall("What happened?", during=f"{month} 2025")]:
+                assert answer[0].memory.text.startswith(event.rstrip(".")), answer.question
+                others = [hit for hit in answer[1:] if "Vienna" not in hit.memory.text]
+                assert not any("valid" in each.reason for hit in others for each in hit.evidence)
 
 
 @pytest.mark.parametrize(

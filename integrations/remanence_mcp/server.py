@@ -297,7 +297,8 @@ def run_http(server: MemoryServer, host: str, port: int, *, on_start: Callable[[
     options = http_options(server, host)
     with contextlib.closing(bind_socket(host, port)) as bound:
         app = server.streamable_http_app(host=host, **options)
-        config = uvicorn.Config(app, host=host, port=port, log_level=server.settings.log_level.lower())
+        # h11 limits how large the head of a request is (64 KiB); uvicorn's other parser takes a head of any size.
+        config = uvicorn.Config(app, host=host, port=port, log_level=server.settings.log_level.lower(), http="h11")
         if on_start is not None:
             on_start()
         anyio.run(lambda: uvicorn.Server(config).serve(sockets=[bound]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -114,9 +115,11 @@ def _no_token(detail: str) -> RequestRejected:
     return RequestRejected(problem(401, detail, error="InvalidToken"))
 
 
+_ADDRESS = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@/?#\[\]]*)(?::\d+)?", re.IGNORECASE)
+
+
 @lru_cache(maxsize=256)
 def _host_name(address: str) -> str:
-    try:
-        return urlsplit(f"//{address}").hostname or ""
-    except ValueError:
-        return ""
+    """The host of a Host header; "" if it is not a host with or without a port."""
+    found = _ADDRESS.fullmatch(address)
+    return found[1].strip("[]").lower() if found else ""

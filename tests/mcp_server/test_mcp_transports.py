@@ -229,8 +229,18 @@ def user_token(key: Any, subject: object = "ana", algorithm: str = "EdDSA", **cl
     return jwt.encode({name: value for name, value in stated.items() if value is not None}, key, algorithm)
 
 
+def refuses_large_head(port: int) -> bool:
+    """Whether a server ends the connection on which the head of a request does not end."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        try:
+            connection.sendall(b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 2**20)
+            return connection.recv(100).startswith(b"HTTP/1.1 400")
+        except ConnectionError:
+            return True
+
+
 async def test_the_command_gives_each_user_a_space(home: Path, tmp_path: Path) -> None:
-    """By the tokens of an identity provider; whoever has none is refused."""
+    """By the tokens of an identity provider; whoever has none is refused, and so is a head without an end."""
     key, file = provider_keys(tmp_path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -246,6 +256,7 @@ async def test_the_command_gives_each_user_a_space(home: Path, tmp_path: Path) -
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             assert process.poll() is None
+        assert refuses_large_head(port)
         names = {"ana": user_token(key), "bob": user_token(key, "bob"), "../ana": user_token(key, "../ana")}
         async with client_of(url, names["ana"]) as ana:
             await ana.call_tool("remember", {"text": "Ana lives in Porto."})

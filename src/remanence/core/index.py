@@ -48,7 +48,7 @@ class Index(Projection):
     def require_number(self, memory_id: str) -> int:
         number = self.catalog.number(memory_id)
         if number is None:
-            advice = "Ids come from add(), recall() and get(), and belong to one space."
+            advice = "Ids are those of memories that were added or found, and belong to one space."
             raise NotFound(f"space {self.space!r} has no memory {memory_id!r}. {advice}")
         return number
 

@@ -42,10 +42,7 @@ def check_storable(value: object) -> object:
         return value
     if match := _NOT_TEXT.search(value):
         what = "a NUL byte" if match.group() == "\x00" else f"the lone surrogate {match.group()!a}"
-        raise ValueError(
-            f"contains {what} at character {match.start()}. "
-            "Remove it, for example with text.encode('utf-8', 'ignore').decode().replace('\\0', '')"
-        )
+        raise ValueError(f"contains {what} at character {match.start()}, which cannot be stored. Remove it")
     return value
 
 

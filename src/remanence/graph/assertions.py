@@ -216,7 +216,7 @@ def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -
     if edge_value is None:
         raise NotFound(
             f"space {index.space!r} has no relation or link {edge!r}. "
-            "Ids come from relate(), link() and graph.query(); those of a forgotten memory are hidden with it."
+            "Ids are those of relations and links that were made or found; a forgotten memory hides its own."
         )
     start = edge_value.valid.start if isinstance(edge_value, Link) else edge_value.claimed_window.start
     if start is not None and end < start:

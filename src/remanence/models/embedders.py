@@ -28,7 +28,7 @@ import numpy as np
 from remanence.errors import EmbedderUnavailable, InvalidEmbedding, InvalidInput, MissingExtra, RemanenceError
 from remanence.language.text import pluralize, truncate
 from remanence.models.text_model import SHA256 as MODEL_SHA256
-from remanence.models.text_model import TextModel
+from remanence.models.text_model import TextModel, check_tokenizers
 from remanence.models.time_limit import TimedOut, TimeLimit
 from remanence.ports import Embedder, FastEmbedder
 
@@ -83,6 +83,7 @@ def _embedder_by_name(name: str) -> Embedder:
     from remanence.models.catalogue import model_names
     from remanence.models.onnx_models import OnnxEmbedder, open_session
 
+    check_tokenizers()
     if name == DEFAULT:
         name = os.environ.get(EMBEDDER_VARIABLE, "").strip() or SentenceEmbedder.name
     if name == SentenceEmbedder.name:

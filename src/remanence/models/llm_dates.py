@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from remanence.language.temporal import TimePhrase, find_stated_times, parse_window
+from remanence.language.temporal import TimePhrase, find_stated_times, parse_stated_window, parse_window
 from remanence.language.temporal.time_lexer import may_have_time
 from remanence.models.llm_source import Chunk, Piece
 from remanence.schema import Window
@@ -31,6 +31,8 @@ class StatedTimes:
     """The times that a quotation names, as windows of days, and the chunk that it is from."""
 
     told_at: datetime
+    statement: str
+    """The whole turn, whose tense decides about the year of a date without one."""
     quoted: tuple[Window, ...]
     uncertain: frozenset[Window]
     """Those of them of which the year, or the week of a weekday, is not certain."""
@@ -53,6 +55,7 @@ def stated_times(quotation: str, piece: Piece, chunk: Chunk, now: datetime) -> S
     phrases = phrases or list(_dates_in(quotation, told_at))
     return StatedTimes(
         told_at,
+        piece.utterance.text,
         tuple(_whole_days(phrase.window) for phrase in phrases),
         frozenset(_whole_days(phrase.window) for phrase in phrases if not phrase.is_certain),
         not phrases and may_have_time(quotation),
@@ -145,8 +148,10 @@ def _read(value: Any, times: StatedTimes) -> Window | None:
     if iso := _ISO.fullmatch(value.strip()):
         first, last = (_iso_window(date, times.told_at) for date in (iso[1], iso[2] or iso[1]))
         return Window(first.start, last.end) if first and last else None
-    phrases = list(_dates_in(value, times.told_at))
-    return _whole_days(phrases[0].window) if len(phrases) == 1 else None
+    if len(list(_dates_in(value, times.told_at))) != 1:  # such as a time of day
+        return None
+    window = parse_stated_window(value, times.statement, times.told_at)
+    return window and _whole_days(window)
 
 
 def _iso_window(date: str, at: datetime) -> Window | None:

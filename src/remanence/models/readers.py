@@ -27,7 +27,7 @@ from remanence.models.reader_input import (
     join_list,
     shorten_question,
 )
-from remanence.models.text_model import SHA256, TextModel
+from remanence.models.text_model import SHA256, TextModel, check_tokenizers
 from remanence.ports import ListReading, Reader, ReaderLine
 
 DEFAULT_READER, NO_READER = "small", "none"
@@ -165,6 +165,7 @@ def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
     if reader is None or (isinstance(reader, str) and reader == NO_READER):
         return None
     if isinstance(reader, str) and reader == DEFAULT_READER:
+        check_tokenizers()
         return default_reader()
     if isinstance(reader, Reader):
         return reader

@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from importlib import metadata
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,24 @@ def read_checked(folder: Path, file: str) -> bytes:
             "Run: pip install --force-reinstall --no-deps remanence"
         )
     return content
+
+
+def check_tokenizers() -> None:
+    """Refuse a `tokenizers` with another API at opening, without loading it.
+
+    Raises:
+        MissingExtra: It is 1.0 or later. Each call would go on without embedder and reader, with a warning.
+    """
+    try:
+        installed = metadata.version("tokenizers")
+    except metadata.PackageNotFoundError:
+        return  # `_require` says so, if a model is used
+    major = installed.partition(".")[0]
+    if major.isdigit() and int(major) >= 1:
+        raise MissingExtra(
+            f"The models of this package cannot use tokenizers {installed}, which has another API. "
+            'Run: pip install "tokenizers<1"'
+        )
 
 
 def _require(module: str) -> Any:

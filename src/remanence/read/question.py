@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
@@ -115,6 +115,13 @@ _MIN_WORDS = 3
 """A question with fewer content words may not name its topic: "And staging?", but not "What am I allergic to?"."""
 _MIN_FOLLOW_UP = 0.5
 """From this probability on, by its words, a short question refers to the turns before it."""
+_EVENT_WORDS = frozenset(
+    tokens(
+        "happen happened occur occurred go going went gone take took taken place event events occasion occasions thing "
+        "things anything something everything news new notable special interesting important memorable tell life"
+    )
+)
+"""Words of a question about whatever happened at a time; they name no topic."""
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
     r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|"
@@ -171,6 +178,23 @@ class ParsedQuestion:
         """Whether it asks for another time, if something was valid then: "before Lisbon"."""
         return self.asks_about_past or bool(self.time_relation.order or self.time_relation.relation)
 
+    @property
+    def has_topic(self) -> bool:
+        """Whether it asks about more than a time: not "What happened in May?".
+
+        >>> from datetime import timezone
+        >>> now = datetime(2026, 3, 1, tzinfo=timezone.utc)
+        >>> [parse_question(text, now).has_topic for text in ("What did I do in May?", "Who sang in May?")]
+        [False, True]
+        """
+        return not self.time_relation.topic_words <= _EVENT_WORDS
+
+    def completed(self, names: tuple[str, ...], window: Window | None, now: datetime) -> ParsedQuestion:
+        """The question with all names of whom it names, and with the time that the caller gives beside the text."""
+        if window is None:
+            return replace(self, names=names)
+        return replace(self, names=names, times=(window,), focus=_focus_of_times((window,), now) or self.focus)
+
 
 def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> ParsedQuestion:
     """Parse a question. Times are relative to `now`. If the question refers to the `turns` before it, the texts for the
@@ -213,14 +237,21 @@ def _without_framing(text: str) -> str:
 def _focus(
     text: str, times: Sequence[Window], relation: TimeRelation, now: datetime, verb: re.Match[str] | None
 ) -> TimeFocus:
-    begun = [window for window in times if window.start is None or window.start <= now]
-    if begun:
-        return "at" if any(window.end is not None and window.end <= now for window in begun) else "now"
+    named = _focus_of_times(times, now)
+    if named is not None:
+        return named
     if relation.order is not None:
         return "first" if relation.order == "first" else "previous"
     if relation.relation is not None:
         return relation.relation
     return "any" if _is_past(text, verb) or _ASKS_ALL.search(text) else "now"
+
+
+def _focus_of_times(times: Sequence[Window], now: datetime) -> TimeFocus | None:
+    begun = [window for window in times if window.start is None or window.start <= now]
+    if any(window.end is not None and window.end <= now for window in begun):
+        return "at"
+    return "now" if begun else None
 
 
 def _asks_earlier_value(text: str, verb: re.Match[str] | None) -> bool:

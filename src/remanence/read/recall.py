@@ -110,7 +110,8 @@ def recall_from_index(
     result = ReadingResult(hits)
     if reader is not None:
         seconds = None if request.deadline is None else request.deadline - (time.monotonic() - begun)
-        result = read_hits(hits, len(ranked.pinned_rows), parsed, request.now, reader, seconds)
+        asked = parsed.completed(context.query.entity_names, request.during, request.now)
+        result = read_hits(hits, len(ranked.pinned_rows), asked, request.now, reader, seconds)
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     min_score, ranked_hits = request.min_score, rank_rules_lower(result.hits)
     return Recall(

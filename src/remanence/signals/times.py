@@ -25,6 +25,8 @@ _REACH = 4
 """A window further away than this many times the length of the time asked about scores less than `_MIN_SCORE`."""
 _UNSUPPORTED_SHARE = 0.25
 """The share of the score that a memory gets for its time alone, if the other signals did not find it."""
+MOSTLY_WITHIN = 0.75
+"""The nearness of a window of which half lies within the time asked about."""
 _FEW, _MANY = 10, 1_000
 """Up to how many memories from that time the time alone counts fully, and from how many on not all are examined."""
 
@@ -85,6 +87,17 @@ class Times(SavedPart):
         inside[self._row.values[self._near(closed, 0)]] = True
         inside &= allowed
         return inside if 0 < np.count_nonzero(inside) <= _MANY else None
+
+    def rows_mostly_within(self, times: Sequence[Window], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these rows are from these times, for the most part: what was true for much longer is not."""
+        within = np.zeros(max(len(rows) and int(rows.max()) + 1, 0), np.bool_)
+        near = np.flatnonzero(self._near(times, 0))
+        near = near[self._row.values[near] < len(within)]
+        for window in times:
+            fits = nearness(self._from.values[near], self._until.values[near], *bounds(window))
+            within[self._row.values[near[fits >= MOSTLY_WITHIN]]] = True
+        found: NDArray[np.bool_] = within[rows]
+        return found
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in time to what the question names, those within it first."""
@@ -177,6 +190,12 @@ def bounds(window: Window) -> tuple[int, int]:
         EARLIEST if window.start is None else micros(window.start),
         LATEST if window.end is None else micros(window.end),
     )
+
+
+def nearness_of(window: Window, asked: Window) -> float:
+    """How well a window fits the time asked about, as `nearness` says."""
+    begin, end = bounds(window)
+    return float(nearness(np.array([begin]), np.array([end]), *bounds(asked))[0])
 
 
 def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> NDArray[np.float64]:

@@ -119,9 +119,7 @@ def _stated_edges(index: Index, snapshot: Snapshot, edge: str) -> list[str]:
     memory = edge.rpartition(":")[0]
     if memory and index.relations.with_edge_id(edge):
         raise InvalidInput(f"relation {edge!r} is what memory {memory!r} says. Erase that memory.")
-    raise NotFound(
-        f"space {index.space!r} has no relation or link {edge!r}. Ids come from relate(), link() and graph.query()."
-    )
+    raise NotFound(f"space {index.space!r} has no relation or link {edge!r}. Ids are those of what was made or found.")
 
 
 def erase_space(engine: Engine, space: str) -> Erasure:

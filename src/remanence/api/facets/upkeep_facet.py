@@ -238,7 +238,7 @@ class Upkeep(UpkeepReports):
         """
         folder = self._vault(vault)
         if folder is None:
-            raise InvalidInput("import_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
+            raise InvalidInput("There is no vault to import: give its folder, or set REMANENCE_VAULT.")
 
         def plan() -> VaultImportPlan:
             with progress_bar(progress, "reading") as report_progress:

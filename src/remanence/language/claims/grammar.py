@@ -146,7 +146,10 @@ def _claims_of_sentence(text: str, start: int, names: NamesByStart, speaker: str
         found = _object_at(text, object_start, phrase, names)
         if found is None:
             return
-        yield from (Triple(name, phrase.predicate, value) for name in subjects.names for value in found.values)
+        predicate = phrase.predicate
+        if all(map(_DATE.fullmatch, found.values)):
+            predicate = _DATED.get(predicate, predicate)
+        yield from (Triple(name, predicate, value) for name in subjects.names for value in found.values)
         at = found.end
         second = _SECOND_OBJECT.get(phrase.predicate)
         conjunction = second[0].match(text, at) if second else None
@@ -342,9 +345,11 @@ _WORDS = re.compile(
     r"(?=[.;:!,\n)]|$| (?:and|but|because|so|since|when|while|with|on|at|in|for|from|every|than|to|too|a lot|"
     r"very much)\b)"
 )
-_EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS
+_JOINED_WORDS = re.compile(r" and (?P<words>[a-z][a-z'’-]*(?: [a-z][a-z'’-]*)?)(?=[.;:!\n)]|$)")
+"""The rest of an object of two parts: "fish and chips"."""
+_EMPTY_WORDS = load_words("empty_objects") | FUNCTION_WORDS - {"and"}
 _PROFESSION = re.compile(rf"(?P<words>(?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)")
-_NUMBER = re.compile(r"(?P<words>\d{1,3})(?: years old)?(?=[.;:!,\n)]|$| (?:and|but|now|today)\b)")
+_NUMBER = re.compile(r"(?P<words>\d{1,3})(?: years old)?(?=[.,](?!\d)|[;:!\n)]|$| (?:and|but|now|today)\b)")
 _DATE = re.compile(rf"(?:the )?(?P<words>{load_pattern('dates')}|(?:1[5-9]|20)\d\d)(?![\w-])")
 _LANGUAGE = re.compile(r"(?P<words>[A-Z]\w+)(?P<joint>,? and |, )?")
 _NAME_JOINT = re.compile(r",? and |, ")
@@ -405,10 +410,13 @@ def _words_at(text: str, start: int) -> _Object | None:
     match = _WORDS.match(text, start)
     if match is None:
         return None
-    words = match["words"]
+    words, end = match["words"], match.end()
+    joined = _JOINED_WORDS.match(text, end)
+    if joined is not None and _phrase_at(text, joined.start("words") - 1) is None:
+        words, end = words + joined[0], joined.end()
     if len(words) > _MAX_OBJECT_CHARS or not _EMPTY_WORDS.isdisjoint(words.lower().split()):
         return None
-    return _Object((words,), match.end())
+    return _Object((words,), end)
 
 
 def _languages_at(text: str, start: int) -> _Object | None:

@@ -21,7 +21,12 @@ from remanence.read.fusion import FusedRanking
 from remanence.read.query import RecallContext, searchable_rows
 from remanence.read.question import ParsedQuestion
 from remanence.read.receipts import RecallRequest
-from remanence.read.validity.other_times import DEMOTION_FACTOR, rank_valid_first
+from remanence.read.validity.other_times import (
+    DEMOTION_FACTOR,
+    rank_ended_lower,
+    rank_from_time_first,
+    rank_valid_first,
+)
 from remanence.read.validity.superseded import (
     MAX_CLAIM_TEXT_LENGTH,
     current_successor,
@@ -50,7 +55,7 @@ def rank_by_claims(context: RecallContext, fused: FusedRanking, count: int) -> t
     request, parsed = context.request, context.parsed
     if context.include_superseded:
         fused = _drop_repeated_versions(context.index, fused, count)
-    ranked = rank_valid_first(context, fused)
+    ranked = rank_valid_first(context, rank_ended_lower(context, rank_from_time_first(context, fused)))
     certain = parsed.asks_about_past or request.during is not None
     if request.history or (
         request.history is None and (certain or (context.include_superseded and ranked.pinned_rows))

@@ -15,10 +15,12 @@ from datetime import datetime
 from itertools import accumulate
 
 from remanence.language.temporal import find_stated_times
+from remanence.language.text import normalize_name, tokens
 from remanence.ports import ListReading
 from remanence.read.question import ParsedQuestion
 from remanence.read.referents import Referent, is_about_other, is_about_user
-from remanence.schema import Evidence, Hit, Memory
+from remanence.schema import SELF, Evidence, Hit, Memory, Window
+from remanence.signals.times import MOSTLY_WITHIN, nearness_of
 
 _SIGNAL_SHARE = 0.5
 """The part of a score that comes from the signals; the rest is from the reader."""
@@ -71,10 +73,11 @@ def order_by_reading(
     The first `pinned` ones, which were valid at the time asked about by their claims, stay first. What answers and is
     trusted more comes before what is trusted less.
     """
-    unread = hits[len(told_at) :]
+    first, unread = hits[: len(told_at)], hits[len(told_at) :]
+    name_factors = _name_factors(first, parsed)
     read = [
-        _read_hit(hit, told, parsed, *probabilities)
-        for hit, told, *probabilities in zip(hits, told_at, *reading[:4], strict=False)
+        _read_hit(hit, told, parsed, name_factor, *probabilities)
+        for hit, told, name_factor, *probabilities in zip(first, told_at, name_factors, *reading[:4], strict=True)
     ]
     others = sorted(read[pinned:], key=lambda each: -each.score)
     trusted = max((each.memory.trust for each in others if each.answers >= _MIN_ANSWERING), default=0.0)
@@ -88,31 +91,69 @@ def order_by_reading(
     # A hit that was moved up has at least the score of what follows it.
     scores = list(accumulate(reversed([each.score for each in ordered]), max, initial=least))[:0:-1]
     rank_of = {id(each): rank for rank, each in enumerate(sorted(read, key=lambda each: -each.holds), 1)}
-    return (
-        *(_with_reading(each, score, rank_of[id(each)], read) for each, score in zip(ordered, scores, strict=True)),
-        *rest,
-    )
+    hits = [
+        _with_reading(each, score, rank_of[id(each)], read, is_pinned=place < pinned)
+        for place, (each, score) in enumerate(zip(ordered, scores, strict=True))
+    ]
+    return (*hits, *rest)
 
 
 def _read_hit(
-    hit: Hit, told_at: datetime, parsed: ParsedQuestion, answers: float, holds: float, replaced: float, choice: float
+    hit: Hit,
+    told_at: datetime,
+    parsed: ParsedQuestion,
+    name_factor: float,
+    answers: float,
+    holds: float,
+    replaced: float,
+    choice: float,
 ) -> _ReadHit:
-    relevance = _time_factor(hit, parsed) * _person_factor(hit.memory, parsed.referent)
+    relevance = _time_factor(hit, parsed) * _person_factor(hit.memory, parsed.referent) * name_factor
     factor = hit.memory.trust * relevance
     return _ReadHit(hit, told_at, factor * answers, factor * holds, replaced, factor * choice, relevance < 1)
 
 
 def _time_factor(hit: Hit, parsed: ParsedQuestion) -> float:
-    """The factor for the probabilities of what is closed, if the question is about now; and of a note of an event that
-    was given another time than the question names. Of other times the reader knows better: a turn or a note may tell
-    what began then."""
+    """The factor for the probabilities of what is closed, if the question is about now; of what is from another time,
+    if the question asks for nothing but a time; and of a note of an event that was given another time than the question
+    names. Of other times the reader knows better: a turn or a note may tell what began then."""
     memory, times = hit.memory, parsed.times
     if parsed.focus == "now" and not hit.current:
         return _OTHER_TIME
+    if times and not parsed.has_topic:
+        return float(any(nearness_of(own, asked) >= MOSTLY_WITHIN for own in _times_of(memory) for asked in times))
     if not times or memory.kind != "episode" or memory.turn is not None:
         return 1.0
     is_at_asked_time = any(memory.valid.overlaps(asked) for asked in times)
     return 1.0 if is_at_asked_time or find_stated_times(memory.text, memory.told_at) else _OTHER_TIME
+
+
+def _times_of(memory: Memory) -> list[Window]:
+    """The times that a memory is about: of a turn, the moment at which it was said."""
+    valid = memory.valid
+    if memory.turn is not None and valid == Window(memory.turn.at):
+        valid = Window.from_moment(memory.told_at)
+    return [valid, *(phrase.window for phrase in find_stated_times(memory.text, memory.told_at))]
+
+
+def _name_factors(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:
+    """The factors for the probabilities of memories that differ from another one only in names and times, and have no
+    name of the question, while the other one has: "I moved to Faro" for "When did I move to Lisbon?"."""
+    asked = {normalize_name(name) for name in parsed.names if name != SELF}
+    names = [{normalize_name(mention.name) for mention in hit.memory.mentions} for hit in hits]
+    named = [at for at, own in enumerate(names) if own & asked]
+    if not named or len(named) == len(hits):
+        return [1.0] * len(hits)
+    words = [set(tokens(hit.memory.text)) for hit in hits]
+    factors = []
+    for hit, own_names, own_words in zip(hits, names, words, strict=True):
+        alike = [words[at] for at in named if len(names[at]) == len(own_names)] if not own_names & asked else []
+        if alike:
+            times = find_stated_times(hit.memory.text, hit.memory.told_at)
+            named_words = [*own_names, *(hit.memory.text[time.start : time.end] for time in times)]
+            own_words = own_words.difference(*map(tokens, named_words))
+        factors.append(_OTHER_PERSON if any(own_words <= other for other in alike) else 1.0)
+    return factors
 
 
 def _person_factor(memory: Memory, referent: Referent) -> float:
@@ -128,15 +169,13 @@ def _worth_of_first(each: _ReadHit) -> float:
     return math.log(each.choice + 1e-3) + _SIGNAL_ODDS * each.hit.score
 
 
-def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadHit]) -> Hit:
+def _with_reading(each: _ReadHit, score: float, rank: int, read: Sequence[_ReadHit], *, is_pinned: bool) -> Hit:
     note = f"answers the question with probability {each.holds:.2f}"
-    share = each.score - _SIGNAL_SHARE * each.hit.score
+    signals = _SIGNAL_SHARE * each.hit.score
+    share = (each.score if is_pinned else score) - signals
     evidence = (*_scaled(each.hit), Evidence("reader", rank, share, each.holds, note))
-    if score != each.score:
-        evidence = (
-            *evidence,
-            Evidence("time", 1, score - each.score, 0.0, "chosen by the reader, or valid at the time asked about"),
-        )
+    if is_pinned and score != each.score:
+        evidence = (*evidence, Evidence("time", 1, score - each.score, 0.0, "valid at the time asked about"))
     hit = replace(each.hit, score=score, evidence=evidence)
     successor = _successor(each, read) if hit.current else None
     return hit if successor is None else replace(hit, current=False, superseded_by=successor)

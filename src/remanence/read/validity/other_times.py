@@ -20,6 +20,7 @@ from remanence.read.query import RecallContext
 from remanence.read.question import TimeRelation
 from remanence.read.validity.superseded import MAX_CLAIM_TEXT_LENGTH
 from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Snapshot, Window, micros, window_to_micros
+from remanence.signals.times import Times
 
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""
@@ -27,6 +28,8 @@ _EXAMINED_ROWS = 64
 """How many rows are examined for statements that were valid then."""
 _COMPETING_ROWS = 32
 """How many rows are compared with these statements."""
+_ENDED_FACTOR = 0.8
+"""The factor for the scores of ended states, if the question is about now."""
 _MIN_COVERAGE = 0.1
 """A statement that was valid for a smaller part of the time asked about is no answer."""
 
@@ -79,6 +82,27 @@ def _with_first_rows(fused: FusedRanking, first_rows: Sequence[int], matches: di
     scores = np.where(ranks < len(first_rows), best, fused.scores) * DEMOTION_FACTOR**ranks
     notes = {row: Evidence("time", 1, 0.0, 0.0, f"valid {match.window}") for row, match in matches.items()}
     return replace(fused.with_scores(scores), notes=notes, pinned_rows=frozenset(first_rows))
+
+
+def rank_from_time_first(context: RecallContext, fused: FusedRanking) -> FusedRanking:
+    """If the question asks for nothing but a time ("What happened in May?"): rank the rows from that time first, in
+    their order. What held for much longer, or was told at another time, is ranked lower."""
+    times = context.query.times
+    if not times or context.parsed.has_topic or all(ranking.signal != Times.name for ranking in fused.rankings):
+        return fused
+    within = context.index.times.rows_mostly_within(times, fused.rows)
+    if not within.any() or within.all():
+        return fused
+    factor = min(1.0, DEMOTION_FACTOR * float(fused.scores[within].min() / max(fused.scores[~within].max(), 1e-9)))
+    return fused.with_scores(np.where(within, fused.scores, factor * fused.scores))
+
+
+def rank_ended_lower(context: RecallContext, fused: FusedRanking) -> FusedRanking:
+    """If the question is about now: rank states that have ended by now below others that answer about as well."""
+    if context.parsed.focus != "now" or context.request.during is not None:
+        return fused
+    ended = context.index.catalog.ended_mask(fused.rows, context.snapshot.now)
+    return fused.with_scores(np.where(ended, _ENDED_FACTOR * fused.scores, fused.scores)) if ended.any() else fused
 
 
 # The topic of the question

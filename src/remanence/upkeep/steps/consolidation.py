@@ -158,7 +158,7 @@ def plan_consolidation(
         clusters: Merge these, whatever is suggested for them.
         new_clusters: What `find_new_clusters` returned, if it was called already.
     """
-    has_new = False
+    has_new, given = False, clusters is not None
     if clusters is None:
         if new_clusters is None:
             new_clusters = find_new_clusters(index, memories, settings, step, progress)
@@ -174,7 +174,11 @@ def plan_consolidation(
         links = tuple(pair for pair in pairs if not plans.are_linked(index, *pair, memories.snapshot))
     else:
         merger = TextMerger(engine.extractor)
-        merges = tuple(_merge(merger, index, cluster) for [cluster] in batches(clusters, 1, progress))
+        merges = tuple(
+            merge
+            for [cluster] in batches(clusters, 1, progress)
+            if (merge := _merge(merger, index, cluster, is_given=given)) is not None
+        )
     parameters = _parameters(settings)
     return ConsolidationPlan(step, merges, links, positions, parameters, has_new, position=memories.position)
 
@@ -236,11 +240,14 @@ def _new_rows(index: Index, memories: ScoredMemories, step: str, parameters: dic
     }
 
 
-def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
-    """The memory that replaces a cluster, with everything known about any of its memories."""
+def _merge(merger: TextMerger, index: Index, cluster: Cluster, *, is_given: bool) -> Merge | None:
+    """The memory that replaces a cluster, with everything known about any of its memories. None if one was erased
+    meanwhile; if the caller gave the cluster, that is an error."""
     found = [index.latest_version(memory) for memory in cluster.memory_ids]
     versions = [version for version in found if version is not None]
     if len(versions) != len(found):
+        if not is_given:
+            return None
         raise InvalidInput(f"a memory of cluster {cluster.id} was erased meanwhile. Look for clusters again.")
     mentions = _union_in_order(version.mentions for version in versions)
     sources = "\n".join(cluster.texts)

@@ -117,7 +117,9 @@ def find_clusters(
 
     Left out are chat turns and sources of `remember`, which stay as they were said, and long documents.
     """
-    items, vectors = _with_vectors(index, [item for item in memories.items if _may_be_merged(index, item.memory)])
+    with index.lock:
+        merged = [item for item in memories.items if _may_be_merged(index, item.memory)]
+    items, vectors = _with_vectors(index, merged)
     finder = NearPairFinder(vectors, similarity, MAX_NEIGHBOURS)
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
@@ -204,8 +206,8 @@ def _different_in_series(text: str, other: str) -> tuple[str, str] | None:
 def _disagreement(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory]) -> str | None:
     """What two of these memories make different claims about."""
     rows = {item.row for item in items}
-    numbers = {index.catalog.memory_of(row) for row in rows}
-    with index.lock:
+    with index.lock:  # another thread may be building the index again
+        numbers = {index.catalog.memory_of(row) for row in rows}
         for row in rows:
             if not numbers.isdisjoint(index.links.contradicting(index.catalog.memory_of(row), memories.snapshot)):
                 return "something, as a link says"
