@@ -13,7 +13,6 @@ from remanence.core.row_filter import RowFilter, option_values
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
-from remanence.schema.fast_init import fast_init
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -45,7 +44,6 @@ class RecallOptions(RowFilter):
         return self.during is not None or any(value is not None for value in option_values(self, RowFilter).values())
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest(RecallOptions):
     """The arguments of a recall, checked, with their defaults filled in."""
@@ -70,7 +68,6 @@ class RecallRequest(RecallOptions):
         )
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Receipt(RecallOptions):
     """A recall as a small value: the question, its options, and the ledger position that was read.
