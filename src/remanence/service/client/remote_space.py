@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import httpx
 from pydantic_core import from_json
 
 from remanence.admin.overview import MemoryBatch
@@ -31,7 +32,6 @@ from remanence.read.topics import topics_to_json
 from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
 from remanence.service.client.arguments import id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
-from remanence.service.client.http_pool import Transport
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
     RemoteAdminView,
@@ -282,7 +282,7 @@ def connect(
     token: str | None = None,
     space: str | None = None,
     timeout: float = 60.0,
-    transport: Transport | None = None,
+    transport: httpx.BaseTransport | None = None,
 ) -> Space:
     """Connect to a server that `remanence serve` runs.
 
@@ -291,8 +291,7 @@ def connect(
         token: A token, as `remanence tokens create` prints it.
         space: The full name of a space, such as "default/users/bob"; "default" if left out.
         timeout: How many seconds an answer may take. Operations that are known to be slow may take ten minutes.
-        transport: What brings requests to the server, for tests: an object with the methods of
-            `remanence.service.client.http_pool.Transport`. By default the network.
+        transport: What brings requests to the server, for tests: a transport of httpx. By default the network.
 
     Returns:
         A space with the methods and facets of one that `remanence.open` returns; every adapter takes it. What the
