@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from remanence.schema import MemoryKind
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
@@ -20,6 +20,8 @@ MAX_ITEMS = 100_000
 """The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
 MAX_TEXTS_TO_EMBED = 1_000
 """The most texts that are embedded at once: the answer has some kilobytes for each."""
+_MAX_FIELDS = 1_000
+"""The most fields of an object. To list each one that does not exist takes seconds for a million of them."""
 ItemT = TypeVar("ItemT")
 ListOf = Annotated[list[ItemT], Field(fail_fast=True, max_length=MAX_ITEMS)]
 """A list that is read up to its first mistake, and is not too long."""
@@ -30,6 +32,13 @@ class Request(BaseModel):
     """The arguments of an operation. A field that does not exist is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_too_many(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and len(fields) > _MAX_FIELDS:
+            raise ValueError(f"{len(fields):,} fields are more than there are")
+        return fields
 
     def provided_fields(self, *without: str) -> dict[str, Any]:
         """The fields that were given, by name, for the method of a space."""
