@@ -21,7 +21,7 @@ from remanence.core.identity import key_identity
 from remanence.core.in_thread import in_thread, iterate_in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.core.row_filter import RowFilter, option_values, row_filter
+from remanence.core.row_filter import Include, RecallOptions, RowFilter, option_values, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
 Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
-Include = Literal["archive", "vault", "review"]
 _INCLUDES: tuple[Include, ...] = get_args(Include)
 _REVIEW_DEPTH = 50
 """How many hits are searched for memories with a high review priority."""
@@ -72,7 +71,7 @@ class View(MemoryListing):
         query: str = "",
         *,
         limit: int = 10,
-        during: Window | Moment | tuple[Any, Any] | None = None,
+        during: Window | Moment | tuple[Moment | None, Moment | None] | None = None,
         history: bool | Literal["auto"] = "auto",
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -151,25 +150,10 @@ class View(MemoryListing):
             ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
             'Alice drinks green tea.'
         """
-        moment = self._now()
-        at = moment if now is None else parse_moment(now, moment, argument="now")
-        if history not in (True, False, "auto"):
-            raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
-        known = self._engine.signal_names
-        signal_names, checked_weights = (
-            inputs.check_names_among(signals, known, "signals"),
-            inputs.check_weights(weights, known),
-        )
-        signal_names = None if signal_names is None or set(signal_names) == set(known) else signal_names
-        if checked_weights is not None and not any(
-            checked_weights.get(name) for name in known if signal_names is None or name in signal_names
-        ):
-            raise InvalidInput(
-                f"weights={weights!r} give none of the signals {', '.join(signal_names or known)} any weight."
-            )
-        include_names = inputs.check_names_among(include, _INCLUDES, "include") or ()
-        max_hits = inputs.check_limit(limit)
-        filters = row_filter(
+        options = RecallOptions(
+            limit=limit,
+            during=during,
+            history=history,
             kinds=kinds,
             tags=tags,
             source=source,
@@ -179,24 +163,46 @@ class View(MemoryListing):
             informative_only=informative_only,
             exclude_texts=exclude_texts,
             since=since,
-            now=at,
-            min_trust=None if min_trust is None else self._engine.trust.level(min_trust, "min_trust"),
+            min_score=min_score,
+            context=context,
+            min_trust=min_trust,
             without=without,
+            now=now,
+            include=include,
+            signals=signals,
+            weights=weights,
+            vector=vector,
+            reader=reader,
+            deadline=deadline,
         )
+        return self._recall_with(inputs.check_query(query), options)
+
+    arecall = in_thread(recall)
+
+    def _recall_with(self, query: str, options: RecallOptions) -> Recall:
+        moment = self._now()
+        at = moment if options.now is None else parse_moment(options.now, moment, argument="now")
+        if options.history not in (True, False, "auto"):
+            raise InvalidInput(f"history={options.history!r} is neither True, False nor 'auto'.")
+        signal_names, checked_weights = self._check_signals(options.signals, options.weights)
+        include_names = inputs.check_names_among(options.include, _INCLUDES, "include") or ()
+        max_hits = inputs.check_limit(options.limit)
+        trust = None if options.min_trust is None else self._engine.trust.level(options.min_trust, "min_trust")
+        filters = row_filter(options, at, trust)
         request = RecallRequest(
-            text=inputs.check_query(query),
+            text=query,
             now=at,
             position=0,
             limit=max(max_hits, _REVIEW_DEPTH) if "review" in include_names else max_hits,
-            during=None if during is None else self._window(during, at),
-            history=None if history == "auto" else bool(history),
-            min_score=inputs.check_fraction(min_score, "min_score"),
+            during=None if options.during is None else self._window(options.during, at),
+            history=None if options.history == "auto" else bool(options.history),
+            min_score=inputs.check_fraction(options.min_score, "min_score"),
             signals=signal_names,
             weights=checked_weights,
-            vector=inputs.check_vector(vector),
-            context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
-            reader=check_reader_name(reader),
-            deadline=check_deadline(deadline),
+            vector=inputs.check_vector(options.vector),
+            context=inputs.check_turns(options.context, "context")[-CONTEXT_TURNS:],
+            reader=check_reader_name(options.reader),
+            deadline=check_deadline(options.deadline),
             **option_values(filters, RowFilter),
         )
         result = self._recall(request, self._position_of, include_names)
@@ -213,7 +219,16 @@ class View(MemoryListing):
         receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
         return replace(result, hits=with_reviews(hits, max_hits), receipt=receipt)
 
-    arecall = in_thread(recall)
+    def _check_signals(
+        self, signals: Sequence[str] | None, weights: Mapping[str, float] | None
+    ) -> tuple[tuple[str, ...] | None, dict[str, float] | None]:
+        """The names of the signals that rank, None for all, and the weights that the caller gave."""
+        known = self._engine.signal_names
+        names, checked = inputs.check_names_among(signals, known, "signals"), inputs.check_weights(weights, known)
+        names = None if names is None or set(names) == set(known) else names
+        if checked is not None and not any(checked.get(name) for name in names or known):
+            raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
+        return names, checked
 
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
@@ -317,17 +332,10 @@ class View(MemoryListing):
         """
         if status is not None and status not in LISTED_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED_STATUSES)}.")
-        filters = row_filter(
-            kinds=kinds,
-            tags=tags,
-            source=source,
-            speaker=speaker,
-            conversation=conversation,
-            meta=meta,
-            since=since,
-            now=self._now(),
+        options = RecallOptions(
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta, since=since
         )
-        return Memories(self._iterate(status, filters))
+        return Memories(self._iterate(status, row_filter(options, self._now())))
 
     amemories = iterate_in_thread(memories)
 
