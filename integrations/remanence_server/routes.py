@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute
 from remanence import Space
 from remanence.service.operation import Access, AnswerType
 from remanence.service.operations import OPERATIONS, Operation
-from remanence.service.payloads import requests
+from remanence.service.payloads import base_requests as requests
 from remanence_server.access import Caller
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, Outcome, body_of, outcome_of
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem

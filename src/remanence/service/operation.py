@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from remanence.api.space import Space
 from remanence.api.view import View
-from remanence.service.payloads.requests import ReadRequest, Request
+from remanence.service.payloads.base_requests import ReadRequest, Request
 
 Access = Literal["read", "write", "admin"]
 AnyRequest = TypeVar("AnyRequest", bound=Request)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.schema import Alias, Entity, Link, Memory, Mention, Relation, Triple, Window
-from remanence.service.payloads.requests import Request
+from remanence.service.payloads.base_requests import Request
 
 AnyRequest = TypeVar("AnyRequest", bound=Request)
 

@@ -20,6 +20,7 @@ from remanence.service.payloads.answers import (
     StatsAnswer,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer
+from remanence.service.payloads.base_requests import ReadRequest
 
 
 def count_unembedded(space: Space) -> int:
@@ -34,7 +35,7 @@ class CheckAnswer(AnswerModel):
 
 
 @operation("GET", "/stats")
-def stats(space: Space, request: requests.ReadRequest) -> StatsAnswer:
+def stats(space: Space, request: ReadRequest) -> StatsAnswer:
     """Count everything in a space."""
     return StatsAnswer.of(view_of(space, request).admin.stats())
 

@@ -20,7 +20,7 @@ from remanence.service.endpoints.decision_previews import (
 from remanence.service.endpoints.decisions import decision_about, list_decisions
 from remanence.service.operation import operation
 from remanence.service.payloads.base_answers import AnswerModel, Items, Time
-from remanence.service.payloads.requests import Name, Names, Request
+from remanence.service.payloads.base_requests import Name, Names, Request
 
 _FIELDS = {
     "forget": ("memory",),

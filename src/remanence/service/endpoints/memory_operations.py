@@ -29,6 +29,7 @@ from remanence.service.payloads.answers import (
     recall_fields,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
+from remanence.service.payloads.base_requests import ReadRequest
 from remanence.service.payloads.graph_answers import HistoryEventAnswer
 from remanence.upkeep.steps.decay import TouchReport
 from remanence.write.jobs import Job
@@ -52,13 +53,13 @@ class NowAnswer(AnswerModel):
 @operation("POST", "/memories", "write", status=201)
 def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
     """Store a text verbatim."""
-    return MemoryAnswer.of(space.add(request.text, **request.provided_fields("text") | _tags(request)))
+    return MemoryAnswer.of(space.add(**request.provided_fields()))
 
 
 @operation("POST", "/memories/batch", "write", status=201)
 def add_many(space: Space, request: requests.AddManyRequest) -> Items[MemoryAnswer]:
     """Store many texts. All are checked before any is stored."""
-    return Items[MemoryAnswer].of_all(space.add_many([row.provided_fields() | _tags(row) for row in request.rows]))
+    return Items[MemoryAnswer].of_all(space.add_many([row.provided_fields() for row in request.rows]))
 
 
 @operation("POST", "/turns", "write", status=201)
@@ -234,7 +235,7 @@ def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatc
 
 
 @operation("GET", "/count")
-def count(space: Space, request: requests.ReadRequest) -> CountAnswer:
+def count(space: Space, request: ReadRequest) -> CountAnswer:
     """Count the memories that are neither archived nor forgotten."""
     return CountAnswer(count=view_of(space, request).count())
 
@@ -265,7 +266,7 @@ def embed(space: Space, request: requests.EmbedRequest) -> VectorsAnswer:
 
 
 @operation("GET", "/now")
-def now(space: Space, request: requests.ReadRequest) -> NowAnswer:
+def now(space: Space, request: ReadRequest) -> NowAnswer:
     """Return the present moment of the space; of a view of the past, that moment."""
     return NowAnswer(now=view_of(space, request)._now())
 
@@ -277,10 +278,6 @@ def job_answer(job: Job) -> JobAnswer:
         {"id": job.id, "space": job.space, "status": job.status, "problem": state.problem}
         | {"tries": state.tries, "memories": list(state.memories)}
     )
-
-
-def _tags(request: requests.AddRequest) -> dict[str, Any]:
-    return {"tags": request.tags or ()}
 
 
 def _turns(turns: list[requests.TurnRequest]) -> list[dict[str, Any]]:

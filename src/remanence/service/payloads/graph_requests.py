@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from remanence.admin.overview import PageStatus
+from remanence.core.row_filter import Fraction
 from remanence.schema import DisagreementKind
-from remanence.service.payloads.requests import ListOf, Name, Names, NodeRequest, PageSize, ReadRequest, Request, Weight
+from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request
+from remanence.service.payloads.requests import NodeRequest
 
 # Entities
 
@@ -183,7 +185,7 @@ class RelateRequest(Request):
     object: str
     valid_from: str | None = None
     valid_until: str | None = None
-    confidence: Weight = 1.0
+    confidence: Fraction = 1.0
     observed_by: str | None = None
     evidence: Names = Field(default_factory=list)
 
@@ -196,7 +198,7 @@ class LinkRequest(Request):
     target: str
     valid_from: str | None = None
     valid_until: str | None = None
-    confidence: Weight = 1.0
+    confidence: Fraction = 1.0
     observed_by: str | None = None
     why: str | None = None
 

@@ -6,49 +6,18 @@ the method. What a value has to be beyond its type is checked by the method, who
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
+from remanence.api.space import Space
+from remanence.core.row_filter import Fraction, RecallOptions
 from remanence.schema import MemoryKind
+from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request, request_of
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
-Weight = Annotated[float, Field(ge=0, le=1)]
-Name = Annotated[str, Field(min_length=1, max_length=512)]
-PageSize = Annotated[int, Field(ge=1, le=1_000)]
-MAX_ITEMS = 100_000
-"""The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
 MAX_TEXTS_TO_EMBED = 1_000
 """The most texts that are embedded at once: the answer has some kilobytes for each."""
-_MAX_FIELDS = 1_000
-"""The most fields of an object. To list each one that does not exist takes seconds for a million of them."""
-ItemT = TypeVar("ItemT")
-ListOf = Annotated[list[ItemT], Field(fail_fast=True, max_length=MAX_ITEMS)]
-"""A list that is read up to its first mistake, and is not too long."""
-Names = ListOf[str]
-
-
-class Request(BaseModel):
-    """The arguments of an operation. A field that does not exist is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _not_too_many(cls, fields: Any) -> Any:
-        if isinstance(fields, dict) and len(fields) > _MAX_FIELDS:
-            raise ValueError(f"{len(fields):,} fields are more than there are")
-        return fields
-
-    def provided_fields(self, *without: str) -> dict[str, Any]:
-        """The fields that were given, by name, for the method of a space."""
-        return {name: getattr(self, name) for name in self.model_fields_set if name not in without}
-
-
-class ReadRequest(Request):
-    """The arguments of an operation that reads."""
-
-    as_of: str | None = Field(default=None, description="Answer as the space was known at this moment.")
 
 
 class EmptyRequest(Request):
@@ -70,27 +39,8 @@ class IdReadRequest(ReadRequest):
 # Writing memories
 
 
-class AddRequest(Request):
+class AddRequest(request_of(Space.add)):  # type: ignore[misc]
     """A text to store, as for `Space.add`."""
-
-    text: str
-    key: str | None = None
-    kind: MemoryKind | None = None
-    valid_from: str | None = None
-    valid_until: str | None = None
-    importance: Weight | None = None
-    confidence: Weight | None = None
-    tags: Names | None = None
-    source: str | None = None
-    observed_by: str | None = None
-    expires_at: str | None = None
-    entities: ListOf[str | tuple[str, str]] | None = None
-    triples: ListOf[tuple[str, str, str]] | None = None
-    meta: dict[str, Any] | None = None
-    now: str | None = None
-    passages: ListOf[tuple[int, int]] | None = None
-    strength: Annotated[float, Field(ge=1, le=2)] | None = None
-    trust: str | float | None = None
 
 
 class AddManyRequest(Request):
@@ -185,33 +135,10 @@ class JobsRequest(Request):
 # Reading memories
 
 
-class RecallBody(ReadRequest):
+class RecallBody(ReadRequest, request_of(RecallOptions)):  # type: ignore[misc]
     """A question, as for `View.recall`. `explain` also returns the text of `explain()`."""
 
     query: str = ""
-    limit: Annotated[int, Field(ge=1, le=10_000)] = 10
-    during: str | tuple[str | None, str | None] | None = None
-    history: bool | Literal["auto"] = "auto"
-    kinds: str | Names | None = None
-    tags: str | Names | None = None
-    source: str | Names | None = None
-    speaker: str | Names | None = None
-    conversation: str | Names | None = None
-    meta: dict[str, Any] | None = None
-    informative_only: bool = False
-    exclude_texts: Names | None = None
-    since: str | None = None
-    min_score: Weight | None = None
-    context: ListOf[str | dict[str, str]] = Field(default_factory=list)
-    min_trust: str | float | None = None
-    without: str | Names | None = None
-    now: str | None = None
-    include: ListOf[Literal["archive", "vault", "review"]] = Field(default_factory=list)
-    signals: Names | None = None
-    weights: dict[str, float] | None = None
-    vector: ListOf[float] | None = None
-    reader: Literal["small", "none"] | None = None
-    deadline: Annotated[float, Field(gt=0, le=3_600)] | None = None
     explain: bool = False
 
 
@@ -304,7 +231,7 @@ class AtRiskRequest(Request):
 class ClustersRequest(Request):
     """How similar the memories of a cluster are at least, and how many it has at most."""
 
-    similarity: Weight | None = None
+    similarity: Fraction | None = None
     duplicates: bool = False
     max_size: int = Field(default=MAX_CLUSTER_SIZE, ge=2, le=MAX_CLUSTER_SIZE)
 
