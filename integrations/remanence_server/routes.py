@@ -22,6 +22,7 @@ from remanence import Space
 from remanence.service.operation import Access, AnswerType
 from remanence.service.operations import OPERATIONS, Operation
 from remanence.service.payloads import base_requests as requests
+from remanence.service.payloads.base_requests import Name
 from remanence_server.access import Caller
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, Outcome, body_of, outcome_of
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
@@ -165,11 +166,7 @@ def _signature(
     kind = Parameter.KEYWORD_ONLY
     parameters = [Parameter("request", kind, annotation=Request), Parameter("space", kind, annotation=SpaceSegment)]
     for name in in_path:
-        field = operation.request.model_fields[name]
-        # With the limits of the field, which `Annotated` takes as a tuple.
-        parts = (field.annotation, *field.metadata, Path(description=field.description))
-        annotation: Any = Annotated[parts]
-        parameters.append(Parameter(name, kind, annotation=annotation))
+        parameters.append(Parameter(name, kind, annotation=Annotated[Name, Path(description="Its id.")]))
     if arguments is not None:
         optional = not any(field.is_required() for field in arguments.model_fields.values())
         if operation.method == "GET":

@@ -74,7 +74,7 @@ class DecisionAnswer(AnswerModel):
 @operation("GET", "/decisions")
 def decisions(space: Space, request: DecisionsRequest) -> Items[DecisionAnswer]:
     """List the last decisions about memories and entities, newest first."""
-    return Items[DecisionAnswer].of_all(list_decisions(space, request.limit))
+    return Items[DecisionAnswer].of(list_decisions(space, request.limit))
 
 
 @operation("POST", "/decisions/preview")

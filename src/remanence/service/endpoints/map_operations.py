@@ -85,4 +85,4 @@ def recent(space: Space, request: RecentRequest) -> Items[MemoryAnswer]:
     view = view_of(space, request)
     with view._engine.open_index(view.name) as index:
         rows = index.current_rows(view._position(index))[-request.limit :]
-        return Items[MemoryAnswer].of_all(reversed(index.readable_memories(rows)))
+        return Items[MemoryAnswer].of(reversed(index.readable_memories(rows)))

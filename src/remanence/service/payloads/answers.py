@@ -373,14 +373,35 @@ class CountAnswer(AnswerModel):
 
     count: int
 
+    @classmethod
+    def of(cls, value: object) -> CountAnswer:
+        return cls.model_validate({"count": value})
+
+    def to_value(self) -> int:
+        return self.count
+
 
 class SpacesAnswer(AnswerModel):
     """The full names of spaces."""
 
     spaces: list[str]
 
+    @classmethod
+    def of(cls, value: object) -> SpacesAnswer:
+        return cls.model_validate({"spaces": value})
+
+    def to_value(self) -> list[str]:
+        return self.spaces
+
 
 class DoneAnswer(AnswerModel):
     """That it was done."""
 
     done: bool
+
+    @classmethod
+    def of(cls, value: object) -> DoneAnswer:
+        return cls(done=True)
+
+    def to_value(self) -> None:
+        return None

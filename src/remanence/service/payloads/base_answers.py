@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -102,9 +102,10 @@ class Items(AnswerModel, Generic[ItemT]):
     items: list[ItemT]
 
     @classmethod
-    def of_all(cls: type[AnswerT], values: Iterable[object]) -> AnswerT:
-        """The answer with one item for each value."""
-        return cls.model_validate({"items": list(values)})
+    def of(cls: type[AnswerT], value: object) -> AnswerT:
+        """The answer with one item for each value; a mapping has its fields."""
+        fields = value if isinstance(value, Mapping) else {"items": list(cast(Iterable[object], value))}
+        return cls.model_validate(fields)
 
     def to_value(self) -> list[Any]:
         return [_to_value(item) for item in self.items]

@@ -8,14 +8,17 @@ from __future__ import annotations
 import inspect
 from collections import abc
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
-from types import UnionType
+from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from remanence.schema import Entity, Link, Memory, Relation, Window
+from remanence import schema
+from remanence.core.inputs import Moment
+from remanence.schema import Window
 
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 PageSize = Annotated[int, Field(ge=1, le=1_000)]
@@ -52,8 +55,6 @@ class ReadRequest(Request):
     as_of: str | None = Field(default=None, description="Answer as the space was known at this moment.")
 
 
-_AS_TEXT = (datetime, date, Memory, Entity, Relation, Link)
-"""What a request names by text: a moment, or an id."""
 _SEQUENCES = (abc.Sequence, abc.Collection, abc.Iterable, list)
 _SKIPPED = ("self", "progress")
 
@@ -65,13 +66,30 @@ def request_of(source: Callable[..., Any], *without: str) -> type[Request]:
     >>> [(name, field.annotation) for name, field in request_of(forget).model_fields.items()]
     [('id', <class 'str'>), ('why', typing.Optional[str]), ('at', typing.Optional[str])]
     """
-    types = get_type_hints(source, include_extras=True)
-    fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(source).parameters.items():
-        if name not in (*_SKIPPED, *without):
-            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            fields[name] = (json_type(types[name]), [] if isinstance(default, tuple) else default)
-    return create_model(source.__name__, __base__=Request, **fields)
+    names = [name for name in inspect.signature(source).parameters if name not in (*_SKIPPED, *without)]
+    types = _types_of(source, names)
+    made: dict[str, Any] = {name: (json_type(types[name]), default_of(source, name)) for name in names}
+    return create_model(source.__name__, __base__=Request, **made)
+
+
+def default_of(source: Callable[..., Any], name: str) -> Any:
+    """The default of a parameter, as a field of a request has it."""
+    default = inspect.signature(source).parameters[name].default
+    return ... if default is inspect.Parameter.empty else [] if isinstance(default, tuple) else default
+
+
+def _types_of(source: Any, names: list[str]) -> dict[str, Any]:
+    """The types of these parameters. Others may have types that are not imported when the program runs."""
+    if isinstance(source, type):
+        return {name: kind for name, kind in get_type_hints(source, include_extras=True).items() if name in names}
+    written = {name: source.__annotations__[name] for name in names}
+    scope = {"Moment": Moment, **vars(schema), **source.__globals__}
+    return get_type_hints(SimpleNamespace(__annotations__=written), scope, include_extras=True)
+
+
+def has_id(kind: Any) -> bool:
+    """Whether values of a type are named by their id in a request: memories, entities, runs."""
+    return is_dataclass(kind) and any(field.name == "id" for field in fields(kind))
 
 
 def json_type(kind: Any) -> Any:
@@ -95,4 +113,4 @@ def json_type(kind: Any) -> Any:
         return ListOf[json_type(parts[0])]  # type: ignore[misc]
     if origin is abc.Mapping:
         return dict[str, json_type(parts[1])]  # type: ignore[misc]
-    return str if kind in _AS_TEXT else kind
+    return str if kind in (datetime, date) or has_id(kind) else kind

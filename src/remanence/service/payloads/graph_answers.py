@@ -185,10 +185,11 @@ class PathAnswer(AnswerModel):
     text: str | None
 
     @classmethod
-    def of_path(cls, path: Path | None) -> PathAnswer:
-        if path is None:
-            return cls(nodes=[], steps=[], text=None)
-        return cls.model_validate({"nodes": path.nodes, "steps": path.steps, "text": str(path)})
+    def of(cls, value: object) -> PathAnswer:
+        found = value if isinstance(value, Path) else Path((), ())
+        return cls.model_validate(
+            {"nodes": found.nodes, "steps": found.steps, "text": str(found) if found.nodes else None}
+        )
 
     def to_value(self) -> Path | None:
         return Path(**self.values("text")) if self.nodes else None

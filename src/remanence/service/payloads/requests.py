@@ -14,7 +14,6 @@ from remanence.api.space import Space
 from remanence.core.row_filter import Fraction, RecallOptions
 from remanence.schema import MemoryKind
 from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request, request_of
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
 MAX_TEXTS_TO_EMBED = 1_000
 """The most texts that are embedded at once: the answer has some kilobytes for each."""
@@ -41,6 +40,11 @@ class IdReadRequest(ReadRequest):
 
 class AddRequest(request_of(Space.add)):  # type: ignore[misc]
     """A text to store, as for `Space.add`."""
+
+    kind: MemoryKind | None = None
+    importance: Fraction | None = None
+    confidence: Fraction | None = None
+    strength: Annotated[float, Field(ge=1, le=2)] | None = None
 
 
 class AddManyRequest(Request):
@@ -82,46 +86,10 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
-class RelatedMemoryRequest(IdRequest):
-    """A memory to erase or to show again; with `with_related`, also the texts it was found in and its own facts."""
-
-    with_related: bool = False
-
-
-class ForgetRequest(RelatedMemoryRequest):
-    """A memory to hide from now on."""
-
-    why: str | None = None
-
-
 class MemoryIdsRequest(Request):
     """Several memories."""
 
     ids: ListOf[Name]
-
-
-class RelatedMemoryIdsRequest(MemoryIdsRequest):
-    """Memories to erase; with `with_related`, also the texts they were found in."""
-
-    with_related: bool = False
-
-
-class ForgetManyRequest(RelatedMemoryIdsRequest):
-    """Memories to hide from now on."""
-
-    why: str | None = None
-
-
-class TouchRequest(IdRequest):
-    """A memory that was used."""
-
-    boost: bool = False
-
-
-class UsageRequest(MemoryIdsRequest):
-    """Memories that were of use, and tags of what they were used for."""
-
-    context_tags: Names = Field(default_factory=list)
 
 
 class JobsRequest(Request):
@@ -183,12 +151,6 @@ class ListRequest(ReadRequest):
     cursor: str | None = None
 
 
-class NodeRequest(ReadRequest):
-    """A memory or an entity, by its id or name."""
-
-    node: Name
-
-
 class ProfileRequest(ReadRequest):
     """How long a profile may be, and its topics: "person", "project", or questions by topic as JSON text."""
 
@@ -210,13 +172,6 @@ class ChangesRequest(ReadRequest):
     limit: PageSize = 100
 
 
-class DiffRequest(ReadRequest):
-    """Two moments of learning; without `until`, up to now."""
-
-    since: str
-    until: str | None = None
-
-
 # Upkeep and administration
 
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
@@ -226,14 +181,6 @@ class AtRiskRequest(Request):
     """How many memories to list; without a limit, all."""
 
     limit: Annotated[int, Field(ge=1)] | None = None
-
-
-class ClustersRequest(Request):
-    """How similar the memories of a cluster are at least, and how many it has at most."""
-
-    similarity: Fraction | None = None
-    duplicates: bool = False
-    max_size: int = Field(default=MAX_CLUSTER_SIZE, ge=2, le=MAX_CLUSTER_SIZE)
 
 
 class UpkeepPreviewRequest(Request):
@@ -253,33 +200,6 @@ class UpkeepApplyRequest(Request):
     """The id of a plan."""
 
     plan: str
-
-
-class UpkeepUndoRequest(Request):
-    """The id of a run."""
-
-    run: str
-
-
-class QuarantineRequest(Request):
-    """A source to hide everything from; with `dry_run`, only show what would be hidden."""
-
-    source: str
-    why: str | None = None
-    dry_run: bool = True
-
-
-class ReleaseRequest(IdRequest):
-    """A quarantine to undo."""
-
-    why: str | None = None
-
-
-class ReextractRequest(Request):
-    """One source, or without an id all of them."""
-
-    id: str | None = None
-    now: str | None = None
 
 
 class ExportRequest(Request):
