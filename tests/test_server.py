@@ -241,7 +241,7 @@ def test_a_body_that_cannot_be_read(
     ("body", "reported"),
     [
         ({"rows": [0] * 5_000}, 1),
-        ({"rows": [{"text": "a", "tags": [0] * 5_000}] * 3}, 1),
+        ({"rows": [{"text": "a", "tags": [0] * 5_000}] * 3}, 2),  # neither a text nor a list of texts
         ({f"field{number}": 0 for number in range(50)}, 10),
         ({f"field{number}": 0 for number in range(5_000)}, 1),
         ({"x" * 1_000_000: 0, "rows": []}, 1),

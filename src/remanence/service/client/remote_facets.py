@@ -101,7 +101,8 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     ) -> Registration:
         given = [alias_to_json(alias) for alias in to_list(aliases)]
         answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
-        return answer.to_value()
+        made: Registration = answer.to_value()
+        return made
 
     rename = done_by(entity_operations.rename, Entities.rename)
     merge = done_by(entity_operations.merge, Entities.merge)
@@ -112,7 +113,8 @@ class RemoteEntities(RemoteEntitiesView, Entities):
         if position is None:
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
         answer = self._send(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
-        return answer.to_value()
+        made: Revision = answer.to_value()
+        return made
 
 
 class RemoteGraphView(RemoteFacet, GraphView):
@@ -139,7 +141,8 @@ class RemoteGraphView(RemoteFacet, GraphView):
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
-        return self._read(graph_operations.graph, **given).to_value()
+        found: Subgraph = self._read(graph_operations.graph, **given).to_value()
+        return found
 
     def _relations_of(self, node: Any) -> list[Relation]:
         return self._read(graph_operations.list_relations, node=node, limit=10_000).to_value()
@@ -157,7 +160,8 @@ class RemoteGraph(RemoteGraphView, Graph):
         if target is None and isinstance(kind, str) and kind in LINK_KINDS:
             raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
         kind, target = ("related_to", kind) if target is None else (kind, target)
-        return self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
+        made: Link = self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
+        return made
 
     declare = done_by(graph_operations.declare, Graph.declare)
     invalidate = done_by(graph_operations.invalidate, Graph.invalidate, list)

@@ -142,7 +142,8 @@ class RemoteViewBase(View):
         return memory
 
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
+        found: MemoryBatch = self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
+        return found
 
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
@@ -165,7 +166,8 @@ class RemoteViewBase(View):
 
     def profile(self, *, max_tokens: int = 600, topics: Any = None, progress: Any = False) -> Profile:
         asked = None if topics is None else topics_to_json(topics)
-        return self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
+        made: Profile = self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
+        return made
 
     history = done_by(memory_operations.history, View.history, Timeline)
 
@@ -265,7 +267,7 @@ def connect(
     space: str | None = None,
     timeout: float = 60.0,
     transport: httpx.BaseTransport | None = None,
-) -> Space:
+) -> RemoteSpace:
     """Connect to a server that `remanence serve` runs.
 
     Args:
