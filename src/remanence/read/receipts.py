@@ -74,6 +74,25 @@ class Receipt(CheckedOptions):
     condition.
 
     Attributes:
+        kinds: Only memories of these kinds.
+        tags: Only memories with all of these tags.
+        source: Only what comes from one of these sources.
+        speaker: Only what one of these people said or saw.
+        conversation: Only turns of these conversations, and facts found in them.
+        meta: Only memories whose `meta` match.
+        informative_only: True excludes chat turns that only ask, greet, thank or agree.
+        exclude_texts: Memories with these texts are excluded.
+        since: Only memories stated at this moment or later.
+        min_trust: Only memories with at least this trust.
+        without: Sources, observers or conversations that are left out, with what was derived from them.
+        limit: How many hits to return at most.
+        during: Only what was true in this time.
+        history: Whether past versions are included; None if the wording of the question decides.
+        min_score: Only hits with at least this score.
+        signals: The signals that rank; None for all.
+        weights: The weights of signals that the caller gave.
+        context: The turns before the question.
+        reader: The reader in place of that of the space; "none" for none.
         space: The name of the space.
         position: The last ledger position that was read.
         settings: A hash of what else decides the list: release, embedder, reader and signals of your own.
