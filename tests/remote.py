@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
 import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
 import remanence
-from remanence.service.client.http_pool import HttpAnswer, HttpRequest
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server import ServerSettings, create_app
 
 _URL = "http://127.0.0.1"
 
 
-class _InProcess:
+class _InProcess(httpx.BaseTransport):
     """Requests go to an application in a thread of this process, not to the network."""
 
     def __init__(self, app: FastAPI, portal: BlockingPortal) -> None:
         self._app, self._portal = httpx.ASGITransport(app), portal
 
-    def exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpAnswer:
-        content = request.content if isinstance(request.content, bytes) else request.content.read()
-        answer = self._portal.call(self._answer, request, content)
-        if into is not None and answer.status == 200:
-            into.write(answer.content)
-        return answer
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        return self._portal.call(self._answer, request)
 
-    def close(self) -> None:
-        pass
-
-    async def _answer(self, request: HttpRequest, content: bytes) -> HttpAnswer:
-        asked = httpx.Request(request.method, f"{_URL}{request.target}", headers=request.headers, content=content)
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        asked = httpx.Request(request.method, request.url, headers=request.headers, content=request.content)
         answer = await self._app.handle_async_request(asked)
-        assert isinstance(answer.stream, httpx.AsyncByteStream)
-        return HttpAnswer(answer.status_code, b"".join([part async for part in answer.stream]))
+        content = await answer.aread()
+        return httpx.Response(answer.status_code, content=content)
 
 
 @contextmanager

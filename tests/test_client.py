@@ -182,7 +182,7 @@ def test_every_method_is_there(remote: Space) -> None:
             assert method.__code__.co_filename.endswith(tuple(_CLIENT_FILES)), f"{type(part).__name__}.{name}"
 
 
-_CLIENT_FILES = ("remote_space.py", "remote_facets.py", "remote_upkeep.py")
+_CLIENT_FILES = ("arguments.py", "remote_space.py", "remote_facets.py", "remote_upkeep.py")
 
 
 def test_a_refused_token_has_an_exception_of_its_own(space: Space) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
 
 import pytest
 
 from remanence_server.problems import RequestRejected
-from remanence_server.running import JoinedWrites
 from remanence_server.settings import ServerSettings
 from remanence_server.state import Pools
 
@@ -67,38 +65,3 @@ async def test_closing_waits_for_what_was_begun() -> None:
     await asyncio.to_thread(pools.close)
     assert done == [0, 1, 2, 3, 4]
     await asyncio.gather(*tasks)
-
-
-class _Transport:
-    """Notes what is written at once."""
-
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
-
-    def write(self, data: bytes) -> None:
-        self.sent.append(data)
-
-    def writelines(self, parts: Any) -> None:
-        self.sent.append(b"".join(parts))
-
-    def close(self) -> None:
-        self.sent.append("closed")
-
-    def is_closing(self) -> bool:
-        return False
-
-
-async def test_a_head_and_its_body_are_sent_in_one_piece() -> None:
-    """A head alone is sent as soon as the event loop goes on, and everything before the end of the connection."""
-    transport = _Transport()
-    joined = JoinedWrites(transport, asyncio.get_running_loop())  # type: ignore[arg-type]
-    joined.write(b"head ")
-    joined.write(b"body")
-    assert transport.sent == [b"head body"]
-    joined.write(b"event")
-    await asyncio.sleep(0)
-    joined.write(long := b"x" * 10_000)
-    joined.write(b"last")
-    joined.close()
-    assert transport.sent[1:] == [b"event", long, b"last", "closed"]
-    assert not joined.is_closing()

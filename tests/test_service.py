@@ -34,7 +34,7 @@ from remanence.service.endpoints.files import FileAnswer
 from remanence.service.error_wording import with_commands, without_calls
 from remanence.service.hosting.spaces import Spaces, from_segment, to_segment
 from remanence.service.operations import OPERATIONS
-from remanence.service.payloads import graph_requests
+from remanence.service.payloads import base_requests, graph_requests
 from remanence.service.payloads import requests as ask
 from remanence.service.payloads.answers import HitAnswer, RecallAnswer
 from remanence.service.payloads.graph_answers import HistoryEventAnswer
@@ -103,7 +103,7 @@ def test_all_reads_take_a_moment() -> None:
     of_a_view = {"recall", "get", "get_many", "find", "list_memories", "count", "history", "profile", "stats", "diff"}
     of_a_view |= {"list_entities", "resolve", "graph", "query", "path", "when", "timeline", "disagreements", "changes"}
 
-    assert all(issubclass(OPERATIONS[name].request, ask.ReadRequest) for name in of_a_view)
+    assert all(issubclass(OPERATIONS[name].request, base_requests.ReadRequest) for name in of_a_view)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_plan_is_previewed_applied_and_undone(space: Space) -> None:
     assert applied.run.hidden == [old.id]
     with pytest.raises(NotFound, match="Preview again"):
         upkeep_operations.apply(space, ask.UpkeepApplyRequest(plan=plan.id))
-    upkeep_operations.undo(space, ask.UpkeepUndoRequest(run=applied.run.id))
+    upkeep_operations.undo(space, upkeep_operations.undo.request(run=applied.run.id))
     assert space.count() == 1
 
 

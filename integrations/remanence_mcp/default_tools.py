@@ -10,7 +10,6 @@ from pydantic import Field
 from remanence import InvalidInput
 from remanence.adapters import frame_or_reason, remember_text
 from remanence.service.endpoints import graph_operations, memory_operations
-from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import MaxTokens, cut, fitting, tokens_of
@@ -122,7 +121,7 @@ def timeline(
     """What was learned about a person, a thing or a memory over time, in order: what was added, changed, replaced,
     ended and forgotten, when and why. Use it for "since when", "before that" and "how did this change"."""
     found = graph_operations.timeline(
-        current_space(), graph_requests.TimelineRequest(node=about, since=since, until=until)
+        current_space(), graph_operations.timeline.request(node=about, since=since, until=until)
     ).items
     events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": event.text} for event in found]
     kept = fitting(reversed(events[-limit:]), max_tokens)[::-1]  # the last ones, if not all fit
@@ -168,7 +167,7 @@ def explain(
     if query is not None:
         found = memory_operations.recall(space, ask.RecallBody(query=query, limit=limit, explain=True))
         return {"explanation": cut(found.explanation or "", max_tokens)}
-    events = memory_operations.history(space, ask.NodeRequest(node=str(memory_id))).items
+    events = memory_operations.history(space, memory_operations.history.request(node=str(memory_id))).items
     batch = memory_operations.get_many(space, ask.MemoryIdsReadRequest(ids=[str(memory_id)]))
     details: dict[str, Any] = {"status": batch.missing.get(str(memory_id))}
     if batch.items:

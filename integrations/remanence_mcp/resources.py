@@ -11,7 +11,6 @@ from remanence import NotFound, RemanenceError
 from remanence.adapters import frame_or_reason
 from remanence.service.endpoints import graph_operations, memory_operations
 from remanence.service.error_wording import without_calls
-from remanence.service.payloads import graph_requests
 from remanence.service.payloads import requests as ask
 from remanence_mcp.access import current_space
 from remanence_mcp.budget import fitting
@@ -63,7 +62,7 @@ def add_resources(server: MCPServer[Any]) -> None:
     )
     def timeline(about: str) -> str:
         def read() -> str:
-            found = graph_operations.timeline(current_space(), graph_requests.TimelineRequest(node=about)).items
+            found = graph_operations.timeline(current_space(), graph_operations.timeline.request(node=about)).items
             events = [{"at": event.recorded_at.isoformat(), "kind": event.kind, "text": event.text} for event in found]
             return _json(fitting(reversed(events), _MAX_TOKENS)[::-1])
 

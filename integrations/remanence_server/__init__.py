@@ -2,9 +2,6 @@
 
 app.py           the application: routes, start and end
 routes.py        a route for each operation of `remanence.service`
-body_route.py    reading the path and the body of a request
-direct_routes.py requests with a body go straight to their route
-headers.py       single headers of a request
 file_and_health_routes.py  files, exports, events, health, metrics
 access.py        who asks, and what they may do
 problems.py      errors as application/problem+json

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Scope
 
 from remanence.service.hosting.network import is_loopback
 from remanence.service.hosting.tokens import AccessToken, TokenStore
 from remanence.service.operation import Access
-from remanence_server.headers import header
 from remanence_server.problems import RequestRejected, problem
 from remanence_server.settings import ServerSettings
 
@@ -84,15 +83,15 @@ class AccessControl:
 
     def _refuse_other_sites(self, request: Request) -> None:
         """A web page must not use the server of its visitor, under any name of this machine."""
-        address = header(request.scope, b"host")
+        address = request.headers.get("host", "")
         host = _host_name(address)
         if not is_loopback(host) and host != self._settings.host:
             raise _denied(f"host {host!r} is not this machine. Without a token, ask 127.0.0.1.")
-        origin = header(request.scope, b"origin")
+        origin = request.headers.get("origin")
         if origin and urlsplit(origin).netloc != address:
             raise _denied(f"pages of {origin!r} cannot use this server without a token.")
         # A browser sends no Origin with an image or a script, whose loading or failing tells a page what is there.
-        if header(request.scope, b"sec-fetch-site") not in ("", "same-origin", "none"):
+        if request.headers.get("sec-fetch-site", "") not in ("", "same-origin", "none"):
             raise _denied("pages of other sites cannot use this server without a token.")
 
 
@@ -102,7 +101,7 @@ def given_token(scope: Scope) -> str:
     >>> given_token({"headers": [(b"authorization", b"bearer  rem_1_x")]}), given_token({"headers": []})
     ('rem_1_x', '')
     """
-    written = header(scope, b"authorization")
+    written = Headers(scope=scope).get("authorization", "")
     scheme, _, token = written.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else written
 
@@ -118,7 +117,6 @@ def _no_token(detail: str) -> RequestRejected:
 _ADDRESS = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@/?#\[\]]*)(?::\d+)?", re.IGNORECASE)
 
 
-@lru_cache(maxsize=256)
 def _host_name(address: str) -> str:
     """The host of a Host header; "" if it is not a host with or without a port."""
     found = _ADDRESS.fullmatch(address)

@@ -26,19 +26,19 @@ from remanence.service.hosting.spaces import Spaces
 from remanence.service.hosting.tokens import TokenStore
 from remanence_server import file_and_health_routes
 from remanence_server.access import AccessControl
-from remanence_server.body_route import BODY
-from remanence_server.direct_routes import COMPRESSION, MIN_COMPRESSED, DirectRoutes
 from remanence_server.idempotency import IdempotencyKeys
 from remanence_server.inspector import add_inspector
 from remanence_server.limits import Limits
 from remanence_server.metrics import Metrics
 from remanence_server.problems import Problem, RequestRejected, problem, problem_of
-from remanence_server.routes import PREFIX, operation_routes
+from remanence_server.routes import BODY, operation_routes
 from remanence_server.settings import ServerSettings
 from remanence_server.state import Pools, ServerState
 
 log = logging.getLogger(__name__)
 
+_MIN_COMPRESSED = 16_384
+"""Bytes; shorter answers are not compressed."""
 _MAX_SHOWN = 200
 _MAX_ERRORS = 10
 
@@ -87,8 +87,7 @@ def create_app(
     app.router.routes.extend(operation_routes())
     app.include_router(file_and_health_routes.router)
     add_inspector(app)
-    app.add_middleware(GZipMiddleware, minimum_size=MIN_COMPRESSED, compresslevel=COMPRESSION)
-    app.add_middleware(DirectRoutes, prefix=PREFIX, routes=operation_routes(), handlers=app.exception_handlers)
+    app.add_middleware(GZipMiddleware, minimum_size=_MIN_COMPRESSED, compresslevel=1)
     app.add_middleware(Limits, settings=chosen, access=state.access, metrics=state.metrics)
     _handle_errors(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
@@ -172,6 +171,8 @@ def _detail(request: Request, error: HTTPException, headers: Mapping[str, str]) 
 def _described(error: dict[str, Any], endpoint: Callable[..., Any]) -> dict[str, Any]:
     """What was wrong with one field of the arguments of an endpoint, in JSON types."""
     message = error["msg"]
+    if isinstance(error.get("input"), bytes):  # FastAPI reads no body of another media type
+        message = "Send the body as application/json"
     if error["type"] == "extra_forbidden":
         parameter = inspect.signature(endpoint, eval_str=True).parameters[BODY]
         message = f"There is no such field. The fields are {', '.join(_fields_at(parameter.annotation, error['loc']))}"

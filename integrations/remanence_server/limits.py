@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from fastapi import HTTPException
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remanence import RemanenceError
 from remanence_server.access import IDENTIFIED, AccessControl, given_token
-from remanence_server.headers import header
 from remanence_server.metrics import Metrics
 from remanence_server.problems import problem, problem_of
 from remanence_server.settings import ServerSettings
@@ -91,7 +91,7 @@ class Limits:
             self._metrics.observe(operation, status, time.perf_counter() - began)
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"]
+        path, headers = scope["path"], Headers(scope=scope)
         try:
             seconds = await self._identify_and_count(scope)
         except RemanenceError as error:  # such as a database that does not answer
@@ -101,13 +101,13 @@ class Limits:
             detail = f"more than {self._settings.rate_limit} requests a minute. Try again in {seconds:.1f} s."
             await problem(429, detail, headers={"retry-after": str(int(seconds) + 1)})(scope, receive, send)
             return
-        if (coding := header(scope, b"content-encoding").lower()) not in ("", "identity"):
+        if (coding := headers.get("content-encoding", "").lower()) not in ("", "identity"):
             await problem(415, f"content-encoding {coding!r} is not read. Send the body as it is.")(
                 scope, receive, send
             )
             return
         most = self._settings.max_file if path.endswith("/files") else self._settings.max_body
-        length = header(scope, b"content-length")
+        length = headers.get("content-length", "")
         if length.isdigit() and int(length) > most:
             await problem(413, _too_large(most))(scope, receive, send)
             return

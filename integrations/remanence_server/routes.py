@@ -7,7 +7,7 @@ import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Protocol
 
@@ -21,9 +21,9 @@ from starlette.routing import BaseRoute
 from remanence import Space
 from remanence.service.operation import Access, AnswerType
 from remanence.service.operations import OPERATIONS, Operation
-from remanence.service.payloads import requests
+from remanence.service.payloads import base_requests as requests
+from remanence.service.payloads.base_requests import Name
 from remanence_server.access import Caller
-from remanence_server.body_route import BodyRoute
 from remanence_server.idempotency import HEADER, MAX_KEY_LENGTH, Outcome, body_of, outcome_of
 from remanence_server.problems import MEDIA_TYPE, RequestRejected, problem
 from remanence_server.state import PoolName, ServerState, authorize
@@ -38,6 +38,8 @@ SpaceSegment = Annotated[
         examples=["default"],
     ),
 ]
+BODY = "arguments"
+"""The parameter of an endpoint that is the body, or the query of a GET."""
 _RECALLS = ("recall", "replay")
 _REASONS = {
     400: "The request is not valid HTTP",
@@ -64,19 +66,30 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "What If-None-Match names is still the answer"}}
 
 
+class OperationRoute(APIRoute):
+    """The route of the operation that has its name. Who may not do that is refused before the body is read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        access = OPERATIONS[self.name].access
+
+        async def authorized(request: Request) -> Response:
+            authorize(request, request.path_params["space"], access)
+            return await handle(request)
+
+        return authorized
+
+
 @functools.cache
 def operation_routes() -> Sequence[BaseRoute]:
     """The routes of all operations. They are made once: each takes its state from the application of its request."""
     router = APIRouter()
-    # What is asked for most comes first, as routes are tried in this order. Paths without a name in braces come before
-    # the others: /memories/find is not an id of a memory.
-    for operation in sorted(
-        OPERATIONS.values(), key=lambda declared: (declared.name not in _RECALLS, "{" in declared.path)
-    ):
+    # Paths without a name in braces come first: /memories/find is not an id of a memory.
+    for operation in sorted(OPERATIONS.values(), key=lambda declared: "{" in declared.path):
         router.add_api_route(
             PREFIX + operation.path,
             _endpoint(operation),
-            route_class_override=APIRoute if operation.method == "GET" else BodyRoute,
+            route_class_override=OperationRoute,
             methods=[operation.method],
             name=operation.name,
             summary=operation.summary,
@@ -153,11 +166,7 @@ def _signature(
     kind = Parameter.KEYWORD_ONLY
     parameters = [Parameter("request", kind, annotation=Request), Parameter("space", kind, annotation=SpaceSegment)]
     for name in in_path:
-        field = operation.request.model_fields[name]
-        # With the limits of the field, which `Annotated` takes as a tuple.
-        parts = (field.annotation, *field.metadata, Path(description=field.description))
-        annotation: Any = Annotated[parts]
-        parameters.append(Parameter(name, kind, annotation=annotation))
+        parameters.append(Parameter(name, kind, annotation=Annotated[Name, Path(description="Its id.")]))
     if arguments is not None:
         optional = not any(field.is_required() for field in arguments.model_fields.values())
         if operation.method == "GET":

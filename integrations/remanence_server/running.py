@@ -100,9 +100,6 @@ def _run(server: uvicorn.Server, bound: socket.socket) -> None:
             signal.signal(key, handler)
 
 
-_MAX_HELD = 4_096
-
-
 class Protocol(HttpToolsProtocol):
     """The protocol of one connection, which limits how large the head of a request is and how long it is waited for.
 
@@ -118,7 +115,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Called by the event loop with the transport of the connection."""
-        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(transport)
         self._wait_for("head")
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -175,41 +172,3 @@ class Protocol(HttpToolsProtocol):
             self._wait_for(self._awaited)
         else:
             self.transport.close()
-
-
-class JoinedWrites:
-    """A transport that holds a short write back until the next one, or until the event loop goes on.
-
-    uvicorn writes the head and the body of an answer one after the other, and each is sent at once: the client would
-    wake up twice, and on a busy machine wait for a processor twice. Everything but writing and closing is done by the
-    transport that it is made of.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._held: bytes | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Send something, in one piece with what is held back."""
-        held, self._held = self._held, None
-        if held is not None:
-            self._transport.writelines((held, data))
-        elif len(data) <= _MAX_HELD:
-            self._held = data
-            self._loop.call_soon(self._flush)
-        else:
-            self._transport.write(data)
-
-    def close(self) -> None:
-        """Send what is held back, and close the connection."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            self._transport.write(held)

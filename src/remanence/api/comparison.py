@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, closing
 from copy import copy
-from inspect import signature
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from remanence.admin.export_file import export
 from remanence.admin.import_file import Importer
 from remanence.core.engine import Engine, LedgerPlace, close_on_error
 from remanence.core.inputs import progress_bar
+from remanence.core.row_filter import RecallOptions
 from remanence.ledger import open_ledger
 from remanence.ledger.locks import ThreadLocks
 from remanence.models.embedders import resolve_embedder
@@ -37,7 +38,7 @@ def compare_settings(
 ) -> Evaluation:
     """Ask all questions under every setting. See `View.evaluate`."""
     # `limit` is the same for all: figures at different depths cannot be compared.
-    options_of_recall = [name for name in list(signature(view.recall).parameters)[1:] if name != "limit"]
+    options_of_recall = [field.name for field in fields(RecallOptions) if field.name != "limit"]
     options = (*options_of_recall, "reader", "embedder")
     compared = _default_settings(view._engine) if settings is None else check_settings(settings, options)
 

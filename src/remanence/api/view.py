@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.facets.admin_facet import AdminView
@@ -15,22 +15,20 @@ from remanence.api.facets.audit_facet import AuditView
 from remanence.api.facets.entity_facet import EntitiesView
 from remanence.api.facets.facet import MemoryListing
 from remanence.api.facets.graph_facet import GraphView
+from remanence.api.recall_request import checked_request
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.in_thread import in_thread, iterate_in_thread
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
-from remanence.core.row_filter import RowFilter, option_values, row_filter
+from remanence.core.row_filter import Include, RecallOptions, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
-from remanence.language.temporal import parse_moment, parse_window
+from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.evaluation import Evaluation
 from remanence.read.profile import Profile, build_profile
-from remanence.read.question import CONTEXT_TURNS
-from remanence.read.reading import check_deadline, check_reader_name
-from remanence.read.receipts import RecallRequest
 from remanence.read.show.recall_tables import Memories
 from remanence.schema import Entity, Memory, Window
 from remanence.upkeep.recency_listing import with_reviews
@@ -41,10 +39,6 @@ if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
 Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
-Include = Literal["archive", "vault", "review"]
-_INCLUDES: tuple[Include, ...] = get_args(Include)
-_REVIEW_DEPTH = 50
-"""How many hits are searched for memories with a high review priority."""
 
 
 class View(MemoryListing):
@@ -72,7 +66,7 @@ class View(MemoryListing):
         query: str = "",
         *,
         limit: int = 10,
-        during: Window | Moment | tuple[Any, Any] | None = None,
+        during: Window | Moment | tuple[Moment | None, Moment | None] | None = None,
         history: bool | Literal["auto"] = "auto",
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -151,25 +145,10 @@ class View(MemoryListing):
             ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
             'Alice drinks green tea.'
         """
-        moment = self._now()
-        at = moment if now is None else parse_moment(now, moment, argument="now")
-        if history not in (True, False, "auto"):
-            raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
-        known = self._engine.signal_names
-        signal_names, checked_weights = (
-            inputs.check_names_among(signals, known, "signals"),
-            inputs.check_weights(weights, known),
-        )
-        signal_names = None if signal_names is None or set(signal_names) == set(known) else signal_names
-        if checked_weights is not None and not any(
-            checked_weights.get(name) for name in known if signal_names is None or name in signal_names
-        ):
-            raise InvalidInput(
-                f"weights={weights!r} give none of the signals {', '.join(signal_names or known)} any weight."
-            )
-        include_names = inputs.check_names_among(include, _INCLUDES, "include") or ()
-        max_hits = inputs.check_limit(limit)
-        filters = row_filter(
+        options = RecallOptions(
+            limit=limit,
+            during=during,
+            history=history,
             kinds=kinds,
             tags=tags,
             source=source,
@@ -179,27 +158,25 @@ class View(MemoryListing):
             informative_only=informative_only,
             exclude_texts=exclude_texts,
             since=since,
-            now=at,
-            min_trust=None if min_trust is None else self._engine.trust.level(min_trust, "min_trust"),
+            min_score=min_score,
+            context=context,
+            min_trust=min_trust,
             without=without,
+            now=now,
+            include=include,
+            signals=signals,
+            weights=weights,
+            vector=vector,
+            reader=reader,
+            deadline=deadline,
         )
-        request = RecallRequest(
-            text=inputs.check_query(query),
-            now=at,
-            position=0,
-            limit=max(max_hits, _REVIEW_DEPTH) if "review" in include_names else max_hits,
-            during=None if during is None else self._window(during, at),
-            history=None if history == "auto" else bool(history),
-            min_score=inputs.check_fraction(min_score, "min_score"),
-            signals=signal_names,
-            weights=checked_weights,
-            vector=inputs.check_vector(vector),
-            context=inputs.check_turns(context, "context")[-CONTEXT_TURNS:],
-            reader=check_reader_name(reader),
-            deadline=check_deadline(deadline),
-            **option_values(filters, RowFilter),
-        )
-        result = self._recall(request, self._position_of, include_names)
+        return self._recall_with(query, options)
+
+    arecall = in_thread(recall)
+
+    def _recall_with(self, query: str, options: RecallOptions) -> Recall:
+        max_hits, request, include = checked_request(self._engine, self.name, query, options, self._now())
+        result = self._recall(request, self._position_of, include)
         if self._moment is not None:
             return replace(result, as_of=self._moment, hits=result.hits[:max_hits])
         try:
@@ -207,13 +184,11 @@ class View(MemoryListing):
         except InvalidInput as error:  # an invalid setting of upkeep must not prevent the answer
             return replace(result, missing={**result.missing, "usage": str(error)}, hits=result.hits[:max_hits])
         with self._engine.open_index(self.name, catch_up=False) as index:  # as it was for the hits
-            hits = with_usage(index, result.hits, at, settings)
-        if "review" not in include_names:
+            hits = with_usage(index, result.hits, request.now, settings)
+        if "review" not in include:
             return replace(result, hits=hits)
         receipt = None if result.receipt is None else replace(result.receipt, limit=max_hits)
         return replace(result, hits=with_reviews(hits, max_hits), receipt=receipt)
-
-    arecall = in_thread(recall)
 
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
@@ -317,17 +292,10 @@ class View(MemoryListing):
         """
         if status is not None and status not in LISTED_STATUSES:
             raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED_STATUSES)}.")
-        filters = row_filter(
-            kinds=kinds,
-            tags=tags,
-            source=source,
-            speaker=speaker,
-            conversation=conversation,
-            meta=meta,
-            since=since,
-            now=self._now(),
+        options = RecallOptions(
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta, since=since
         )
-        return Memories(self._iterate(status, filters))
+        return Memories(self._iterate(status, row_filter(options, self._now())))
 
     amemories = iterate_in_thread(memories)
 
@@ -501,11 +469,6 @@ class View(MemoryListing):
             return [embedder.embed_query(text).tolist() for text in texts]
         embedded: list[list[float]] = embedder.embed(list(texts)).tolist()
         return embedded
-
-    def _window(self, during: Window | Moment | tuple[Any, Any], now: datetime) -> Window:
-        parts = during if isinstance(during, tuple) else (during,)
-        with self._engine.use_date_order_of(self.name, [part for part in parts if isinstance(part, str)]):
-            return parse_window(during, now)
 
     def _with_engine(self, engine: Engine) -> View:
         """The same view of a space of this name in another engine."""

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from remanence import Space, View
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
-_ADD_FIELDS = "key kind valid_from valid_until importance confidence strength tags source observed_by expires_at now"
 _FILTERS = "--kind --tag --source --speaker --conversation --meta --since"
-_FILTER_FIELDS = "kinds tags source speaker conversation meta since"
-_RECALL_FIELDS = f"limit during history {_FILTER_FIELDS} min_score now include signals"
 
 
 @command(
@@ -33,7 +30,7 @@ def add(args: Namespace) -> None:
     """Add a text and print its id."""
     text = _text(args.text)
     with open_space(args, create=True) as space:
-        output.print_added(space.add(text, **provided_options(args, _ADD_FIELDS)), as_json=args.json)
+        output.print_added(space.add(**provided_options(args, space.add) | {"text": text}), as_json=args.json)
 
 
 @command("add-many", "add-many facts.jsonl", "file --json")
@@ -78,7 +75,7 @@ def remember(args: Namespace) -> None:
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
-    found = view.recall(args.query, **provided_options(args, _RECALL_FIELDS))
+    found = view.recall(**provided_options(args, view.recall, "reader"))  # it is opened with that one
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
@@ -153,7 +150,7 @@ def touch(space: Space, args: Namespace) -> None:
 @view_command("memories", "memories", f"folder --status {_FILTERS} --json")
 def memories(view: View, args: Namespace) -> None:
     """List every memory of a space."""
-    output.print_memories(view.memories(args.status, **provided_options(args, _FILTER_FIELDS)), as_json=args.json)
+    output.print_memories(view.memories(**provided_options(args, view.memories)), as_json=args.json)
 
 
 @view_command("count", "count ./memory", "folder")

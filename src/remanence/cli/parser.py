@@ -21,6 +21,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial, wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,10 @@ def _open_first(
     return run_opened
 
 
-def provided_options(args: Namespace, names: str) -> dict[str, Any]:
-    """The values of these options that were given."""
-    return {name: getattr(args, name) for name in names.split() if getattr(args, name) is not None}
+def provided_options(args: Namespace, of: str | Callable[..., Any], *without: str) -> dict[str, Any]:
+    """The values of these options, or of those that a method has, which were given."""
+    names = of.split() if isinstance(of, str) else signature(of).parameters
+    return {name: vars(args)[name] for name in names if vars(args).get(name) is not None and name not in without}
 
 
 def make_parser() -> ArgumentParser:

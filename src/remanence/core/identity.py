@@ -9,10 +9,8 @@ import random
 import time
 from typing import Any
 
-from remanence.schema.json_encoding import reused_encoder
-
 # Digests depend on these options. Circular references are not checked for: validated input has none.
-_encode_json = reused_encoder(json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False))
+_encode_json = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False).encode
 
 
 def key_identity(key: str) -> str:
@@ -20,8 +18,7 @@ def key_identity(key: str) -> str:
 
 
 def turn_identity(turn_digest: str, count: int) -> str:
-    """The same as `content_digest("turn", turn_digest, count)`, in less time: this JSON needs no encoder."""
-    return _hash(f'["turn", "{turn_digest}", {count}]')
+    return content_digest("turn", turn_digest, count)
 
 
 def new_id() -> str:
@@ -37,8 +34,4 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def content_digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as well,
     the second changes nothing. Neither includes what an extractor found, so that another extractor changes neither."""
-    return _hash(_encode_json(values))
-
-
-def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(_encode_json(values).encode(), digest_size=12).hexdigest()

@@ -1,24 +1,87 @@
-"""Filters on rows: kind, tags, source, speaker, conversation, metadata, text, and when they were stated."""
+"""The options of a recall, and those of them that are filters on rows.
+
+A new filter has four lines here (the option, its checked form, the check, the mask) and is a parameter of
+`View.recall`. REST, the client, receipts and `evaluate` take the options from `RecallOptions`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from pydantic import Field
 
 from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.language.rule_extractor import speaker_name
 from remanence.language.temporal import parse_moment
+from remanence.ports import Vector
+from remanence.schema import Window
 from remanence.state.versions.metadata_filter import check_filter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from remanence.core.index import Index
+
+
+Include: TypeAlias = Literal["archive", "vault", "review"]
+Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallOptions:
+    """The options of `View.recall`, as a caller gives them. Its docstring says what each of them does."""
+
+    limit: Annotated[int, Field(ge=1, le=inputs.MAX_LIMIT)] = 10
+    """How many hits to return at most."""
+    during: Window | Moment | tuple[Moment | None, Moment | None] | None = None
+    """Only what was true in this time."""
+    history: bool | Literal["auto"] = "auto"
+    """Whether to include what was replaced or has expired; "auto" when the question is about the past."""
+    kinds: str | Sequence[str] | None = None
+    """Only memories of these kinds."""
+    tags: str | Sequence[str] | None = None
+    """Only memories with all of these tags."""
+    source: str | Sequence[str] | None = None
+    """Only what comes from one of these sources."""
+    speaker: str | Sequence[str] | None = None
+    """Only what one of these people said or saw."""
+    conversation: str | Sequence[str] | None = None
+    """Only turns of these conversations, and facts found in them."""
+    meta: Mapping[str, Any] | None = None
+    """Only memories whose `meta` match."""
+    informative_only: bool = False
+    """Without chat turns that only ask, greet, thank or agree."""
+    exclude_texts: Sequence[str] | None = None
+    """Without memories that have these texts, and facts found in them."""
+    since: Moment | None = None
+    """Only memories stated at this moment or later."""
+    min_score: Fraction | None = None
+    """Only hits with at least this score."""
+    context: Sequence[str | Mapping[str, Any]] = ()
+    """The turns before the question."""
+    min_trust: str | float | None = None
+    """Only memories with at least this trust."""
+    without: str | Sequence[str] | None = None
+    """As if these sources, observers or conversations did not exist."""
+    now: Moment | None = None
+    """The moment of the question."""
+    include: Include | Collection[Include] = ()
+    """What else to search."""
+    signals: Sequence[str] | None = None
+    """Only these signals."""
+    weights: Mapping[str, float] | None = None
+    """The weight of each signal."""
+    vector: Vector | None = None
+    """The question's embedding."""
+    reader: Literal["small", "none"] | None = None
+    """The reader in place of that of the space."""
+    deadline: Annotated[float, Field(gt=0, le=3_600)] | None = None
+    """How many seconds the recall may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,36 +164,22 @@ def _with_facts(index: Index, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return rows | catalog.rows_of_memories(facts)
 
 
-def row_filter(
-    *,
-    kinds: object,
-    tags: object,
-    source: object,
-    speaker: object,
-    conversation: object,
-    meta: object,
-    since: Moment | None,
-    now: datetime,
-    informative_only: object = None,
-    exclude_texts: object = None,
-    min_trust: float | None = None,
-    without: object = None,
-) -> RowFilter:
-    """The filter that a caller describes, checked."""
-    speakers = inputs.check_names(speaker, "speaker")
+def row_filter(options: RecallOptions, now: datetime, min_trust: float | None = None) -> RowFilter:
+    """The filter that a caller describes, checked. `min_trust` is the number that the caller's word stands for."""
+    speakers = inputs.check_names(options.speaker, "speaker")
     return RowFilter(
-        kinds=inputs.check_kinds(kinds),
-        tags=inputs.check_tags(tags),
-        source=inputs.check_names(source, "source"),
+        kinds=inputs.check_kinds(options.kinds),
+        tags=inputs.check_tags(options.tags),
+        source=inputs.check_names(options.source, "source"),
         # "user" is the name of a role: turns with it have the speaker "me".
         speaker=None
         if speakers is None
         else tuple(speaker_name(speaker_text) or speaker_text for speaker_text in speakers),
-        conversation=inputs.check_names(conversation, "conversation"),
-        meta=None if meta is None or meta == {} else check_filter(meta),
-        informative_only=inputs.check_flag(informative_only, "informative_only") or None,
-        exclude_texts=inputs.check_names(exclude_texts, "exclude_texts"),
-        since=None if since is None else parse_moment(since, now, argument="since"),
+        conversation=inputs.check_names(options.conversation, "conversation"),
+        meta=None if options.meta is None or options.meta == {} else check_filter(options.meta),
+        informative_only=inputs.check_flag(options.informative_only, "informative_only") or None,
+        exclude_texts=inputs.check_names(options.exclude_texts, "exclude_texts"),
+        since=None if options.since is None else parse_moment(options.since, now, argument="since"),
         min_trust=min_trust,
-        without=inputs.check_names(without, "without"),
+        without=inputs.check_names(options.without, "without"),
     )

@@ -24,7 +24,6 @@ from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTooNew
 from remanence.events import Emptied, Erased, Event, Ran, Remembered, Served, Undone
 from remanence.language.text import truncate
 from remanence.schema import Alias, Entry, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
-from remanence.schema.json_encoding import reused_encoder
 
 WRONG_TYPES = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
 """What a value of a wrong type may raise where it is used."""
@@ -47,9 +46,9 @@ def _to_json(value: Any) -> Any:
 
 
 # Digests depend on these options. Without the check, a circular value raises RecursionError.
-_encode_json = reused_encoder(
-    json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
-)
+_encode_json = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json
+).encode
 
 
 def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.schema import Evidence, Ranking, micros
-from remanence.schema.fast_init import fast_init
 from remanence.state.arrays.columns import unique_inverse
 
 _DAY = 86_400 * 1_000_000
@@ -40,7 +39,6 @@ SignalShare = tuple[str, int, float, float, str]
 """A signal, the rank that it gave a row, its share of the score of that row, its own score, and its note."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class FusedRanking:
     """Rows, best first, each with a score 0..1; equal scores in row order."""

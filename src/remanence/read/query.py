@@ -18,7 +18,6 @@ from remanence.language.text import split_words, stems, tokens
 from remanence.read.question import ParsedQuestion, TimeFocus, in_first_person
 from remanence.read.receipts import RecallRequest
 from remanence.schema import ASSISTANT, SELF, Query, Snapshot, Window
-from remanence.schema.fast_init import fast_init
 
 if TYPE_CHECKING:
     from remanence.models.embedders import CheckedEmbedder
@@ -31,7 +30,6 @@ _FOLLOWED_CLAIMS = 64
 _OTHER_TIMES: tuple[TimeFocus, ...] = ("first", "previous", "before", "after", "during")
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class RecallContext:
     """One recall. The steps that read `index`, `snapshot` or `query` need the lock of the index."""

@@ -16,7 +16,6 @@ from remanence.language.text import tokens
 from remanence.models.message_words import earlier_value_probability, follow_up_probability
 from remanence.read.referents import NOBODY, Referent, find_referent, without_reason
 from remanence.schema import SELF, Window
-from remanence.schema.fast_init import fast_init
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
 TimeFocus: TypeAlias = Literal["now", "at", "first", "previous", "before", "after", "during", "any"]
@@ -133,7 +132,6 @@ _REFERS_BACK = re.compile(
 _SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class TimeRelation:
     """How a question asks about another time, in addition to the times that it names."""
@@ -148,7 +146,6 @@ class TimeRelation:
     """The words of the anchor: "she moved to Lisbon"."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A question, parsed."""

@@ -5,26 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from remanence.core.row_filter import RowFilter, option_values
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
-from remanence.schema.fast_init import fast_init
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-_NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals", "exclude_texts", "context", "without")
-"""The options whose value is a list of names."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallOptions(RowFilter):
-    """The optional arguments of a recall, checked."""
+class CheckedOptions(RowFilter):
+    """The options of a recall that decide its list, checked."""
 
     limit: int = 10
     during: Window | None = None
@@ -45,9 +41,8 @@ class RecallOptions(RowFilter):
         return self.during is not None or any(value is not None for value in option_values(self, RowFilter).values())
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRequest(RecallOptions):
+class RecallRequest(CheckedOptions):
     """The arguments of a recall, checked, with their defaults filled in."""
 
     text: str
@@ -60,24 +55,23 @@ class RecallRequest(RecallOptions):
     def to_receipt(self, space: str, settings: str, *, include_archive: bool) -> Receipt:
         own_vector = self.vector is not None
         request = (space, self.position, settings, self.text, self.now)
-        return Receipt(*request, own_vector=own_vector, archive=include_archive, **option_values(self, RecallOptions))
+        return Receipt(*request, own_vector=own_vector, archive=include_archive, **option_values(self, CheckedOptions))
 
     @classmethod
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
         position, now = receipt.position, receipt.now
         return cls(
-            text=receipt.question, now=now, position=position, vector=vector, **option_values(receipt, RecallOptions)
+            text=receipt.question, now=now, position=position, vector=vector, **option_values(receipt, CheckedOptions)
         )
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
-class Receipt(RecallOptions):
+class Receipt(CheckedOptions):
     """A recall as a small value: the question, its options, and the ledger position that was read.
 
     Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
-    `space.audit.replay(receipt)`. The fields from `kinds` to `context` are the arguments of `space.recall`, checked;
-    None is no condition.
+    `space.audit.replay(receipt)`. The fields of `CheckedOptions` are the options of `space.recall`, checked; None is no
+    condition.
 
     Attributes:
         kinds: Only memories of these kinds.
@@ -138,16 +132,10 @@ class Receipt(RecallOptions):
         """
         record: dict[str, Any] = {name: getattr(self, name) for name in ("space", "position", "settings", "question")}
         record |= {"now": micros(self.now), "limit": self.limit}
-        if self.during is not None:
-            record["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
-        if self.since is not None:
-            record["since"] = micros(self.since)
-        for name in (*_NAMES, "history", "meta", "min_score", "min_trust", "weights", "reader"):
-            value = getattr(self, name)
-            if value is not None and not (name == "context" and not value):
-                record[name] = list(value) if isinstance(value, tuple) else value
-        if self.informative_only is not None:
-            record["telling"] = self.informative_only  # its name in ledgers
+        for field in fields(CheckedOptions):
+            value = getattr(self, field.name)
+            if value != field.default:
+                record[_STORED_NAMES.get(field.name, field.name)] = _to_json(value)
         return record | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
 
     @classmethod
@@ -166,21 +154,38 @@ class Receipt(RecallOptions):
         try:
             values = dict(record)
             values["now"] = from_micros(values["now"])
-            if "during" in values:
-                ends = (None if end is None else from_micros(end) for end in values["during"])
-                values["during"] = Window(*ends)
-            if "since" in values:
-                values["since"] = from_micros(values["since"])
-            for name in _NAMES:
-                if name in values:
-                    values[name] = tuple(values[name])
-            if "telling" in values:
-                values["informative_only"] = values.pop("telling")
+            for name, kind in _KINDS.items():
+                stored = values.pop(_STORED_NAMES.get(name, name), None)
+                if stored is not None:
+                    values[name] = _from_json(stored, kind)
             return cls(**values)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(
                 f"{truncate(str(record), 80)!r} is not a receipt ({error}). Give `recall(...).receipt`."
             ) from None
+
+
+_STORED_NAMES = {"informative_only": "telling"}
+"""The names of options in ledgers, where they differ."""
+_KINDS = get_type_hints(CheckedOptions)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Window):
+        return [end and micros(end) for end in (value.start, value.end)]
+    if isinstance(value, datetime):
+        return micros(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _from_json(stored: Any, kind: Any) -> Any:
+    """The value of an option of this type."""
+    kinds = {get_origin(part) or part for part in (kind, *get_args(kind))}
+    if Window in kinds:
+        return Window(*(None if end is None else from_micros(end) for end in stored))
+    if datetime in kinds:
+        return from_micros(stored)
+    return tuple(stored) if tuple in kinds else stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from remanence.schema.fast_init import fast_init
 from remanence.schema.memory_types import Memory
 
 if TYPE_CHECKING:
     from remanence.events import Event
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One ledger entry.

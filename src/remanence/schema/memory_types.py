@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from remanence.schema.display import html_table
-from remanence.schema.fast_init import fast_init
 from remanence.schema.windows import ANY_TIME, EPOCH, Window, format_moment
 
 MemoryKind = Literal["episode", "semantic", "viewpoint"]
@@ -26,7 +25,6 @@ DOCUMENT_FIELD = "_document"
 """The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The turn of a conversation in which a memory was stated.
@@ -63,7 +61,6 @@ cached_mention = lru_cache(1 << 14)(Mention)
 """`Mention`, with one shared instance for each name and kind: the same names occur again and again."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Triple:
     """A claim that a memory makes, such as "Alice", "lives_in", "Porto".
@@ -117,7 +114,6 @@ class Entity:
         return (self.name, *(alias.name for alias in self.aliases))
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A claim about two entities, as one view knows it.
@@ -153,7 +149,6 @@ class Relation:
         return f"{self.subject} —{self.predicate}→ {self.object}{when}"
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link from one memory to another.
@@ -186,7 +181,6 @@ class Link:
         return f"{self.source} —{self.kind}→ {self.target}"
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """What an extractor found in a text.
@@ -232,7 +226,6 @@ class FactEffect:
     effect: Literal["ends", "replaces", "confirms"]
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement taken from a conversation that can be understood without it.
@@ -289,7 +282,6 @@ class ExtractionResult:
     answered: bool = field(default=False, compare=False)
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One remembered item, in one version.

@@ -8,7 +8,6 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from remanence.schema.fast_init import fast_init
 from remanence.schema.memory_types import Memory
 from remanence.schema.windows import Window
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a view sees: the ledger up to `position`, at moment `now`.
@@ -42,7 +40,6 @@ class RelatedName(NamedTuple):
     confidence: float = 1.0
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question with everything that the signals need to rank rows for it.
@@ -78,7 +75,6 @@ class Query:
     next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The result of one signal: rows, best first, with raw scores, or the reason why there are none.
@@ -120,7 +116,6 @@ class Ranking:
 _SHARE = attrgetter("share")
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The result of one signal for one memory.
@@ -144,7 +139,6 @@ DisagreementKind = Literal["succession", "correction", "conflict", "coexistence"
 DISAGREEMENT_KINDS: tuple[DisagreementKind, ...] = get_args(DisagreementKind)
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A memory that disagrees with another one, how, and about which topic.
@@ -158,7 +152,6 @@ class Disagreement:
     memory: Memory
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class HitUsage:
     """How a memory was used: its `decay_score`, which falls with the time since `last_used` and rises with `uses`.
@@ -175,7 +168,6 @@ class HitUsage:
     review_priority: float = 0.0
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score, and the evidence for it.

@@ -1,6 +1,6 @@
 """Operations on a space with typed requests and answers, for the command line, the REST server and the MCP server.
 
-operation.py     how an operation is declared: a function with its address on the REST server
+operation.py     how an operation is declared: a function or a method of a space, with its address on the REST server
 operations.py    all operations
 cursors.py       where the next page of a list begins
 exceptions.py    exceptions as HTTP answers, and back

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_type_hints
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, create_model
 from pydantic_core import to_json
 
 from remanence.api.space import Space
 from remanence.api.view import View
-from remanence.service.payloads.requests import ReadRequest, Request
+from remanence.service.payloads.base_requests import ReadRequest, Request, default_of, request_of
 
 Access = Literal["read", "write", "admin"]
 AnyRequest = TypeVar("AnyRequest", bound=Request)
@@ -92,12 +92,67 @@ def operation(
     def declare(function: Callable[[Space, AnyRequest], AnswerT]) -> Operation[AnyRequest, AnswerT]:
         types = get_type_hints(function)
         declared = Operation(function, method, path, access, slow, status, types["request"], types["return"], fields)
-        if declared.name in OPERATIONS:
-            raise TypeError(f"there are two operations {declared.name!r}.")
-        OPERATIONS[declared.name] = declared
-        return declared
+        return _register(declared)
 
     return declare
+
+
+def method_operation(
+    http_method: str,
+    path: str,
+    method: Callable[..., Any],
+    summary: str,
+    answer: AnswerType,
+    access: Access = "read",
+    *,
+    name: str = "",
+    facet: str = "",
+    past: bool = False,
+    slow: bool = False,
+    http_status: int = 200,
+    tag: str,
+    **limits: Any,
+) -> Operation[Any, Any]:
+    """Declare a method of `Space`, or of a facet of it, as an operation: its parameters are those of the request.
+
+    Args:
+        http_method: The HTTP method.
+        path: The path below that of the space.
+        method: The method.
+        summary: What it does.
+        answer: What is made of its result, which has `of`; or the class of the result itself.
+        access: What a token has to allow.
+        name: The name of the operation; by default that of the method.
+        facet: The facet that has the method.
+        past: Whether it may be asked of an earlier moment.
+        slow: Whether it may take seconds.
+        http_status: The HTTP status of success.
+        tag: The group of operations that it belongs to.
+        limits: Types of parameters that allow less than the method.
+    """
+    operation_name = name or method.__name__
+    made = request_of(method, *limits)
+    base: Any = (ReadRequest, made) if past else made
+    fields: dict[str, Any] = {name: (limits[name], default_of(method, name)) for name in limits}
+    request: Any = create_model(
+        operation_name.title().replace("_", "") + "Request", __base__=base, __doc__=summary, **fields
+    )
+
+    def run(space: Space, request: Any) -> Any:
+        view = view_of(space, request) if past else space
+        owner = getattr(view, facet) if facet else view
+        result = getattr(owner, method.__name__)(**request.provided_fields("as_of"))
+        return answer.of(result) if hasattr(answer, "of") else result
+
+    run.__name__, run.__doc__, run.__module__ = operation_name, summary, tag
+    return _register(Operation(run, http_method, path, access, slow, http_status, request, answer))
+
+
+def _register(declared: Operation[AnyRequest, AnswerT]) -> Operation[AnyRequest, AnswerT]:
+    if declared.name in OPERATIONS:
+        raise TypeError(f"there are two operations {declared.name!r}.")
+    OPERATIONS[declared.name] = declared
+    return declared
 
 
 def view_of(space: Space, request: ReadRequest) -> View:

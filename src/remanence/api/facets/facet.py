@@ -14,7 +14,7 @@ from remanence.admin.overview import ListedStatus, MemorySequence, Overview
 from remanence.core.engine import Engine
 from remanence.core.erased_rows import retry_if_erased
 from remanence.core.index import Index
-from remanence.core.row_filter import RowFilter, filter_rows, row_filter
+from remanence.core.row_filter import RecallOptions, RowFilter, filter_rows, row_filter
 from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
@@ -123,7 +123,7 @@ class MemoryListing(Facet):
         self, status: ListedStatus | None, after: int, limit: int, **filters: Any
     ) -> list[tuple[int, Memory]]:
         """Some of what `memories` lists: those with the rows after this one, each with its row."""
-        row_filters = row_filter(**filters, now=self._now())
+        row_filters = row_filter(RecallOptions(**filters), self._now())
         with self._engine.open_index(self._space) as index:
             rows = sorted(row for row in self._listed_rows(index, status, row_filters) if row > after)
             page: list[tuple[int, Memory]] = []

@@ -1,7 +1,5 @@
 """A client of the REST server with the methods of `Space`: `remanence.connect(url)`.
 
-http_address.py    how to reach a server: TLS, proxies
-http_pool.py       HTTP over connections that are kept open
 http_connection.py one HTTP call for each operation; errors are raised as the exceptions that the server raised
 arguments.py       arguments of methods as JSON types
 remote_space.py    `RemoteSpace` and `RemoteView`

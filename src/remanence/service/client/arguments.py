@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
-from typing import Any, TypeVar
+from functools import update_wrapper
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
-from remanence.schema import Alias, Entity, Link, Memory, Mention, Relation, Triple, Window
-from remanence.service.payloads.requests import Request
+from remanence.schema import Alias, Memory, Mention, Triple, Window
+from remanence.service.operation import Operation
+from remanence.service.payloads.base_requests import Request, has_id
 
 AnyRequest = TypeVar("AnyRequest", bound=Request)
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def to_json(value: Any) -> Any:
@@ -27,7 +31,7 @@ def to_json(value: Any) -> Any:
         return value
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Memory | Entity | Relation | Link):
+    if has_id(type(value)):  # a memory, an entity, a run
         return value.id
     if isinstance(value, Window):
         return [to_json(value.start), to_json(value.end)]
@@ -61,6 +65,23 @@ def make_request(request: type[AnyRequest], /, **arguments: Any) -> AnyRequest:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"][:2]))
         raise InvalidInput(f"{name}={truncate(repr(first['input']), 200)}: {first['msg']}.") from None
+
+
+def done_by(operation: Operation[Any, Any], method: _Method, into: Callable[[Any], Any] | None = None) -> _Method:
+    """A method that a server does, with the signature and the docstring of the local one.
+
+    `into` makes the result of what the answer stands for.
+    """
+    signature = inspect.signature(method)
+
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        given = signature.bind(self, *args, **options).arguments
+        fields = {name: value for name, value in given.items() if name not in ("self", "progress")}
+        answer = self._call(operation, **fields)
+        value = answer.to_value() if hasattr(answer, "to_value") else answer
+        return value if into is None else into(value)
+
+    return cast(_Method, update_wrapper(call, method))
 
 
 def to_list(value: Any) -> Any:

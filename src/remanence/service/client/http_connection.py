@@ -2,53 +2,62 @@
 
 from __future__ import annotations
 
+import os
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from typing import IO, Any, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlsplit
 
+import httpx
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from remanence.core.identity import new_id
 from remanence.errors import Closed, InvalidInput, LedgerUnavailable, RemanenceError
 from remanence.language.text import truncate
 from remanence.schema.version import __version__
-from remanence.service.client.http_address import ServerAddress
-from remanence.service.client.http_pool import NO_ANSWER, HttpAnswer, HttpPool, HttpRequest, Transport
 from remanence.service.exceptions import exception_from_response
 from remanence.service.hosting.spaces import to_segment
 from remanence.service.operation import AnswerT, AnyRequest, Operation
 
 SLOW_SECONDS = 600.0
 """How long operations may take that are known to be slow."""
+_BLOCK = 1 << 20
 ResultT = TypeVar("ResultT")
 
 
 class Connection:
     """A connection to a server. It may be used from several threads.
 
+    Proxies are those of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates those that OpenSSL
+    trusts (SSL_CERT_FILE, SSL_CERT_DIR).
+
     Args:
-        url: The address of the server.
+        url: The address of the server, as http://127.0.0.1:8765 or https://host/path.
         token: A token, as `remanence tokens create` prints it.
         timeout: How many seconds an answer may take; operations that are known to be slow may take ten minutes.
         transport: What brings requests to the server; by default the network.
+
+    Raises:
+        InvalidInput: An argument is not what it should be, or the proxy of the environment cannot be used.
     """
 
-    def __init__(self, url: str, token: str | None, timeout: float, transport: Transport | None = None) -> None:
+    def __init__(
+        self, url: str, token: str | None, timeout: float, transport: httpx.BaseTransport | None = None
+    ) -> None:
         if token is not None and not re.fullmatch(r"[!-~]*", token):
             raise InvalidInput(
                 "the token has a space or another character that no token has. Give it as it was printed."
             )
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
             raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0.")
-        address = ServerAddress(url)
-        self.url = address.url
-        self._path = address.path
+        self.url = _checked_url(url)
         self._headers = {"user-agent": f"remanence/{__version__}", "accept": "application/json"}
         self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
-        self._transport = transport or HttpPool(address)
         self._timeout = timeout
-        self._closed = False
+        self._transport = transport
+        self._client = self._new_client()
+        self._process = os.getpid()
 
     def call(self, operation: Operation[AnyRequest, AnswerT], space: str, request: AnyRequest) -> AnswerT:
         """Ask the server to do an operation, and return its answer."""
@@ -62,99 +71,135 @@ class Connection:
         try:
             fields: dict[str, Any] = request.model_dump(mode="json", exclude_unset=True)
             path = re.sub(r"{(\w+)}", lambda match: quote(str(fields.pop(match[1])), safe=""), operation.path)
-            query, content = (_query(fields), b"") if operation.method == "GET" else ("", to_json(fields))
+            query, content = (fields, b"") if operation.method == "GET" else ({}, to_json(fields))
         except (PydanticSerializationError, UnicodeEncodeError) as error:  # such as half of a surrogate pair
             raise InvalidInput(f"this cannot be sent to the server: {error}.") from None
-        headers = {} if operation.method == "GET" else {"content-type": "application/json"}
+        headers = {"content-type": "application/json"} if content else {}
         if operation.access != "read":
             headers["idempotency-key"] = new_id()
         timeout = SLOW_SECONDS if operation.slow else self._timeout
-        target = _path(space, path) + query
-        return self._answer(self._request(operation.method, target, headers, content, timeout), read)
+        response = self._send(operation.method, space, path, query, timeout, content=content, headers=headers)
+        return self._read(response, read)
 
     def upload(
         self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes], read: Callable[[bytes], ResultT]
     ) -> ResultT:
         """Send a file, and return what `read` makes of the JSON of the answer."""
         headers = {"content-type": "application/octet-stream", "idempotency-key": new_id()}
-        return self._answer(
-            self._request("POST", _path(space, path) + _query(fields), headers, file, SLOW_SECONDS), read
-        )
+        response = self._send("POST", space, path, fields, SLOW_SECONDS, content=file, headers=headers)
+        return self._read(response, read)
 
     def download(self, space: str, path: str, fields: Mapping[str, Any], file: IO[bytes]) -> None:
         """Write an answer into a file while it comes."""
-        request = self._request("GET", _path(space, path) + _query(fields), {}, b"", SLOW_SECONDS)
-        self._checked(request, self._exchange(request, file))
+        self._send("GET", space, path, fields, SLOW_SECONDS, into=file)
 
     def close(self) -> None:
-        self._closed = True
-        self._transport.close()
+        self._client.close()
 
-    def _request(
-        self, method: str, target: str, headers: dict[str, str], content: bytes | IO[bytes], timeout: float
-    ) -> HttpRequest:
-        return HttpRequest(method, self._path + target, self._headers | headers, content, timeout)
+    def _new_client(self) -> httpx.Client:
+        try:
+            return httpx.Client(
+                transport=self._transport, verify=ssl.create_default_context(), headers=self._headers, timeout=None
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise InvalidInput(
+                f"the proxy of the environment cannot be used ({error}). Name another one in HTTP_PROXY, or let "
+                "NO_PROXY contain the server."
+            ) from None
 
-    def _answer(self, request: HttpRequest, read: Callable[[bytes], ResultT]) -> ResultT:
-        response = self._exchange(request)
-        self._checked(request, response)
+    def _send(
+        self,
+        method: str,
+        space: str,
+        path: str,
+        query: Mapping[str, Any],
+        timeout: float,
+        *,
+        content: bytes | IO[bytes] = b"",
+        headers: Mapping[str, str] | None = None,
+        into: IO[bytes] | None = None,
+    ) -> httpx.Response:
+        """Send a request. One that got no answer is sent once more: writes have a key, and are done once."""
+        if self._client.is_closed:
+            raise Closed(f"the connection to {self.url} was closed. Connect again.")
+        if self._process != os.getpid():
+            self._client, self._process = self._new_client(), os.getpid()  # after a fork the parent reads from the old
+        url = f"{self.url}/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
+        asked = {name: value for name, value in query.items() if value is not None}
+        for is_last in (False, True):
+            try:
+                if not isinstance(content, bytes):
+                    content.seek(0)
+                request = self._client.build_request(
+                    method, url, params=asked, content=content, headers=headers, timeout=timeout
+                )
+                response = self._client.send(request, stream=True)
+                try:
+                    _receive(response, into)
+                finally:
+                    response.close()
+                self._raise_problem(response)
+                return response
+            except (httpx.RequestError, httpx.InvalidURL) as error:
+                if is_last or isinstance(error, httpx.TimeoutException | httpx.InvalidURL):
+                    raise LedgerUnavailable(
+                        f"{self.url} does not answer ({str(error) or type(error).__name__}). Is the server running?"
+                    ) from error
+        raise AssertionError
+
+    def _read(self, response: httpx.Response, read: Callable[[bytes], ResultT]) -> ResultT:
         try:
             return read(response.content)
         except (ValueError, KeyError, TypeError) as error:  # ValidationError is a ValueError
             raise RemanenceError(
-                f"{self.url} answered {request.method} {request.target} with what release {__version__} cannot read "
-                f"({truncate(' '.join(repr(error).split()), 160)}). Is it a server of Remanence, of the same release?"
+                f"{self.url} answered {response.request.method} {response.request.url.path} with what release "
+                f"{__version__} cannot read ({truncate(' '.join(repr(error).split()), 160)}). Is it a server of "
+                "Remanence, of the same release?"
             ) from error
 
-    def _exchange(self, request: HttpRequest, into: IO[bytes] | None = None) -> HttpAnswer:
-        """Send a request. One that got no answer is sent once more: writes have a key, and are done once."""
-        if self._closed:
-            raise Closed(f"the connection to {self.url} was closed. Connect again.")
-        try:
-            return self._transport.exchange(request, into)
-        except TimeoutError as error:
-            raise self._unavailable(error) from error
-        except NO_ANSWER:
-            if into is not None:
-                into.seek(0)
-                into.truncate()
-        try:
-            return self._transport.exchange(request, into)
-        except NO_ANSWER as error:
-            raise self._unavailable(error) from error
-
-    def _checked(self, request: HttpRequest, response: HttpAnswer) -> None:
+    def _raise_problem(self, response: httpx.Response) -> None:
         """Raise the exception that an answer stands for, if it is not a success."""
-        if 200 <= response.status < 300:
+        if response.is_success:
             return
         try:
             body = from_json(response.content)
         except ValueError:
             body = None
         body = body if isinstance(body, dict) else {}
-        detail = body.get("detail") or f"{self.url} answered with status {response.status}."
-        if response.status == 404 and not body.get("error"):
-            detail = (
-                f"{self.url}{request.target} does not exist. Connect to the address of the server alone, without /v1."
-            )
-        raise exception_from_response(body.get("error"), detail, response.status, body.get("position"))
-
-    def _unavailable(self, error: Exception) -> LedgerUnavailable:
-        return LedgerUnavailable(
-            f"{self.url} does not answer ({str(error) or type(error).__name__}). Is the server running?"
-        )
+        detail = body.get("detail") or f"{self.url} answered with status {response.status_code}."
+        if response.status_code == 404 and not body.get("error"):
+            detail = f"{response.request.url} does not exist. Connect to the address of the server alone, without /v1."
+        raise exception_from_response(body.get("error"), detail, response.status_code, body.get("position"))
 
 
-def _path(space: str, path: str) -> str:
-    return f"/v1/spaces/{quote(to_segment(space), safe='~')}{path}"
+def _receive(response: httpx.Response, into: IO[bytes] | None) -> None:
+    """Read the body of an answer; that of a success into a file, if one is given."""
+    if into is None or not response.is_success:
+        response.read()
+        return
+    into.seek(0)
+    into.truncate()
+    for block in response.iter_bytes(_BLOCK):
+        into.write(block)
 
 
-def _query(fields: Mapping[str, Any]) -> str:
-    """The query of an address, with its question mark.
+def _checked_url(url: object) -> str:
+    """The address of a server, without a slash at its end.
 
-    >>> _query({"tags": ["a b", "c"], "children": True, "kind": None}), _query({})
-    ('?tags=a+b&tags=c&children=true', '')
+    >>> _checked_url("http://127.0.0.1:8765/memory/")
+    'http://127.0.0.1:8765/memory'
     """
-    given = {name: to_json(value).decode() if isinstance(value, bool) else value for name, value in fields.items()}
-    query = urlencode({name: value for name, value in given.items() if value is not None}, doseq=True)
-    return query and f"?{query}"
+    text = url if isinstance(url, str) else ""
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_address = is_address and not re.search(r"\s", text) and bool(httpx.URL(text))
+    except (ValueError, httpx.InvalidURL):  # a port that is no number, or letters that no name has
+        is_address = False
+    if "@" in text:  # it is not shown: a password may be in it
+        raise InvalidInput("the address of the server has a user name in it. Give a token: connect(url, token=...).")
+    if not is_address:
+        raise InvalidInput(f"url={url!r} is not the address of a server. Give for example http://127.0.0.1:8765.")
+    if parts.query or parts.fragment:
+        raise InvalidInput(f"url={url!r} ends with a query or a fragment. Leave it out.")
+    return text.rstrip("/")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from remanence.admin.imports.importing import ImportReport
-from remanence.admin.overview import MemoryPage
 from remanence.api.facets.admin_facet import Admin, AdminView
 from remanence.api.facets.audit_facet import Audit, AuditView
 from remanence.api.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
@@ -17,15 +16,14 @@ from remanence.api.facets.graph_facet import Graph, GraphView
 from remanence.api.facets.job_facet import Jobs
 from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
-from remanence.graph.diff import Diff
 from remanence.graph.entity_map import EntityMap
 from remanence.graph.history import Timeline
-from remanence.graph.traversal import Edge, OverlapPeriod, Path, Subgraph
+from remanence.graph.traversal import Subgraph
 from remanence.read.answer import Recall
-from remanence.read.receipts import Exposure, Receipt
+from remanence.read.receipts import Receipt
 from remanence.read.show.recall_tables import RelationList
-from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, ErasureCertificate, Link, Memory, Relation
-from remanence.service.client.arguments import alias_to_json, id_to_json, make_request, to_json, to_list
+from remanence.schema import LINK_KINDS, Change, Disagreement, Entity, Link, Memory, Relation
+from remanence.service.client.arguments import alias_to_json, done_by, make_request, to_list
 from remanence.service.cursors import make_cursor
 from remanence.service.endpoints import (
     admin_operations,
@@ -38,10 +36,8 @@ from remanence.service.endpoints import (
 from remanence.service.endpoints.files import FileAnswer
 from remanence.service.operation import AnswerT, Operation
 from remanence.service.payloads import requests as ask
-from remanence.service.payloads.graph_answers import RevisionAnswer
 from remanence.state.journal import JobState, JobStatus
 from remanence.write.jobs import Job
-from remanence.write.quarantine import Quarantine, check_quarantine_id
 
 if TYPE_CHECKING:
     from remanence.service.client.remote_space import RemoteSpace, RemoteViewBase
@@ -61,6 +57,9 @@ class RemoteFacet(Facet):
 
     def _read(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         return self._view._read(operation, **arguments)
+
+    def _call(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
+        return self._view._call(operation, **arguments)
 
     def _send(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
         request = make_request(operation.request, **arguments)
@@ -102,45 +101,27 @@ class RemoteEntities(RemoteEntitiesView, Entities):
     ) -> Registration:
         given = [alias_to_json(alias) for alias in to_list(aliases)]
         answer = self._send(entity_operations.register, name=name, aliases=given, kind=kind, observed_by=observed_by)
-        return answer.to_value()
+        made: Registration = answer.to_value()
+        return made
 
-    def rename(self, entity: Any, name: str, *, observed_by: str | None = None) -> Revision:
-        return self._revise_by(entity_operations.rename, entity=entity, name=name, observed_by=observed_by)
-
-    def merge(self, entity: Any, into: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        return self._revise_by(entity_operations.merge, entity=entity, into=into, why=why, observed_by=observed_by)
-
-    def split(self, entity: Any, names: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
-        given = {"entity": entity, "names": to_list(names), "why": why, "observed_by": observed_by}
-        return self._revise_by(entity_operations.split, **given)
+    rename = done_by(entity_operations.rename, Entities.rename)
+    merge = done_by(entity_operations.merge, Entities.merge)
+    split = done_by(entity_operations.split, Entities.split)
 
     def undo(self, revision: Any, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         position = revision.position if isinstance(revision, Revision | Registration) else revision
         if position is None:
             raise InvalidInput(f"{revision!r} wrote no ledger entry, so there is nothing to undo.")
-        return self._revise_by(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
-
-    def _revise_by(self, operation: Operation[Any, RevisionAnswer], **arguments: Any) -> Revision:
-        return self._send(operation, **arguments).to_value()
+        answer = self._send(entity_operations.undo_revision, position=position, why=why, observed_by=observed_by)
+        made: Revision = answer.to_value()
+        return made
 
 
 class RemoteGraphView(RemoteFacet, GraphView):
     """The graph of a remote space at the moment of one view. Pictures are drawn here."""
 
-    def query(
-        self,
-        start: Any,
-        relations: Any = None,
-        depth: int = 3,
-        direction: Any = "both",
-        at: Any = None,
-        limit: int = 100,
-    ) -> Subgraph:
-        given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at}
-        return self._read(graph_operations.query, direction=direction, limit=limit, **given).to_value()
-
-    def path(self, start: Any, end: Any, depth: int = 6, at: Any = None) -> Path | None:
-        return self._read(graph_operations.path, start=start, end=end, depth=depth, at=at).to_value()
+    query = done_by(graph_operations.query, GraphView.query)
+    path = done_by(graph_operations.path, GraphView.path)
 
     def when(self, subject: Any, predicate: str, object: Any = None) -> RelationList:
         return RelationList(
@@ -154,19 +135,14 @@ class RemoteGraphView(RemoteFacet, GraphView):
     def entity_map(self, *, limit: int = 5_000) -> EntityMap:
         return self._read(map_operations.entity_map, limit=limit)
 
-    def temporal_join(self, left: Any, condition: str, right: Any) -> list[OverlapPeriod]:
-        return self._read(graph_operations.join, left=left, condition=condition, right=right).to_value()
-
-    def timeline(self, node: Any, since: Any = None, until: Any = None, relations: Any = None) -> Timeline:
-        given = {"node": node, "since": since, "until": until, "relations": to_list(relations)}
-        return Timeline(self._read(graph_operations.timeline, **given).to_value())
-
-    def read_graph(self, status: Any = "current", *, page: int = 1, page_size: int = 100) -> MemoryPage:
-        return self._read(graph_operations.read_graph, status=status, page=page, page_size=page_size).to_value()
+    temporal_join = done_by(graph_operations.join, GraphView.temporal_join)
+    timeline = done_by(graph_operations.timeline, GraphView.timeline, Timeline)
+    read_graph = done_by(graph_operations.read_graph, GraphView.read_graph)
 
     def _subgraph(self, start: Any, relations: Any, depth: int, at: Any, limit: int) -> Subgraph:
         given = {"start": start, "relations": to_list(relations), "depth": depth, "at": at, "limit": limit}
-        return self._read(graph_operations.graph, **given).to_value()
+        found: Subgraph = self._read(graph_operations.graph, **given).to_value()
+        return found
 
     def _relations_of(self, node: Any) -> list[Relation]:
         return self._read(graph_operations.list_relations, node=node, limit=10_000).to_value()
@@ -178,29 +154,18 @@ class RemoteGraphView(RemoteFacet, GraphView):
 class RemoteGraph(RemoteGraphView, Graph):
     """The graph of a remote space as it is now."""
 
-    def relate(self, subject: Any, predicate: str, object: Any, *, evidence: Any = (), **details: Any) -> Relation:
-        several_ids = [evidence] if isinstance(evidence, str | Memory) else evidence
-        given = {"subject": subject, "predicate": predicate, "object": object, "evidence": several_ids}
-        return self._send(graph_operations.relate, **given, **details).to_value()
+    relate = done_by(graph_operations.relate, Graph.relate)
 
     def link(self, source: Any, kind: Any, target: Any = None, **details: Any) -> Link:
         if target is None and isinstance(kind, str) and kind in LINK_KINDS:
             raise InvalidInput(f"link({source!r}, {kind!r}) names one memory. Give the other one too.")
         kind, target = ("related_to", kind) if target is None else (kind, target)
-        return self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
+        made: Link = self._send(graph_operations.link, source=source, kind=kind, target=target, **details).to_value()
+        return made
 
-    def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
-        self._send(graph_operations.declare, predicate=predicate, single_valued=single_valued, inverse=inverse)
-
-    def invalidate(
-        self, edge: Any, predicate: str | None = None, object: Any = None, **details: Any
-    ) -> list[Relation | Link]:
-        given = {"edge": to_json(edge), "predicate": predicate, "object": object}
-        return list(self._send(graph_operations.invalidate, **given, **details).to_value())
-
-    def erase(self, edge: Any) -> ErasureCertificate:
-        edge_id = edge.id if isinstance(edge, Edge) else to_json(edge)
-        return self._send(graph_operations.erase_edge, edge=edge_id).to_value()
+    declare = done_by(graph_operations.declare, Graph.declare)
+    invalidate = done_by(graph_operations.invalidate, Graph.invalidate, list)
+    erase = done_by(graph_operations.erase_edge, Graph.erase)
 
 
 class RemoteJob(Job):
@@ -218,7 +183,7 @@ class RemoteJob(Job):
 
     def cancel(self) -> bool:
         before = self.status
-        after = self._space._write(memory_operations.cancel_job, id=self.id)
+        after = self._space._send(memory_operations.cancel_job, id=self.id)
         return bool(after.status == "cancelled" and before != "cancelled")
 
     def result(self, timeout: float | None = None) -> list[Memory]:
@@ -233,7 +198,7 @@ class RemoteJob(Job):
         return JobState(self.id, 0, status, answer.tries, 0, answer.problem, ())
 
     def _answer(self) -> Any:
-        return self._space._write(memory_operations.get_job, id=self.id)
+        return self._space._send(memory_operations.get_job, id=self.id)
 
     @property
     def _space(self) -> RemoteSpace:
@@ -273,11 +238,8 @@ class RemoteAuditView(RemoteFacet, AuditView):
         given = receipt.to_dict() if isinstance(receipt, Receipt) else dict(receipt)
         return self._read(memory_operations.replay, receipt=given, vector=vector).to_value()
 
-    def exposures(self, id: str | Memory) -> list[Exposure]:
-        return self._read(admin_operations.exposures, id=id_to_json(id)).to_value()
-
-    def diff(self, since: Any, until: Any = None) -> Diff:
-        return self._read(admin_operations.diff, since=since, until=until).to_value()
+    exposures = done_by(admin_operations.exposures, AuditView.exposures)
+    diff = done_by(admin_operations.diff, AuditView.diff)
 
     def changes(self, *, after_position: int = 0) -> Iterator[Change]:
         first = self._read(admin_operations.changes, after=after_position, limit=1_000)
@@ -290,8 +252,7 @@ class RemoteAuditView(RemoteFacet, AuditView):
                 return
             page = self._read(admin_operations.changes, after=page.position, limit=1_000)
 
-    def pending_erasures(self) -> Any:
-        return self._send(admin_operations.pending_erasures).items
+    pending_erasures = done_by(admin_operations.pending_erasures, AuditView.pending_erasures)
 
 
 class RemoteAudit(RemoteAuditView, Audit):
@@ -306,14 +267,9 @@ class RemoteAudit(RemoteAuditView, Audit):
         self._send(memory_operations.record, receipt=receipt.to_dict(), memories=[hit.memory.id for hit in recall])
         return receipt
 
-    def quarantine(self, source: str, *, why: str | None = None, dry_run: bool = True) -> Quarantine:
-        return self._send(upkeep_operations.quarantine, source=source, why=why, dry_run=dry_run).to_value()
-
-    def release(self, id: str | Quarantine, why: str | None = None) -> Quarantine:
-        return self._send(upkeep_operations.release, id=check_quarantine_id(id), why=why).to_value()
-
-    def quarantines(self) -> list[Quarantine]:
-        return self._send(upkeep_operations.quarantines).to_value()
+    quarantine = done_by(upkeep_operations.quarantine, Audit.quarantine)
+    release = done_by(upkeep_operations.release, Audit.release)
+    quarantines = done_by(upkeep_operations.quarantines, Audit.quarantines)
 
 
 class RemoteAdminView(RemoteFacet, AdminView):
@@ -324,15 +280,15 @@ class RemoteAdminView(RemoteFacet, AdminView):
         """None: the folder is one of the server."""
         return None
 
-    def stats(self) -> Any:
-        return self._read(admin_operations.stats).to_value()
+    stats = done_by(admin_operations.stats, AdminView.stats)
 
     def _unembedded(self) -> int:
         unembedded: int = self.stats().unembedded
         return unembedded
 
     def _space_names(self) -> list[str]:
-        return self._send(memory_operations.spaces_below).spaces
+        names: list[str] = self._send(memory_operations.spaces_below).spaces
+        return names
 
 
 class RemoteAdmin(RemoteAdminView, Admin):
@@ -341,14 +297,12 @@ class RemoteAdmin(RemoteAdminView, Admin):
     def check(self) -> dict[str, str]:
         return self._send(admin_operations.check).differences
 
-    def compact(self, *, progress: Any = False) -> Any:
-        return self._send(admin_operations.compact)
+    compact = done_by(admin_operations.compact, Admin.compact)
 
     def rebuild_collection(self) -> str:
         return self._send(admin_operations.rebuild_collection).collection
 
-    def reextract(self, id: str | Memory | None = None, *, now: Any = None, progress: Any = False) -> list[Memory]:
-        return self._send(admin_operations.reextract, id=id, now=now).to_value()
+    reextract = done_by(admin_operations.reextract, Admin.reextract)
 
     def export(
         self, path: str | os.PathLike[str], *, children: bool = False, vectors: bool = False, progress: Any = False

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import httpx
 from pydantic_core import from_json
 
 from remanence.admin.overview import MemoryBatch
@@ -28,10 +29,9 @@ from remanence.read.answer import Recall
 from remanence.read.profile import Profile
 from remanence.read.show.recall_tables import Memories
 from remanence.read.topics import topics_to_json
-from remanence.schema import Entity, ErasureCertificate, Memory, VerificationReport
-from remanence.service.client.arguments import id_to_json, ids_to_json, make_request, to_json, to_list
+from remanence.schema import Memory
+from remanence.service.client.arguments import done_by, id_to_json, ids_to_json, make_request, to_json, to_list
 from remanence.service.client.http_connection import Connection
-from remanence.service.client.http_pool import Transport
 from remanence.service.client.remote_facets import (
     RemoteAdmin,
     RemoteAdminView,
@@ -55,7 +55,6 @@ from remanence.write import validate
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.upkeep.steps.decay import TouchReport
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -97,6 +96,14 @@ class RemoteViewBase(View):
         request = make_request(operation.request, as_of=self._as_of, **arguments)
         return self._connection.call(operation, self.name, request)
 
+    def _call(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
+        """Ask the server; as of the moment of this view, if the operation can be asked of the past."""
+        read_past = "as_of" in operation.request.model_fields
+        return (self._read if read_past else self._send)(operation, **arguments)
+
+    def _send(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
+        return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
+
     def _server_now(self) -> datetime:
         return self._read(memory_operations.now).now
 
@@ -135,7 +142,8 @@ class RemoteViewBase(View):
         return memory
 
     def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
-        return self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
+        found: MemoryBatch = self._read(memory_operations.get_many, ids=ids_to_json(ids)).to_value()
+        return found
 
     @same_signature_as(View.memories)
     def memories(self, status: Any = None, *, meta: Mapping[str, Any] | None = None, **filters: Any) -> Memories:
@@ -154,15 +162,14 @@ class RemoteViewBase(View):
             if cursor is None:
                 return
 
-    def count(self) -> int:
-        return self._read(memory_operations.count).count
+    count = done_by(memory_operations.count, View.count)
 
     def profile(self, *, max_tokens: int = 600, topics: Any = None, progress: Any = False) -> Profile:
         asked = None if topics is None else topics_to_json(topics)
-        return self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
+        made: Profile = self._read(memory_operations.profile, max_tokens=max_tokens, topics=asked).to_value()
+        return made
 
-    def history(self, node: str | Memory | Entity) -> Timeline:
-        return Timeline(self._read(memory_operations.history, node=node).to_value())
+    history = done_by(memory_operations.history, View.history, Timeline)
 
     def as_of(self, moment: Any) -> View:
         return RemoteView(self._connection, self.name, parse_moment(moment, self._now(), argument="as_of"))
@@ -185,22 +192,19 @@ class RemoteSpace(RemoteViewBase, Space):
         self._set_up(connection, name, None)
         self._root = root
 
-    def _write(self, operation: Operation[Any, AnswerT], /, **arguments: Any) -> AnswerT:
-        return self._connection.call(operation, self.name, make_request(operation.request, **arguments))
-
     @same_signature_as(Space.add)
     def add(self, text: str, *, tags: Any = (), **fields: Any) -> Memory:
-        return self._write(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
+        return self._send(memory_operations.add, text=text, tags=to_list(tags), **fields).to_value()
 
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         given = [_row(row) for row in _listed(rows)]
-        return self._write(memory_operations.add_many, rows=given).to_value()
+        return self._send(memory_operations.add_many, rows=given).to_value()
 
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Any = None
     ) -> list[Memory]:
         checked = [validate.parse_turn(turn, row=number) for number, turn in enumerate(_listed(turns), 1)]
-        return self._write(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now).to_value()
+        return self._send(memory_operations.add_turns, turns=[_turn(turn) for turn in checked], now=now).to_value()
 
     def remember(
         self,
@@ -219,43 +223,23 @@ class RemoteSpace(RemoteViewBase, Space):
         else:
             content = {"turns": [_turn(turn) for turn in checked]}
         if not wait:
-            return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
-        return self._write(memory_operations.remember_now, now=now, **content).to_value()
+            return RemoteJob.of(self, self._send(memory_operations.remember, now=now, **content))
+        return self._send(memory_operations.remember_now, now=now, **content).to_value()
 
-    def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:
-        self._write(memory_operations.forget, id=id_to_json(id), why=why, with_related=with_related)
-
-    def forget_many(self, ids: Iterable[str | Memory], why: str | None = None, *, with_related: bool = False) -> int:
-        return self._write(
-            memory_operations.forget_many, ids=ids_to_json(ids), why=why, with_related=with_related
-        ).count
-
-    def unforget(self, id: str | Memory, *, with_related: bool = False) -> None:
-        self._write(memory_operations.unforget, id=id_to_json(id), with_related=with_related)
-
-    def erase(self, id: str | Memory, *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(memory_operations.erase, id=id_to_json(id), with_related=with_related).to_value()
-
-    def erase_many(self, ids: Iterable[str | Memory], *, with_related: bool = False) -> ErasureCertificate:
-        return self._write(memory_operations.erase_many, ids=ids_to_json(ids), with_related=with_related).to_value()
-
-    def erase_space(self) -> ErasureCertificate:
-        return self._write(memory_operations.erase_space).to_value()
-
-    def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
-        return self._write(memory_operations.touch, id=id_to_json(id), boost=boost)
+    forget = done_by(memory_operations.forget, Space.forget)
+    forget_many = done_by(memory_operations.forget_many, Space.forget_many)
+    unforget = done_by(memory_operations.unforget, Space.unforget)
+    erase = done_by(memory_operations.erase, Space.erase)
+    erase_many = done_by(memory_operations.erase_many, Space.erase_many)
+    erase_space = done_by(memory_operations.erase_space, Space.erase_space)
+    touch = done_by(memory_operations.touch, Space.touch)
 
     def child(self, *path: str) -> Space:
         return RemoteSpace(self._connection, child_name(self.name, path))
 
-    def spaces(self) -> list[str]:
-        return self._write(memory_operations.spaces_below).spaces
-
-    def verify(self) -> VerificationReport:
-        return self._write(admin_operations.verify)
-
-    def rebuild(self, *, progress: bool | Progress = False) -> None:
-        self._write(admin_operations.rebuild)
+    spaces = done_by(memory_operations.spaces_below, Space.spaces)
+    verify = done_by(admin_operations.verify, Space.verify)
+    rebuild = done_by(admin_operations.rebuild, Space.rebuild)
 
     def close(self) -> None:
         if self._root:
@@ -282,8 +266,8 @@ def connect(
     token: str | None = None,
     space: str | None = None,
     timeout: float = 60.0,
-    transport: Transport | None = None,
-) -> Space:
+    transport: httpx.BaseTransport | None = None,
+) -> RemoteSpace:
     """Connect to a server that `remanence serve` runs.
 
     Args:
@@ -291,8 +275,7 @@ def connect(
         token: A token, as `remanence tokens create` prints it.
         space: The full name of a space, such as "default/users/bob"; "default" if left out.
         timeout: How many seconds an answer may take. Operations that are known to be slow may take ten minutes.
-        transport: What brings requests to the server, for tests: an object with the methods of
-            `remanence.service.client.http_pool.Transport`. By default the network.
+        transport: What brings requests to the server, for tests: a transport of httpx. By default the network.
 
     Returns:
         A space with the methods and facets of one that `remanence.open` returns; every adapter takes it. What the

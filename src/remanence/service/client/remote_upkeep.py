@@ -8,8 +8,7 @@ from typing import Any
 
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.errors import InvalidInput
-from remanence.schema import Memory
-from remanence.service.client.arguments import ids_to_json, to_list
+from remanence.service.client.arguments import done_by, ids_to_json
 from remanence.service.client.remote_facets import RemoteFacet
 from remanence.service.endpoints import memory_operations, upkeep_operations
 from remanence.upkeep.pipeline import DEFAULT_STEPS, run_id_of
@@ -17,7 +16,7 @@ from remanence.upkeep.plans import Plan, ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.steps.consolidation import step_of_mode
-from remanence.upkeep.steps.decay import DecayReport, TouchReport
+from remanence.upkeep.steps.decay import DecayReport
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
 
@@ -66,9 +65,7 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         self.settings.with_changes(**changes)  # raises an error if one is not valid
         return RemoteUpkeep(self._view, {**self._changes, **changes})
 
-    def observe_usage(self, ids: Any, context_tags: Any = ()) -> list[TouchReport]:
-        given = {"ids": ids_to_json(ids), "context_tags": to_list(context_tags)}
-        return self._send(memory_operations.observe_usage, **given).items
+    observe_usage = done_by(memory_operations.observe_usage, Upkeep.observe_usage)
 
     def decay(self, *, limit: int | None = None, progress: Any = False) -> DecayReport:
         return self._send(upkeep_operations.at_risk, limit=limit).to_value()
@@ -85,11 +82,8 @@ class RemoteUpkeep(RemoteFacet, Upkeep):
         asked = {"similarity": similarity, "duplicates": duplicates, "max_size": max_size}
         return self._send(upkeep_operations.clusters, **asked).items
 
-    def runs(self) -> list[Run]:
-        return self._send(upkeep_operations.runs).to_value()
-
-    def expire(self) -> list[Memory]:
-        return self._send(upkeep_operations.expire).to_value()
+    runs = done_by(upkeep_operations.runs, Upkeep.runs)
+    expire = done_by(upkeep_operations.expire, Upkeep.expire)
 
     def gc(self, *, dry_run: bool = True, mode: Any = None, limit: int | None = None, progress: Any = False) -> Any:
         return self._request_plan(dry_run, step="gc", mode=mode, limit=limit)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from remanence.admin.compaction import CompactionReport
 from remanence.admin.export_file import TransferReport
+from remanence.api.facets.admin_facet import Admin, AdminView
+from remanence.api.facets.audit_facet import AuditView
 from remanence.api.space import Space
 from remanence.schema import PendingErasure, VerificationReport
-from remanence.service.operation import operation, view_of
+from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import requests
 from remanence.service.payloads.answers import (
     ChangeAnswer,
@@ -27,16 +30,16 @@ def count_unembedded(space: Space) -> int:
     return space.admin._unembedded()
 
 
+_method = partial(method_operation, facet="admin", tag="admin")
+
+
 class CheckAnswer(AnswerModel):
     """The indexes that differ from a fresh build, and how."""
 
     differences: dict[str, str]
 
 
-@operation("GET", "/stats")
-def stats(space: Space, request: requests.ReadRequest) -> StatsAnswer:
-    """Count everything in a space."""
-    return StatsAnswer.of(view_of(space, request).admin.stats())
+stats = _method("GET", "/stats", AdminView.stats, "Count everything in a space.", StatsAnswer, past=True)
 
 
 def last_position(space: Space) -> int:
@@ -58,28 +61,37 @@ def changes(space: Space, request: requests.ChangesRequest) -> ChangesPage:
     return ChangesPage(items=[ChangeAnswer.of(change) for change in page], position=last, has_more=more)
 
 
-@operation("GET", "/diff")
-def diff(space: Space, request: requests.DiffRequest) -> DiffAnswer:
-    """List what was learned between two moments."""
-    return DiffAnswer.of(view_of(space, request).audit.diff(request.since, request.until))
+diff = _method(
+    "GET", "/diff", AuditView.diff, "List what was learned between two moments.", DiffAnswer, facet="audit", past=True
+)
+exposures = _method(
+    "GET",
+    "/memories/{id}/exposures",
+    AuditView.exposures,
+    "List the recorded recalls that returned a memory which was replaced or forgotten since.",
+    Items[ExposureAnswer],
+    facet="audit",
+    past=True,
+)
 
 
-@operation("GET", "/memories/{id}/exposures")
-def exposures(space: Space, request: requests.IdReadRequest) -> Items[ExposureAnswer]:
-    """List the recorded recalls that returned a memory which was replaced or forgotten since."""
-    return Items[ExposureAnswer].of_all(view_of(space, request).audit.exposures(request.id))
-
-
-@operation("GET", "/erasures/pending")
-def pending_erasures(space: Space, request: requests.EmptyRequest) -> Items[PendingErasure]:
-    """List what is left of erased memories for now."""
-    return Items(items=space.audit.pending_erasures())
-
-
-@operation("GET", "/verify", slow=True)
-def verify(space: Space, request: requests.EmptyRequest) -> VerificationReport:
-    """Check that no ledger entry was tampered with."""
-    return space.verify()
+pending_erasures = _method(
+    "GET",
+    "/erasures/pending",
+    AuditView.pending_erasures,
+    "List what is left of erased memories for now.",
+    Items[PendingErasure],
+    facet="audit",
+)
+verify = _method(
+    "GET",
+    "/verify",
+    Space.verify,
+    "Check that no ledger entry was tampered with.",
+    VerificationReport,
+    facet="",
+    slow=True,
+)
 
 
 @operation("GET", "/check", "admin", slow=True)
@@ -88,17 +100,18 @@ def check(space: Space, request: requests.EmptyRequest) -> CheckAnswer:
     return CheckAnswer(differences=space.admin.check())
 
 
-@operation("POST", "/compact", "admin", slow=True)
-def compact(space: Space, request: requests.EmptyRequest) -> CompactionReport:
-    """Rebuild indexes and free disk space; ledger entries stay."""
-    return space.admin.compact()
-
-
-@operation("POST", "/rebuild", "admin", slow=True)
-def rebuild(space: Space, request: requests.EmptyRequest) -> DoneAnswer:
-    """Rebuild the indexes from the ledger."""
-    space.rebuild()
-    return DoneAnswer(done=True)
+compact = _method(
+    "POST",
+    "/compact",
+    Admin.compact,
+    "Rebuild indexes and free disk space; ledger entries stay.",
+    CompactionReport,
+    "admin",
+    slow=True,
+)
+rebuild = _method(
+    "POST", "/rebuild", Space.rebuild, "Rebuild the indexes from the ledger.", DoneAnswer, "admin", facet="", slow=True
+)
 
 
 class CollectionAnswer(AnswerModel):
@@ -113,10 +126,15 @@ def rebuild_collection(space: Space, request: requests.EmptyRequest) -> Collecti
     return CollectionAnswer(collection=space.admin.rebuild_collection())
 
 
-@operation("POST", "/reextract", "admin", slow=True)
-def reextract(space: Space, request: requests.ReextractRequest) -> Items[MemoryAnswer]:
-    """Extract facts again from what was remembered."""
-    return Items[MemoryAnswer].of_all(space.admin.reextract(request.id, now=request.now))
+reextract = _method(
+    "POST",
+    "/reextract",
+    Admin.reextract,
+    "Extract facts again from what was remembered.",
+    Items[MemoryAnswer],
+    "admin",
+    slow=True,
+)
 
 
 def export_file(space: Space, path: Path, request: requests.ExportRequest) -> TransferReport:

@@ -20,7 +20,7 @@ from remanence.service.endpoints.decision_previews import (
 from remanence.service.endpoints.decisions import decision_about, list_decisions
 from remanence.service.operation import operation
 from remanence.service.payloads.base_answers import AnswerModel, Items, Time
-from remanence.service.payloads.requests import Name, Names, Request
+from remanence.service.payloads.base_requests import Name, Names, Request
 
 _FIELDS = {
     "forget": ("memory",),
@@ -74,7 +74,7 @@ class DecisionAnswer(AnswerModel):
 @operation("GET", "/decisions")
 def decisions(space: Space, request: DecisionsRequest) -> Items[DecisionAnswer]:
     """List the last decisions about memories and entities, newest first."""
-    return Items[DecisionAnswer].of_all(list_decisions(space, request.limit))
+    return Items[DecisionAnswer].of(list_decisions(space, request.limit))
 
 
 @operation("POST", "/decisions/preview")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
+from remanence.api.facets.entity_facet import Entities
 from remanence.api.space import Space
 from remanence.errors import NotFound
 from remanence.schema import Entity
 from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.operation import operation, view_of
+from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import graph_requests, requests
 from remanence.service.payloads.base_answers import EntityAnswer, Items
 from remanence.service.payloads.graph_answers import (
@@ -28,6 +30,9 @@ _SIMILAR = 5
 def all_entities(space: Space) -> tuple[Entity, ...]:
     """All entities of a space, in the order in which they were learned."""
     return space.entities._slice(None, 0, sys.maxsize)[0]
+
+
+_method = partial(method_operation, facet="entities", tag="entity")
 
 
 @operation("GET", "/entities")
@@ -53,7 +58,7 @@ def resolve(space: Space, request: graph_requests.ResolveRequest) -> EntityAnswe
 @operation("GET", "/entities/propose")
 def propose(space: Space, request: graph_requests.ProposeRequest) -> Items[SimilarEntityAnswer]:
     """List entities with a name like this one."""
-    return Items[SimilarEntityAnswer].of_all(view_of(space, request).entities.find_similar(request.name, request.limit))
+    return Items[SimilarEntityAnswer].of(view_of(space, request).entities.find_similar(request.name, request.limit))
 
 
 @operation("GET", "/entities/proposals", slow=True)
@@ -95,22 +100,13 @@ def register(space: Space, request: graph_requests.RegisterRequest) -> Registrat
     return RegistrationAnswer.of(made)
 
 
-@operation("POST", "/entities/rename", "write")
-def rename(space: Space, request: graph_requests.RenameRequest) -> RevisionAnswer:
-    """Change the name of an entity."""
-    return RevisionAnswer.of(space.entities.rename(**request.provided_fields()))
+rename = _method("POST", "/entities/rename", Entities.rename, "Change the name of an entity.", RevisionAnswer, "write")
+merge = _method("POST", "/entities/merge", Entities.merge, "Merge one entity into another.", RevisionAnswer, "write")
 
 
-@operation("POST", "/entities/merge", "write")
-def merge(space: Space, request: graph_requests.MergeRequest) -> RevisionAnswer:
-    """Merge one entity into another."""
-    return RevisionAnswer.of(space.entities.merge(**request.provided_fields()))
-
-
-@operation("POST", "/entities/split", "write")
-def split(space: Space, request: graph_requests.SplitRequest) -> RevisionAnswer:
-    """Move some names of an entity to a new one."""
-    return RevisionAnswer.of(space.entities.split(**request.provided_fields()))
+split = _method(
+    "POST", "/entities/split", Entities.split, "Move some names of an entity to a new one.", RevisionAnswer, "write"
+)
 
 
 @operation("POST", "/entities/undo", "write")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from remanence.admin.overview import PageStatus
+from remanence.api.facets.graph_facet import Graph, GraphView
 from remanence.api.space import Space
 from remanence.schema import Relation
-from remanence.service.operation import operation, view_of
+from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import graph_requests
 from remanence.service.payloads.answers import DisagreeingPair, DoneAnswer, ErasureAnswer, MemoryDetailsPage
 from remanence.service.payloads.base_answers import Items, LinkAnswer, RelationAnswer
+from remanence.service.payloads.base_requests import Name, Names, PageSize
 from remanence.service.payloads.graph_answers import (
     EdgesAnswer,
     HistoryEventAnswer,
@@ -23,6 +31,9 @@ class RelationsAnswer(Items[RelationAnswer]):
     total: int
 
 
+_method = partial(method_operation, facet="graph", tag="graph")
+
+
 @operation("GET", "/graph")
 def graph(space: Space, request: graph_requests.GraphRequest) -> SubgraphAnswer:
     """Return a part of the graph, or all of it up to a limit, with what has ended."""
@@ -32,16 +43,30 @@ def graph(space: Space, request: graph_requests.GraphRequest) -> SubgraphAnswer:
     return SubgraphAnswer.of(found)
 
 
-@operation("GET", "/graph/query")
-def query(space: Space, request: graph_requests.GraphQueryRequest) -> SubgraphAnswer:
-    """Return everything within some steps of a node, nearest first."""
-    return SubgraphAnswer.of(view_of(space, request).graph.query(**request.provided_fields("as_of")))
-
-
-@operation("GET", "/graph/path")
-def path(space: Space, request: graph_requests.PathRequest) -> PathAnswer:
-    """Show how two nodes are connected, in the fewest steps."""
-    return PathAnswer.of_path(view_of(space, request).graph.path(**request.provided_fields("as_of")))
+query = _method(
+    "GET",
+    "/graph/query",
+    GraphView.query,
+    "Return everything within some steps of a node, nearest first.",
+    SubgraphAnswer,
+    past=True,
+    start=Name,
+    relations=Names | None,
+    direction=Literal["out", "in", "both"],
+    depth=graph_requests.Depth,
+    limit=graph_requests.Limit,
+)
+path = _method(
+    "GET",
+    "/graph/path",
+    GraphView.path,
+    "Show how two nodes are connected, in the fewest steps.",
+    PathAnswer,
+    past=True,
+    start=Name,
+    end=Name,
+    depth=graph_requests.Depth,
+)
 
 
 @operation("GET", "/graph/when")
@@ -50,10 +75,16 @@ def when(space: Space, request: graph_requests.WhenRequest) -> RelationsAnswer:
     return _relations(view_of(space, request).graph.when(**request.provided_fields("as_of")))
 
 
-@operation("GET", "/graph/timeline")
-def timeline(space: Space, request: graph_requests.TimelineRequest) -> Items[HistoryEventAnswer]:
-    """List the events about a node, in ledger order."""
-    return Items[HistoryEventAnswer].of_all(view_of(space, request).graph.timeline(**request.provided_fields("as_of")))
+timeline = _method(
+    "GET",
+    "/graph/timeline",
+    GraphView.timeline,
+    "List the events about a node, in ledger order.",
+    Items[HistoryEventAnswer],
+    past=True,
+    node=Name,
+    relations=Names | None,
+)
 
 
 def all_relations(space: Space) -> list[Relation]:
@@ -75,26 +106,40 @@ def list_relations(space: Space, request: graph_requests.RelationsRequest) -> Re
 def disagreements(space: Space, request: graph_requests.DisagreementsRequest) -> Items[DisagreeingPair]:
     """List memories that disagree with each other."""
     pairs = view_of(space, request).graph.disagreements(request.kinds, memory=request.memory)
-    return Items[DisagreeingPair].of_all({"memory": memory, "disagreement": found} for memory, found in pairs)
+    return Items[DisagreeingPair].of({"memory": memory, "disagreement": found} for memory, found in pairs)
 
 
-@operation("POST", "/graph/join")
-def join(space: Space, request: graph_requests.JoinRequest) -> Items[OverlapAnswer]:
-    """List pairs of relations that meet a condition on their windows."""
-    found = view_of(space, request).graph.temporal_join(request.left, request.condition, request.right)
-    return Items[OverlapAnswer].of_all(found)
+join = _method(
+    "POST",
+    "/graph/join",
+    GraphView.temporal_join,
+    "List pairs of relations that meet a condition on their windows.",
+    Items[OverlapAnswer],
+    name="join",
+    past=True,
+)
+read_graph = _method(
+    "GET",
+    "/graph/memories",
+    GraphView.read_graph,
+    "List the memories of a status with their relations, links and use.",
+    MemoryDetailsPage,
+    past=True,
+    status=PageStatus,
+    page=Annotated[int, Field(ge=1, le=1_000_000)],
+    page_size=PageSize,
+)
 
 
-@operation("GET", "/graph/memories")
-def read_graph(space: Space, request: graph_requests.ReadGraphRequest) -> MemoryDetailsPage:
-    """List the memories of a status with their relations, links and use."""
-    return MemoryDetailsPage.of(view_of(space, request).graph.read_graph(**request.provided_fields("as_of")))
-
-
-@operation("POST", "/graph/relate", "write", status=201)
-def relate(space: Space, request: graph_requests.RelateRequest) -> RelationAnswer:
-    """State that two entities are related."""
-    return RelationAnswer.of(space.graph.relate(**request.provided_fields()))
+relate = _method(
+    "POST",
+    "/graph/relate",
+    Graph.relate,
+    "State that two entities are related.",
+    RelationAnswer,
+    "write",
+    http_status=201,
+)
 
 
 @operation("POST", "/graph/link", "write", status=201)
@@ -107,23 +152,28 @@ def link(space: Space, request: graph_requests.LinkRequest) -> LinkAnswer:
     )
 
 
-@operation("POST", "/graph/declare", "write")
-def declare(space: Space, request: graph_requests.DeclareRequest) -> DoneAnswer:
-    """Declare how a predicate behaves from now on."""
-    space.graph.declare(**request.provided_fields())
-    return DoneAnswer(done=True)
+declare = _method(
+    "POST", "/graph/declare", Graph.declare, "Declare how a predicate behaves from now on.", DoneAnswer, "write"
+)
+invalidate = _method(
+    "POST",
+    "/graph/invalidate",
+    Graph.invalidate,
+    "End a relation or a link. Views of the past still show it.",
+    EdgesAnswer,
+    "write",
+)
 
 
-@operation("POST", "/graph/invalidate", "write")
-def invalidate(space: Space, request: graph_requests.InvalidateRequest) -> EdgesAnswer:
-    """End a relation or a link. Views of the past still show it."""
-    return EdgesAnswer.of(space.graph.invalidate(**request.provided_fields()))
-
-
-@operation("POST", "/graph/erase", "admin")
-def erase_edge(space: Space, request: graph_requests.EdgeRequest) -> ErasureAnswer:
-    """Remove a stated relation or link for good, from the past and from every file."""
-    return ErasureAnswer.of(space.graph.erase(request.edge))
+erase_edge = _method(
+    "POST",
+    "/graph/erase",
+    Graph.erase,
+    "Remove a stated relation or link for good, from the past and from every file.",
+    ErasureAnswer,
+    "admin",
+    name="erase_edge",
+)
 
 
 def _relations(relations: list[Relation], limit: int | None = None) -> RelationsAnswer:

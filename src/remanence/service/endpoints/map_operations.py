@@ -13,7 +13,8 @@ from remanence.api.space import Space
 from remanence.graph.entity_map import EntityMap, place_nodes
 from remanence.service.operation import operation, view_of
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
-from remanence.service.payloads.requests import EmptyRequest, PageSize, ReadRequest
+from remanence.service.payloads.base_requests import PageSize, ReadRequest
+from remanence.service.payloads.requests import EmptyRequest
 
 _PLACED_FROM = 800
 """A browser orders as many nodes by forces within a second."""
@@ -84,4 +85,4 @@ def recent(space: Space, request: RecentRequest) -> Items[MemoryAnswer]:
     view = view_of(space, request)
     with view._engine.open_index(view.name) as index:
         rows = index.current_rows(view._position(index))[-request.limit :]
-        return Items[MemoryAnswer].of_all(reversed(index.readable_memories(rows)))
+        return Items[MemoryAnswer].of(reversed(index.readable_memories(rows)))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
+from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
+from remanence.api.view import View
 from remanence.core import inputs
 from remanence.errors import InvalidInput, NotFound
 from remanence.read.answer import Recall
@@ -13,7 +16,7 @@ from remanence.read.receipts import Receipt
 from remanence.read.topics import named_topics
 from remanence.schema import Hit
 from remanence.service.cursors import make_cursor, read_cursor
-from remanence.service.operation import operation, view_of
+from remanence.service.operation import method_operation, operation, view_of
 from remanence.service.payloads import requests
 from remanence.service.payloads.answers import (
     CountAnswer,
@@ -29,6 +32,7 @@ from remanence.service.payloads.answers import (
     recall_fields,
 )
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer, Time
+from remanence.service.payloads.base_requests import Name, ReadRequest
 from remanence.service.payloads.graph_answers import HistoryEventAnswer
 from remanence.upkeep.steps.decay import TouchReport
 from remanence.write.jobs import Job
@@ -46,25 +50,27 @@ class NowAnswer(AnswerModel):
     now: Time
 
 
+_method = partial(method_operation, tag="memory")
+
 # Writing
 
 
 @operation("POST", "/memories", "write", status=201)
 def add(space: Space, request: requests.AddRequest) -> MemoryAnswer:
     """Store a text verbatim."""
-    return MemoryAnswer.of(space.add(request.text, **request.provided_fields("text") | _tags(request)))
+    return MemoryAnswer.of(space.add(**request.provided_fields()))
 
 
 @operation("POST", "/memories/batch", "write", status=201)
 def add_many(space: Space, request: requests.AddManyRequest) -> Items[MemoryAnswer]:
     """Store many texts. All are checked before any is stored."""
-    return Items[MemoryAnswer].of_all(space.add_many([row.provided_fields() | _tags(row) for row in request.rows]))
+    return Items[MemoryAnswer].of(space.add_many([row.provided_fields() for row in request.rows]))
 
 
 @operation("POST", "/turns", "write", status=201)
 def add_turns(space: Space, request: requests.AddTurnsRequest) -> Items[MemoryAnswer]:
     """Store chat turns verbatim."""
-    return Items[MemoryAnswer].of_all(space.add_turns(_turns(request.turns), now=request.now))
+    return Items[MemoryAnswer].of(space.add_turns(_turns(request.turns), now=request.now))
 
 
 @operation("POST", "/remember", "write", status=202)
@@ -76,9 +82,7 @@ def remember(space: Space, request: requests.RememberRequest) -> JobAnswer:
 @operation("POST", "/remember/now", "write", slow=True)
 def remember_now(space: Space, request: requests.RememberRequest) -> Items[MemoryAnswer]:
     """Store a text or chat turns, find facts in it, and return them."""
-    return Items[MemoryAnswer].of_all(
-        space.remember(_text_or_turns(request), **request.provided_fields("text", "turns"))
-    )
+    return Items[MemoryAnswer].of(space.remember(_text_or_turns(request), **request.provided_fields("text", "turns")))
 
 
 @operation("GET", "/jobs")
@@ -105,55 +109,66 @@ def cancel_job(space: Space, request: requests.IdRequest) -> JobAnswer:
     return job_answer(job)
 
 
-@operation("POST", "/memories/{id}/forget", "write")
-def forget(space: Space, request: requests.ForgetRequest) -> DoneAnswer:
-    """Hide a memory from now on."""
-    space.forget(request.id, why=request.why, with_related=request.with_related)
-    return DoneAnswer(done=True)
+forget = _method("POST", "/memories/{id}/forget", Space.forget, "Hide a memory from now on.", DoneAnswer, "write")
+forget_many = _method(
+    "POST",
+    "/forget",
+    Space.forget_many,
+    "Hide these memories in one transaction, and count those that were not forgotten before.",
+    CountAnswer,
+    "write",
+)
 
 
-@operation("POST", "/forget", "write")
-def forget_many(space: Space, request: requests.ForgetManyRequest) -> CountAnswer:
-    """Hide these memories in one transaction, and count those that were not forgotten before."""
-    count = space.forget_many(request.ids, why=request.why, with_related=request.with_related)
-    return CountAnswer(count=count)
+unforget = _method(
+    "POST",
+    "/memories/{id}/unforget",
+    Space.unforget,
+    "Bring back a memory that was forgotten or archived.",
+    DoneAnswer,
+    "write",
+)
+erase = _method(
+    "POST",
+    "/memories/{id}/erase",
+    Space.erase,
+    "Remove the text of a memory for good, from the past and from every file.",
+    ErasureAnswer,
+    "admin",
+)
 
 
-@operation("POST", "/memories/{id}/unforget", "write")
-def unforget(space: Space, request: requests.RelatedMemoryRequest) -> DoneAnswer:
-    """Bring back a memory that was forgotten or archived."""
-    space.unforget(request.id, with_related=request.with_related)
-    return DoneAnswer(done=True)
+erase_many = _method(
+    "POST", "/erase", Space.erase_many, "Erase these memories in one transaction.", ErasureAnswer, "admin"
+)
+erase_space = _method(
+    "POST",
+    "/erase-space",
+    Space.erase_space,
+    "Erase everything in this space and in the spaces below it.",
+    ErasureAnswer,
+    "admin",
+    slow=True,
+)
 
 
-@operation("POST", "/memories/{id}/erase", "admin")
-def erase(space: Space, request: requests.RelatedMemoryRequest) -> ErasureAnswer:
-    """Remove the text of a memory for good, from the past and from every file."""
-    return ErasureAnswer.of(space.erase(request.id, with_related=request.with_related))
-
-
-@operation("POST", "/erase", "admin")
-def erase_many(space: Space, request: requests.RelatedMemoryIdsRequest) -> ErasureAnswer:
-    """Erase these memories in one transaction."""
-    return ErasureAnswer.of(space.erase_many(request.ids, with_related=request.with_related))
-
-
-@operation("POST", "/erase-space", "admin", slow=True)
-def erase_space(space: Space, request: requests.EmptyRequest) -> ErasureAnswer:
-    """Erase everything in this space and in the spaces below it."""
-    return ErasureAnswer.of(space.erase_space())
-
-
-@operation("POST", "/memories/{id}/touch", "write")
-def touch(space: Space, request: requests.TouchRequest) -> TouchReport:
-    """Record that a memory was used, so that it decays later."""
-    return space.touch(request.id, boost=request.boost)
-
-
-@operation("POST", "/usage", "write")
-def observe_usage(space: Space, request: requests.UsageRequest) -> Items[TouchReport]:
-    """Record that memories were of use for something."""
-    return Items(items=space.upkeep.observe_usage(request.ids, request.context_tags))
+touch = _method(
+    "POST",
+    "/memories/{id}/touch",
+    Space.touch,
+    "Record that a memory was used, so that it decays later.",
+    TouchReport,
+    "write",
+)
+observe_usage = _method(
+    "POST",
+    "/usage",
+    Upkeep.observe_usage,
+    "Record that memories were of use for something.",
+    Items[TouchReport],
+    "write",
+    facet="upkeep",
+)
 
 
 # Reading
@@ -233,16 +248,18 @@ def get_many(space: Space, request: requests.MemoryIdsReadRequest) -> MemoryBatc
     return MemoryBatchAnswer.of(view_of(space, request).get_many(request.ids))
 
 
-@operation("GET", "/count")
-def count(space: Space, request: requests.ReadRequest) -> CountAnswer:
-    """Count the memories that are neither archived nor forgotten."""
-    return CountAnswer(count=view_of(space, request).count())
-
-
-@operation("GET", "/history")
-def history(space: Space, request: requests.NodeRequest) -> Items[HistoryEventAnswer]:
-    """List all that ever happened to a memory or an entity."""
-    return Items[HistoryEventAnswer].of_all(view_of(space, request).history(request.node))
+count = _method(
+    "GET", "/count", View.count, "Count the memories that are neither archived nor forgotten.", CountAnswer, past=True
+)
+history = _method(
+    "GET",
+    "/history",
+    View.history,
+    "List all that ever happened to a memory or an entity.",
+    Items[HistoryEventAnswer],
+    past=True,
+    node=Name,
+)
 
 
 @operation("GET", "/profile", slow=True)
@@ -252,10 +269,14 @@ def profile(space: Space, request: requests.ProfileRequest) -> ProfileAnswer:
     return ProfileAnswer.of(view_of(space, request).profile(max_tokens=request.max_tokens, topics=topics))
 
 
-@operation("GET", "/spaces")
-def spaces_below(space: Space, request: requests.EmptyRequest) -> SpacesAnswer:
-    """List this space and those below it that contain anything."""
-    return SpacesAnswer(spaces=space.spaces())
+spaces_below = _method(
+    "GET",
+    "/spaces",
+    Space.spaces,
+    "List this space and those below it that contain anything.",
+    SpacesAnswer,
+    name="spaces_below",
+)
 
 
 @operation("POST", "/embed")
@@ -265,7 +286,7 @@ def embed(space: Space, request: requests.EmbedRequest) -> VectorsAnswer:
 
 
 @operation("GET", "/now")
-def now(space: Space, request: requests.ReadRequest) -> NowAnswer:
+def now(space: Space, request: ReadRequest) -> NowAnswer:
     """Return the present moment of the space; of a view of the past, that moment."""
     return NowAnswer(now=view_of(space, request)._now())
 
@@ -277,10 +298,6 @@ def job_answer(job: Job) -> JobAnswer:
         {"id": job.id, "space": job.space, "status": job.status, "problem": state.problem}
         | {"tries": state.tries, "memories": list(state.memories)}
     )
-
-
-def _tags(request: requests.AddRequest) -> dict[str, Any]:
-    return {"tags": request.tags or ()}
 
 
 def _turns(turns: list[requests.TurnRequest]) -> list[dict[str, Any]]:

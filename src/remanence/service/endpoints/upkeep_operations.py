@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from remanence.api.facets.audit_facet import Audit
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.api.space import Space
 from remanence.errors import InvalidInput, NotFound
 from remanence.service.hosting.plan_cache import delete_plan, get_plan, store_plan
-from remanence.service.operation import operation
+from remanence.service.operation import method_operation, operation
 from remanence.service.payloads import requests
 from remanence.service.payloads.answers import CountAnswer
 from remanence.service.payloads.base_answers import AnswerModel, Items, MemoryAnswer
@@ -27,7 +31,10 @@ from remanence.upkeep.runs import UndoReport
 from remanence.upkeep.steps.consolidation import ConsolidationPlan
 from remanence.upkeep.steps.discovery import DiscoveryPlan
 from remanence.upkeep.steps.garbage_collection import GcPlan
+from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 from remanence.upkeep.vault_notes.promotion import PromotionPlan
+
+_method = partial(method_operation, facet="upkeep", tag="upkeep")
 
 
 class AppliedAnswer(AnswerModel):
@@ -48,10 +55,15 @@ def at_risk(space: Space, request: requests.AtRiskRequest) -> AtRiskAnswer:
     return AtRiskAnswer.of_report(space.upkeep.decay(limit=request.limit))
 
 
-@operation("GET", "/upkeep/clusters", slow=True)
-def clusters(space: Space, request: requests.ClustersRequest) -> ClustersAnswer:
-    """List groups of memories that say nearly the same."""
-    return ClustersAnswer.of(space.upkeep.clusters(**request.provided_fields()))
+clusters = _method(
+    "GET",
+    "/upkeep/clusters",
+    Upkeep.clusters,
+    "List groups of memories that say nearly the same.",
+    ClustersAnswer,
+    slow=True,
+    max_size=Annotated[int, Field(ge=2, le=MAX_CLUSTER_SIZE)],
+)
 
 
 @operation("POST", "/upkeep/preview", slow=True)
@@ -71,16 +83,8 @@ def apply(space: Space, request: requests.UpkeepApplyRequest) -> AppliedAnswer:
     return AppliedAnswer(run=None if run is None else RunAnswer.of(run))
 
 
-@operation("POST", "/upkeep/undo", "admin")
-def undo(space: Space, request: requests.UpkeepUndoRequest) -> UndoReport:
-    """Reverse a run."""
-    return space.upkeep.undo(request.run)
-
-
-@operation("GET", "/upkeep/runs")
-def runs(space: Space, request: requests.EmptyRequest) -> Items[RunAnswer]:
-    """List the upkeep runs, oldest first."""
-    return Items[RunAnswer].of_all(space.upkeep.runs())
+undo = _method("POST", "/upkeep/undo", Upkeep.undo, "Reverse a run.", UndoReport, "admin", run=str)
+runs = _method("GET", "/upkeep/runs", Upkeep.runs, "List the upkeep runs, oldest first.", Items[RunAnswer])
 
 
 @operation("GET", "/upkeep/settings")
@@ -90,10 +94,14 @@ def settings(space: Space, request: requests.EmptyRequest) -> SettingsAnswer:
     return SettingsAnswer(settings={name: value for name, value in found.items() if name != "vault"})
 
 
-@operation("POST", "/upkeep/expire", "write")
-def expire(space: Space, request: requests.EmptyRequest) -> Items[MemoryAnswer]:
-    """Record which memories have expired since the last call."""
-    return Items[MemoryAnswer].of_all(space.upkeep.expire())
+expire = _method(
+    "POST",
+    "/upkeep/expire",
+    Upkeep.expire,
+    "Record which memories have expired since the last call.",
+    Items[MemoryAnswer],
+    "write",
+)
 
 
 @operation("POST", "/upkeep/restore", "write")
@@ -102,22 +110,28 @@ def restore(space: Space, request: requests.MemoryIdsRequest) -> CountAnswer:
     return CountAnswer(count=space.upkeep.restore(request.ids))
 
 
-@operation("POST", "/quarantines", "admin")
-def quarantine(space: Space, request: requests.QuarantineRequest) -> QuarantineAnswer:
-    """Hide everything that came from a source, or show what would be hidden."""
-    return QuarantineAnswer.of(space.audit.quarantine(**request.provided_fields()))
+quarantine = _method(
+    "POST",
+    "/quarantines",
+    Audit.quarantine,
+    "Hide everything that came from a source, or show what would be hidden.",
+    QuarantineAnswer,
+    "admin",
+    facet="audit",
+)
+quarantines = _method(
+    "GET",
+    "/quarantines",
+    Audit.quarantines,
+    "List the quarantines, oldest first, released ones too.",
+    Items[QuarantineAnswer],
+    facet="audit",
+)
 
 
-@operation("GET", "/quarantines")
-def quarantines(space: Space, request: requests.EmptyRequest) -> Items[QuarantineAnswer]:
-    """List the quarantines, oldest first, released ones too."""
-    return Items[QuarantineAnswer].of_all(space.audit.quarantines())
-
-
-@operation("POST", "/quarantines/{id}/release", "admin")
-def release(space: Space, request: requests.ReleaseRequest) -> QuarantineAnswer:
-    """Undo a quarantine."""
-    return QuarantineAnswer.of(space.audit.release(request.id, request.why))
+release = _method(
+    "POST", "/quarantines/{id}/release", Audit.release, "Undo a quarantine.", QuarantineAnswer, "admin", facet="audit"
+)
 
 
 def plan_answer(plan: Plan, step: str, plan_id: str) -> PlanAnswer:

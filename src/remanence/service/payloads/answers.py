@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from remanence.admin.overview import MemoryBatch, MemoryDetails, MemoryPage, MemoryStatus, Stats
+from remanence.admin.overview import MemoryBatch, MemoryDetails, MemoryPage, Stats
 from remanence.graph.diff import Diff
 from remanence.read.answer import Recall, memory_dict, to_iso
-from remanence.read.profile import Profile, ProfileStatement
+from remanence.read.profile import Profile
 from remanence.read.receipts import Exposure, Receipt
-from remanence.schema import Change, Disagreement, DisagreementKind, ErasureCertificate, Evidence, Hit, PendingErasure
+from remanence.schema import Change, Disagreement, ErasureCertificate, Evidence, Hit
 from remanence.service.payloads.base_answers import (
     AnswerModel,
     LinkAnswer,
@@ -22,6 +22,7 @@ from remanence.service.payloads.base_answers import (
     Time,
     UsageAnswer,
     WindowAnswer,
+    answer_of,
     make_memory,
     make_usage,
     make_window,
@@ -42,15 +43,8 @@ class EvidenceAnswer(AnswerModel):
     reason: str
 
 
-class DisagreementAnswer(AnswerModel):
+class DisagreementAnswer(answer_of(Disagreement), AnswerModel):  # type: ignore[misc]
     """A memory that disagrees with another one, how, and about which topic."""
-
-    kind: DisagreementKind
-    topic: str
-    memory: MemoryAnswer
-
-    def to_value(self) -> Disagreement:
-        return Disagreement(**self.values())
 
 
 class DisagreeingPair(AnswerModel):
@@ -193,45 +187,16 @@ class MemoryPageAnswer(AnswerModel):
     next_cursor: str | None
 
 
-class MemoryDetailsAnswer(AnswerModel):
+class MemoryDetailsAnswer(answer_of(MemoryDetails), AnswerModel):  # type: ignore[misc]
     """A memory with its status and what it is connected to; `memory` is None if its text was erased."""
 
-    id: str
-    status: MemoryStatus
-    memory: MemoryAnswer | None
-    versions: int
-    superseded_by: str | None
-    relations: list[RelationAnswer]
-    links_out: list[LinkAnswer]
-    links_in: list[LinkAnswer]
-    promoted_at: Time | None
-    note: str | None
-    usage: UsageAnswer | None
 
-    def to_value(self) -> MemoryDetails:
-        return MemoryDetails(**self.values())
-
-
-class MemoryDetailsPage(AnswerModel):
+class MemoryDetailsPage(answer_of(MemoryPage), AnswerModel):  # type: ignore[misc]
     """One page of the memories of a status, with their details; there are `total` in all."""
 
-    items: list[MemoryDetailsAnswer]
-    page: int
-    page_size: int
-    total: int
 
-    def to_value(self) -> MemoryPage:
-        return MemoryPage(**self.values())
-
-
-class MemoryBatchAnswer(AnswerModel):
+class MemoryBatchAnswer(answer_of(MemoryBatch), AnswerModel):  # type: ignore[misc]
     """Memories with their details, and why others that were asked for are not shown."""
-
-    items: list[MemoryDetailsAnswer]
-    missing: dict[str, str]
-
-    def to_value(self) -> MemoryBatch:
-        return MemoryBatch(**self.values())
 
 
 class JobAnswer(AnswerModel):
@@ -253,79 +218,24 @@ class JobPage(AnswerModel):
     next_cursor: str | None
 
 
-class ProfileAnswer(AnswerModel):
+class ProfileAnswer(answer_of(Profile), AnswerModel):  # type: ignore[misc]
     """What is true of the person or project that a space is about, each line with the memories behind it."""
 
     text: str
-    statements: list[ProfileStatement]
-    position: int
-    by: str
-    since: Time | None
-    until: Time | None
-
-    def to_value(self) -> Profile:
-        return Profile(**self.values("text"))
 
 
-class ErasureAnswer(AnswerModel):
+class ErasureAnswer(answer_of(ErasureCertificate), AnswerModel):  # type: ignore[misc]
     """What an erasure removed: see `ErasureCertificate`."""
 
-    space: str
-    at: Time
-    memories: list[str]
-    derived_memories: list[str]
-    spaces: list[str]
-    erased_entries: dict[str, int] | None
-    vectors: int
-    notes: list[str]
-    not_erased: list[str]
-    pending: list[PendingErasure]
-    position: int
-    digest: str
 
-    def to_value(self) -> ErasureCertificate:
-        return ErasureCertificate(**self.values())
-
-
-class StatsAnswer(AnswerModel):
+class StatsAnswer(answer_of(Stats), AnswerModel):  # type: ignore[misc]
     """A space in numbers: see `Stats`."""
 
-    space: str
-    memories: dict[str, int]
-    kinds: dict[str, int]
-    versions: int
-    entities: int
-    relations: int
-    links: int
-    jobs: dict[str, int]
-    entries: int
-    first_recorded_at: Time | None
-    last_recorded_at: Time | None
-    embedder: str
-    dimension: int | None
-    unembedded: int
-    broken: dict[str, str]
-    children: int
-    location: str | None
-    disk: dict[str, int]
     total: int
 
-    def to_value(self) -> Stats:
-        return Stats(**self.values("total"))
 
-
-class ChangeAnswer(AnswerModel):
+class ChangeAnswer(answer_of(Change), AnswerModel):  # type: ignore[misc]
     """What one ledger entry did to a memory: "remembered", "forgotten", "restored" or "erased"."""
-
-    position: int
-    at: Time
-    kind: str
-    memory_id: str
-    memory: MemoryAnswer | None
-    why: str | None
-
-    def to_value(self) -> Change:
-        return Change(**self.values())
 
 
 class ChangesPage(AnswerModel):
@@ -373,14 +283,35 @@ class CountAnswer(AnswerModel):
 
     count: int
 
+    @classmethod
+    def of(cls, value: object) -> CountAnswer:
+        return cls.model_validate({"count": value})
+
+    def to_value(self) -> int:
+        return self.count
+
 
 class SpacesAnswer(AnswerModel):
     """The full names of spaces."""
 
     spaces: list[str]
 
+    @classmethod
+    def of(cls, value: object) -> SpacesAnswer:
+        return cls.model_validate({"spaces": value})
+
+    def to_value(self) -> list[str]:
+        return self.spaces
+
 
 class DoneAnswer(AnswerModel):
     """That it was done."""
 
     done: bool
+
+    @classmethod
+    def of(cls, value: object) -> DoneAnswer:
+        return cls(done=True)
+
+    def to_value(self) -> None:
+        return None

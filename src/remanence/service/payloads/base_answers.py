@@ -6,9 +6,12 @@ times are ISO text in UTC.
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +24,7 @@ from pydantic import (
     PlainSerializer,
     WithJsonSchema,
     computed_field,
+    create_model,
     model_validator,
 )
 
@@ -32,7 +36,6 @@ from remanence.schema import (
     Entity,
     HitUsage,
     Link,
-    LinkKind,
     Memory,
     MemoryKind,
     Mention,
@@ -76,9 +79,22 @@ class AnswerModel(BaseModel):
         """The answer with the attributes of a value, and of the values in it."""
         return cls.model_validate(value)
 
+    noun: ClassVar[Any] = None
+    """The class of the values that the answer is made of."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        if cls.noun is not None:
+            _ANSWERS[cls.noun] = cls
+
     def to_value(self) -> Any:
         """The value that the answer was made of."""
-        raise NotImplementedError
+        names = [field.name for field in fields(self.noun) if field.init]
+        given = self.values()
+        for window, (start, end) in _WINDOWS.items():
+            if start in given:
+                given[window] = Window(given[start], given[end])
+        return self.noun(**{name: given[name] for name in names if name in given})
 
     def values(self, *without: str) -> dict[str, Any]:
         """The fields as arguments: lists as tuples, and answers as the values that they were made of."""
@@ -91,9 +107,42 @@ def _to_value(field: Any) -> Any:
     return field.to_value() if isinstance(field, AnswerModel) else field
 
 
-def with_window(values: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with the window `valid` in place of its two ends."""
-    return values | {"valid": Window(values.pop("valid_from"), values.pop("valid_until"))}
+_ANSWERS: dict[Any, type[AnswerModel]] = {}
+"""The answer of each noun. A class with `noun` is entered when it is made."""
+_WINDOWS = {"valid": ("valid_from", "valid_until"), "claimed_window": ("claimed_from", "claimed_until")}
+"""Windows whose two ends are fields of an answer."""
+
+
+def answer_of(noun: type, *without: str) -> type[AnswerModel]:
+    """The base of an answer that has the fields of a dataclass, in JSON types: moments as text, a window as its ends,
+    values for which there is an answer as that answer."""
+    made: dict[str, Any] = {}
+    types = get_type_hints(noun)
+    for name in (field.name for field in fields(noun) if field.init and field.name not in without):
+        if name in _WINDOWS:
+            for part, end in zip(_WINDOWS[name], ("start", "end"), strict=True):
+                made[part] = (Annotated[Time | None, _end(part, name, end)], ...)
+        else:
+            made[name] = (_answer_type(types[name]), ...)
+    base = create_model(noun.__name__, __base__=AnswerModel, **made)
+    base.noun = noun
+    return base
+
+
+def _answer_type(kind: Any) -> Any:
+    """The type that a value of this type has in an answer."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is datetime:
+        return Time
+    if kind in _ANSWERS:
+        return _ANSWERS[kind]
+    if origin in (Union, UnionType):
+        return Union[tuple(_answer_type(part) for part in parts)]  # noqa: UP007  -- of any number of types
+    if origin in (tuple, list) and (origin is list or parts[-1:] == (...,)):
+        return list[_answer_type(parts[0])]  # type: ignore[misc]
+    if origin is abc.Mapping:
+        return dict[parts[0], _answer_type(parts[1])]  # type: ignore[misc,valid-type]
+    return kind
 
 
 class Items(AnswerModel, Generic[ItemT]):
@@ -102,9 +151,10 @@ class Items(AnswerModel, Generic[ItemT]):
     items: list[ItemT]
 
     @classmethod
-    def of_all(cls: type[AnswerT], values: Iterable[object]) -> AnswerT:
-        """The answer with one item for each value."""
-        return cls.model_validate({"items": list(values)})
+    def of(cls: type[AnswerT], value: object) -> AnswerT:
+        """The answer with one item for each value; a mapping has its fields."""
+        fields = value if isinstance(value, Mapping) else {"items": list(cast(Iterable[object], value))}
+        return cls.model_validate(fields)
 
     def to_value(self) -> list[Any]:
         return [_to_value(item) for item in self.items]
@@ -113,11 +163,9 @@ class Items(AnswerModel, Generic[ItemT]):
 class WindowAnswer(AnswerModel):
     """A period of time; None leaves that end open."""
 
+    noun: ClassVar[Any] = Window
     start: Time | None
     end: Time | None
-
-    def to_value(self) -> Window:
-        return Window(self.start, self.end)
 
 
 class MentionAnswer(AnswerModel):
@@ -140,6 +188,7 @@ class TurnAnswer(AnswerModel):
 class MemoryAnswer(AnswerModel):
     """One memory, in one version."""
 
+    noun: ClassVar[Any] = Memory
     id: str
     key: str | None
     space: str
@@ -175,80 +224,34 @@ class MemoryAnswer(AnswerModel):
         return make_memory(self.model_dump())
 
 
-class AliasAnswer(AnswerModel):
+class AliasAnswer(answer_of(Alias), AnswerModel):  # type: ignore[misc]
     """Another name of an entity, and when it is used."""
 
-    name: str
-    valid_from: ValidFrom
-    valid_until: ValidUntil
 
-    def to_value(self) -> Alias:
-        return Alias(self.name, Window(self.valid_from, self.valid_until))
-
-
-class EntityAnswer(AnswerModel):
+class EntityAnswer(answer_of(Entity), AnswerModel):  # type: ignore[misc]
     """Someone or something that memories are about. `names` are all its names, the main one first."""
 
-    id: str
-    name: str
-    kind: str
     names: list[str]
-    aliases: list[AliasAnswer]
-
-    def to_value(self) -> Entity:
-        return Entity(**self.values("names"))
 
 
-class RelationAnswer(AnswerModel):
+class RelationAnswer(answer_of(Relation), AnswerModel):  # type: ignore[misc]
     """A claim about two entities. `claimed_from` and `claimed_until` are its time as stated, `valid_from` and
     `valid_until` after later claims have ended it. `evidence` are the ids of the memories that state it."""
-
-    id: str
-    subject: str
-    predicate: str
-    object: str
-    valid_from: ValidFrom
-    valid_until: ValidUntil
-    claimed_from: Annotated[Time | None, _end("claimed_from", "claimed_window", "start")]
-    claimed_until: Annotated[Time | None, _end("claimed_until", "claimed_window", "end")]
-    recorded_at: Time
-    confidence: float
-    observed_by: str | None
-    evidence: list[str]
-    replaced_by: str | None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
         return str(self.to_value())
 
-    def to_value(self) -> Relation:
-        claimed = Window(self.claimed_from, self.claimed_until)
-        return Relation(**with_window(self.values("claimed_from", "claimed_until")), claimed_window=claimed)
 
-
-class LinkAnswer(AnswerModel):
+class LinkAnswer(answer_of(Link), AnswerModel):  # type: ignore[misc]
     """A link from one memory to another; `source` and `target` are their ids."""
-
-    id: str
-    source: str
-    kind: LinkKind
-    target: str
-    valid_from: ValidFrom
-    valid_until: ValidUntil
-    recorded_at: Time
-    confidence: float
-    observed_by: str | None
-    why: str | None
-    corroborated_by: list[str]
-
-    def to_value(self) -> Link:
-        return Link(**with_window(self.values()))
 
 
 class UsageAnswer(AnswerModel):
     """How a memory was used, how far it has decayed, and how much a reminder would help (`review_priority`)."""
 
+    noun: ClassVar[Any] = HitUsage
     decay_score: float
     uses: int
     last_used: TimeText

@@ -21,10 +21,8 @@ from remanence.service.payloads.base_answers import (
     ReceiptFields,
     RelationAnswer,
     Time,
-    ValidFrom,
-    ValidUntil,
     WindowAnswer,
-    with_window,
+    answer_of,
 )
 
 
@@ -39,39 +37,16 @@ class EntityPageAnswer(AnswerModel):
         return EntityPage(tuple(entity.to_value() for entity in self.items), page, page_size, self.total)
 
 
-class RegistrationAnswer(AnswerModel):
+class RegistrationAnswer(answer_of(Registration), AnswerModel):  # type: ignore[misc]
     """A registered entity: whether it is new, which aliases were added, and the ledger position for `undo`."""
 
-    entity: EntityAnswer
-    created: bool
-    added: list[str]
-    position: int | None
 
-    def to_value(self) -> Registration:
-        return Registration(**self.values())
-
-
-class RevisionAnswer(AnswerModel):
+class RevisionAnswer(answer_of(Revision), AnswerModel):  # type: ignore[misc]
     """The result of a rename, merge, split or undo, and the ledger position for `undo`."""
 
-    kind: str
-    entity: EntityAnswer | None
-    position: int | None
 
-    def to_value(self) -> Revision:
-        return Revision(**self.values())
-
-
-class SimilarEntityAnswer(AnswerModel):
+class SimilarEntityAnswer(answer_of(SimilarEntity), AnswerModel):  # type: ignore[misc]
     """An entity with a similar name: which name, how similar (0 to 1), and why."""
-
-    entity: EntityAnswer
-    name: str
-    score: float
-    reason: str
-
-    def to_value(self) -> SimilarEntity:
-        return SimilarEntity(**self.values())
 
 
 class MergeProposal(AnswerModel):
@@ -85,18 +60,8 @@ class MergeProposal(AnswerModel):
     reason: str
 
 
-class ExtractionAnswer(AnswerModel):
+class ExtractionAnswer(answer_of(Extracted, "signature"), AnswerModel):  # type: ignore[misc]
     """Which extractor read a memory, and the ids of the facts that it found."""
-
-    memory: str
-    by: str
-    model: str | None
-    prompt: str | None
-    problem: str | None
-    facts: list[str]
-
-    def to_value(self) -> Extracted:
-        return Extracted(**self.values())
 
 
 _SUBJECTS = {
@@ -146,35 +111,12 @@ class HistoryEventAnswer(AnswerModel):
         return HistoryEvent(**fields)
 
 
-class EdgeAnswer(AnswerModel):
+class EdgeAnswer(answer_of(Edge), AnswerModel):  # type: ignore[misc]
     """An edge between two nodes, by their ids: a relation, a link, "mentions" or "next_turn"."""
 
-    source: str
-    target: str
-    name: str
-    valid_from: ValidFrom
-    valid_until: ValidUntil
-    recorded_at: Time
-    confidence: float
-    evidence: list[str]
-    id: str
-    observed_by: str | None
 
-    def to_value(self) -> Edge:
-        return Edge(**with_window(self.values()))
-
-
-class SubgraphAnswer(AnswerModel):
+class SubgraphAnswer(answer_of(Subgraph), AnswerModel):  # type: ignore[misc]
     """Nodes, nearest first, and the edges between them; `truncated` says that something was left out."""
-
-    nodes: list[Node]
-    edges: list[EdgeAnswer]
-    depth_reached: int
-    edges_walked: int
-    truncated: bool
-
-    def to_value(self) -> Subgraph:
-        return Subgraph(**self.values())
 
 
 class PathAnswer(AnswerModel):
@@ -185,10 +127,11 @@ class PathAnswer(AnswerModel):
     text: str | None
 
     @classmethod
-    def of_path(cls, path: Path | None) -> PathAnswer:
-        if path is None:
-            return cls(nodes=[], steps=[], text=None)
-        return cls.model_validate({"nodes": path.nodes, "steps": path.steps, "text": str(path)})
+    def of(cls, value: object) -> PathAnswer:
+        found = value if isinstance(value, Path) else Path((), ())
+        return cls.model_validate(
+            {"nodes": found.nodes, "steps": found.steps, "text": str(found) if found.nodes else None}
+        )
 
     def to_value(self) -> Path | None:
         return Path(**self.values("text")) if self.nodes else None

@@ -6,40 +6,17 @@ the method. What a value has to be beyond its type is checked by the method, who
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from remanence.api.space import Space
+from remanence.core.row_filter import Fraction, RecallOptions
 from remanence.schema import MemoryKind
-from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
+from remanence.service.payloads.base_requests import ListOf, Name, Names, PageSize, ReadRequest, Request, request_of
 
-Weight = Annotated[float, Field(ge=0, le=1)]
-Name = Annotated[str, Field(min_length=1, max_length=512)]
-PageSize = Annotated[int, Field(ge=1, le=1_000)]
-MAX_ITEMS = 100_000
-"""The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
 MAX_TEXTS_TO_EMBED = 1_000
 """The most texts that are embedded at once: the answer has some kilobytes for each."""
-ItemT = TypeVar("ItemT")
-ListOf = Annotated[list[ItemT], Field(fail_fast=True, max_length=MAX_ITEMS)]
-"""A list that is read up to its first mistake, and is not too long."""
-Names = ListOf[str]
-
-
-class Request(BaseModel):
-    """The arguments of an operation. A field that does not exist is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def provided_fields(self, *without: str) -> dict[str, Any]:
-        """The fields that were given, by name, for the method of a space."""
-        return {name: getattr(self, name) for name in self.model_fields_set if name not in without}
-
-
-class ReadRequest(Request):
-    """The arguments of an operation that reads."""
-
-    as_of: str | None = Field(default=None, description="Answer as the space was known at this moment.")
 
 
 class EmptyRequest(Request):
@@ -61,27 +38,13 @@ class IdReadRequest(ReadRequest):
 # Writing memories
 
 
-class AddRequest(Request):
+class AddRequest(request_of(Space.add)):  # type: ignore[misc]
     """A text to store, as for `Space.add`."""
 
-    text: str
-    key: str | None = None
     kind: MemoryKind | None = None
-    valid_from: str | None = None
-    valid_until: str | None = None
-    importance: Weight | None = None
-    confidence: Weight | None = None
-    tags: Names | None = None
-    source: str | None = None
-    observed_by: str | None = None
-    expires_at: str | None = None
-    entities: ListOf[str | tuple[str, str]] | None = None
-    triples: ListOf[tuple[str, str, str]] | None = None
-    meta: dict[str, Any] | None = None
-    now: str | None = None
-    passages: ListOf[tuple[int, int]] | None = None
+    importance: Fraction | None = None
+    confidence: Fraction | None = None
     strength: Annotated[float, Field(ge=1, le=2)] | None = None
-    trust: str | float | None = None
 
 
 class AddManyRequest(Request):
@@ -123,46 +86,10 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
-class RelatedMemoryRequest(IdRequest):
-    """A memory to erase or to show again; with `with_related`, also the texts it was found in and its own facts."""
-
-    with_related: bool = False
-
-
-class ForgetRequest(RelatedMemoryRequest):
-    """A memory to hide from now on."""
-
-    why: str | None = None
-
-
 class MemoryIdsRequest(Request):
     """Several memories."""
 
     ids: ListOf[Name]
-
-
-class RelatedMemoryIdsRequest(MemoryIdsRequest):
-    """Memories to erase; with `with_related`, also the texts they were found in."""
-
-    with_related: bool = False
-
-
-class ForgetManyRequest(RelatedMemoryIdsRequest):
-    """Memories to hide from now on."""
-
-    why: str | None = None
-
-
-class TouchRequest(IdRequest):
-    """A memory that was used."""
-
-    boost: bool = False
-
-
-class UsageRequest(MemoryIdsRequest):
-    """Memories that were of use, and tags of what they were used for."""
-
-    context_tags: Names = Field(default_factory=list)
 
 
 class JobsRequest(Request):
@@ -176,33 +103,10 @@ class JobsRequest(Request):
 # Reading memories
 
 
-class RecallBody(ReadRequest):
+class RecallBody(ReadRequest, request_of(RecallOptions)):  # type: ignore[misc]
     """A question, as for `View.recall`. `explain` also returns the text of `explain()`."""
 
     query: str = ""
-    limit: Annotated[int, Field(ge=1, le=10_000)] = 10
-    during: str | tuple[str | None, str | None] | None = None
-    history: bool | Literal["auto"] = "auto"
-    kinds: str | Names | None = None
-    tags: str | Names | None = None
-    source: str | Names | None = None
-    speaker: str | Names | None = None
-    conversation: str | Names | None = None
-    meta: dict[str, Any] | None = None
-    informative_only: bool = False
-    exclude_texts: Names | None = None
-    since: str | None = None
-    min_score: Weight | None = None
-    context: ListOf[str | dict[str, str]] = Field(default_factory=list)
-    min_trust: str | float | None = None
-    without: str | Names | None = None
-    now: str | None = None
-    include: ListOf[Literal["archive", "vault", "review"]] = Field(default_factory=list)
-    signals: Names | None = None
-    weights: dict[str, float] | None = None
-    vector: ListOf[float] | None = None
-    reader: Literal["small", "none"] | None = None
-    deadline: Annotated[float, Field(gt=0, le=3_600)] | None = None
     explain: bool = False
 
 
@@ -247,12 +151,6 @@ class ListRequest(ReadRequest):
     cursor: str | None = None
 
 
-class NodeRequest(ReadRequest):
-    """A memory or an entity, by its id or name."""
-
-    node: Name
-
-
 class ProfileRequest(ReadRequest):
     """How long a profile may be, and its topics: "person", "project", or questions by topic as JSON text."""
 
@@ -274,13 +172,6 @@ class ChangesRequest(ReadRequest):
     limit: PageSize = 100
 
 
-class DiffRequest(ReadRequest):
-    """Two moments of learning; without `until`, up to now."""
-
-    since: str
-    until: str | None = None
-
-
 # Upkeep and administration
 
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
@@ -290,14 +181,6 @@ class AtRiskRequest(Request):
     """How many memories to list; without a limit, all."""
 
     limit: Annotated[int, Field(ge=1)] | None = None
-
-
-class ClustersRequest(Request):
-    """How similar the memories of a cluster are at least, and how many it has at most."""
-
-    similarity: Weight | None = None
-    duplicates: bool = False
-    max_size: int = Field(default=MAX_CLUSTER_SIZE, ge=2, le=MAX_CLUSTER_SIZE)
 
 
 class UpkeepPreviewRequest(Request):
@@ -317,33 +200,6 @@ class UpkeepApplyRequest(Request):
     """The id of a plan."""
 
     plan: str
-
-
-class UpkeepUndoRequest(Request):
-    """The id of a run."""
-
-    run: str
-
-
-class QuarantineRequest(Request):
-    """A source to hide everything from; with `dry_run`, only show what would be hidden."""
-
-    source: str
-    why: str | None = None
-    dry_run: bool = True
-
-
-class ReleaseRequest(IdRequest):
-    """A quarantine to undo."""
-
-    why: str | None = None
-
-
-class ReextractRequest(Request):
-    """One source, or without an id all of them."""
-
-    id: str | None = None
-    now: str | None = None
 
 
 class ExportRequest(Request):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, computed_field, model_validator
 
-from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, Time
+from remanence.service.payloads.base_answers import AnswerModel, MemoryAnswer, answer_of
 from remanence.upkeep.plans import ResultTable
 from remanence.upkeep.runs import Run
 from remanence.upkeep.steps.decay import DecayReport, MemoryAtRisk
@@ -94,39 +94,14 @@ class PlanAnswer(AnswerModel):
     text: str
 
 
-class RunAnswer(AnswerModel):
+class RunAnswer(answer_of(Run), AnswerModel):  # type: ignore[misc]
     """What one upkeep run did, by the ids of memories. `text` says it in one line."""
-
-    id: str
-    recorded_at: Time
-    steps: list[str]
-    made: list[str]
-    revised: list[str]
-    hidden: list[str]
-    promoted: list[str]
-    notes_added: list[str]
-    links: int
-    undone: bool
-    archived: bool
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
         return str(self.to_value())
 
-    def to_value(self) -> Run:
-        return Run(**self.values())
 
-
-class QuarantineAnswer(AnswerModel):
+class QuarantineAnswer(answer_of(Quarantine), AnswerModel):  # type: ignore[misc]
     """A source whose memories are hidden, or, without an id, would be."""
-
-    id: str | None
-    source: str
-    memories: list[MemoryAnswer]
-    why: str | None
-    since: Time | None
-    released: bool
-
-    def to_value(self) -> Quarantine:
-        return Quarantine(**self.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
-from itertools import cycle, islice, pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,9 +16,6 @@ _MIN_CAPACITY = 16
 MAX_UNRESERVED_VALUES = 4_096
 """Columns loaded with more values reserve capacity at once, so that adding the first memory does not reallocate them
 all. Smaller columns reserve it when they grow."""
-
-_GROWTH = cycle(range(18, 25))
-"""Growth factors of columns, in sixteenths. They differ so that columns are not reallocated at the same time."""
 
 
 class Column:
@@ -65,7 +62,7 @@ class Column:
         self.values = self._data[:size]
 
     def _reserve(self, size: int) -> None:
-        larger = max(size, size * next(_GROWTH) // 16, _MIN_CAPACITY)
+        larger = max(size, size * 5 // 4, _MIN_CAPACITY)
         grown = np.empty((larger, *self._data.shape[1:]), dtype=self._data.dtype)
         grown[: len(self.values)] = self.values
         self._data = grown

@@ -197,44 +197,13 @@ def test_half_an_answer_is_none(server: FakeServer, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_answers_may_come_in_chunks(server: FakeServer, tmp_path: Path) -> None:
-    """As reverse proxies send them; also where the end of the connection is that of the answer."""
-
-    def in_chunks(handler: Handler) -> None:
-        handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n")
-        handler.send(b"", content_length="", transfer_encoding="Chunked")
-        for part in (NOW[:7], NOW[7:]):
-            handler.wfile.write(b"%x;note\r\n%s\r\n" % (len(part), part))
-        handler.wfile.write(b"0\r\ntrailer: yes\r\n\r\n")
-
-    def to_the_end(handler: Handler) -> None:
-        handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n" + NOW)
-        handler.close_connection = True
-
-    with remanence.connect(server.url) as space:
-        expected = space._now()
-        for behaviour in (in_chunks, in_chunks, to_the_end):
-            server.behaviour = behaviour
-            assert space._now() == expected
-        server.behaviour = in_chunks
-        assert space.admin.export(tmp_path / "out.jsonl.gz").read_bytes() == NOW
-    assert server.connections == 2
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         b"",
-        b"HTTP/2 200\r\n\r\n",
-        b"HTTP/1.1 ok\r\n\r\n",
         b"SSH-2.0-OpenSSH_9\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: -5\r\n\r\n12345",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{}",
         b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 1000 + b"\r\n",
-        b"HTTP/1.1 200 OK\r\nx: " + b"y" * 100_000,
     ],
 )
 def test_what_is_not_http_is_no_answer(server: FakeServer, answer: bytes) -> None:
@@ -346,14 +315,13 @@ def test_a_proxy_is_asked_for_other_machines(server: FakeServer, monkeypatch: py
     with remanence.connect("http://memory.example:8765"):
         [request] = server.requests
     assert request.path == "http://memory.example:8765/v1/spaces/default/now"
-    assert (request.headers["host"], request.headers["accept-encoding"]) == ("memory.example:8765", "gzip")
+    assert request.headers["host"] == "memory.example:8765"
     assert request.headers["proxy-authorization"] == "Basic YW5hOnBAc3M="
     server.behaviour = Handler.send
     with remanence.connect(server.url):
         assert server.requests[1].path == "/v1/spaces/default/now"
-        assert server.requests[1].headers["accept-encoding"] is None
     monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1080")
-    with pytest.raises(InvalidInput, match=r"socks5://127\.0\.0\.1"):
+    with pytest.raises(InvalidInput, match="HTTP_PROXY"):
         remanence.connect("http://memory.example")
 
 

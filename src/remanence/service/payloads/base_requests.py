@@ -1,0 +1,116 @@
+"""What requests consist of, and how one is made of the parameters of a method or the fields of a dataclass of options.
+
+A request is written with JSON types only: moments and ids are text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import abc
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from types import SimpleNamespace, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+
+from remanence import schema
+from remanence.core.inputs import Moment
+from remanence.schema import Window
+
+Name = Annotated[str, Field(min_length=1, max_length=512)]
+PageSize = Annotated[int, Field(ge=1, le=1_000)]
+MAX_ITEMS = 100_000
+"""The most items of a list in a request. One for each few bytes of a body would need memory for millions of them."""
+_MAX_FIELDS = 1_000
+"""The most fields of an object. To list each one that does not exist takes seconds for a million of them."""
+ItemT = TypeVar("ItemT")
+ListOf = Annotated[list[ItemT], Field(fail_fast=True, max_length=MAX_ITEMS)]
+"""A list that is read up to its first mistake, and is not too long."""
+Names = ListOf[str]
+
+
+class Request(BaseModel):
+    """The arguments of an operation. A field that does not exist is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_too_many(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and len(fields) > _MAX_FIELDS:
+            raise ValueError(f"{len(fields):,} fields are more than there are")
+        return fields
+
+    def provided_fields(self, *without: str) -> dict[str, Any]:
+        """The fields that were given, by name, for the method of a space."""
+        return {name: getattr(self, name) for name in self.model_fields_set if name not in without}
+
+
+class ReadRequest(Request):
+    """The arguments of an operation that reads."""
+
+    as_of: str | None = Field(default=None, description="Answer as the space was known at this moment.")
+
+
+_SEQUENCES = (abc.Sequence, abc.Collection, abc.Iterable, list)
+_SKIPPED = ("self", "progress")
+
+
+def request_of(source: Callable[..., Any], *without: str) -> type[Request]:
+    """The base of a request that has a field for each parameter, with its default and the JSON form of its type.
+
+    >>> def forget(self, id: str | Memory, why: str | None = None, *, at: datetime | None = None) -> None: ...
+    >>> [(name, field.annotation) for name, field in request_of(forget).model_fields.items()]
+    [('id', <class 'str'>), ('why', typing.Optional[str]), ('at', typing.Optional[str])]
+    """
+    names = [name for name in inspect.signature(source).parameters if name not in (*_SKIPPED, *without)]
+    types = _types_of(source, names)
+    made: dict[str, Any] = {name: (json_type(types[name]), default_of(source, name)) for name in names}
+    return create_model(source.__name__, __base__=Request, **made)
+
+
+def default_of(source: Callable[..., Any], name: str) -> Any:
+    """The default of a parameter, as a field of a request has it."""
+    default = inspect.signature(source).parameters[name].default
+    return ... if default is inspect.Parameter.empty else [] if isinstance(default, tuple) else default
+
+
+def _types_of(source: Any, names: list[str]) -> dict[str, Any]:
+    """The types of these parameters. Others may have types that are not imported when the program runs."""
+    if isinstance(source, type):
+        return {name: kind for name, kind in get_type_hints(source, include_extras=True).items() if name in names}
+    written = {name: source.__annotations__[name] for name in names}
+    scope = {"Moment": Moment, **vars(schema), **source.__globals__}
+    return get_type_hints(SimpleNamespace(__annotations__=written), scope, include_extras=True)
+
+
+def has_id(kind: Any) -> bool:
+    """Whether values of a type are named by their id in a request: memories, entities, runs."""
+    return is_dataclass(kind) and any(field.name == "id" for field in fields(kind))
+
+
+def json_type(kind: Any) -> Any:
+    """The type of the JSON form of a value: moments and ids are text, sequences lists.
+
+    >>> json_type(Window | datetime | str | None), json_type(tuple[datetime | None, str])
+    (typing.Optional[str], tuple[typing.Optional[str], str])
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        annotated = (json_type(parts[0]), *kind.__metadata__)
+        return Annotated[annotated]
+    if origin in (Union, UnionType):
+        kinds = dict.fromkeys(json_type(part) for part in parts if part is not Window)
+        return Union[tuple(kinds)]  # noqa: UP007  -- of any number of types
+    if origin is np.ndarray:
+        return ListOf[float]
+    if origin is tuple:
+        return tuple[tuple(json_type(part) for part in parts)]  # type: ignore[misc]
+    if origin in _SEQUENCES:
+        return ListOf[json_type(parts[0])]  # type: ignore[misc]
+    if origin is abc.Mapping:
+        return dict[str, json_type(parts[1])]  # type: ignore[misc]
+    return str if kind in (datetime, date) or has_id(kind) else kind

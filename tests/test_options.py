@@ -1,0 +1,78 @@
+"""The options of a recall and of `add` are listed once: every other place takes them from there."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import remanence
+from remanence import Space, View
+from remanence.core.row_filter import RecallOptions, RowFilter
+from remanence.read.receipts import CheckedOptions, Receipt
+from remanence.service.client.remote_space import RemoteSpace
+from remanence.service.payloads.requests import AddRequest, ListRequest, RecallBody
+from remanence.write.validate import Draft
+
+SOURCES = Path(remanence.__file__).parent
+OPTIONS = {field.name: field.default for field in fields(RecallOptions)}
+NOT_IN_RECEIPTS = {"now", "include", "vector", "deadline"}
+"""`now` is a field of the request itself; the others do not decide the list, or are kept by their names."""
+
+
+def parameters(method: Callable[..., Any], *without: str) -> dict[str, Any]:
+    found = inspect.signature(method).parameters.values()
+    return {each.name: each.default for each in found if each.name not in ("self", *without)}
+
+
+def test_recall_has_every_option_with_its_default_and_type() -> None:
+    """Its signature is written out, for editors and help()."""
+    written = inspect.signature(View.recall).parameters
+    types = {field.name: field.type for field in fields(RecallOptions)}
+
+    assert parameters(View.recall, "query") == OPTIONS
+    for name, kind in types.items():
+        plain = re.sub(r"Annotated\[(\w+), .*?\)\]", r"\1", str(kind)).replace("Fraction", "float")
+        assert written[name].annotation == plain, name
+
+
+def test_requests_have_the_same_options() -> None:
+    """Those of REST and of the client are made of the dataclass and of the signature of `add`."""
+    assert set(RecallBody.model_fields) == {*OPTIONS, "query", "as_of", "explain"}
+    assert set(AddRequest.model_fields) == set(parameters(Space.add)) == set(Draft.model_fields)
+    assert parameters(RemoteSpace.recall) == parameters(View.recall)
+    assert parameters(RemoteSpace.add) == parameters(Space.add)
+
+
+def test_receipts_have_what_decides_the_list() -> None:
+    """A filter that a receipt left out would be missing in a replay."""
+    checked = {field.name for field in fields(CheckedOptions)}
+
+    assert checked == set(OPTIONS) - NOT_IN_RECEIPTS
+    assert checked <= set(get_type_hints(Receipt, localns={"Vector": Any}))
+
+
+def test_lists_of_memories_have_filters_of_recall() -> None:
+    """And no other."""
+    filters = set(parameters(View.memories, "status"))
+
+    assert filters <= {field.name for field in fields(RowFilter)} <= set(OPTIONS)
+    assert set(ListRequest.model_fields) == filters | {"status", "as_of", "limit", "cursor"}
+
+
+@pytest.mark.parametrize("option", ["informative_only", "exclude_texts", "min_trust"])
+def test_a_filter_is_named_in_two_files(option: str) -> None:
+    """Where it is declared and applied, and in the signature of `View.recall`; where it is used is not counted."""
+    naming = {
+        path.relative_to(SOURCES).as_posix()
+        for path in SOURCES.rglob("*.py")
+        if re.search(rf"^\s+{option}\b.*=|[\"']{option}[\"']", path.read_text("utf-8"), re.MULTILINE)
+    }
+
+    assert {"core/row_filter.py", "api/view.py"} <= naming
+    assert not {path for path in naming if path.startswith(("service/", "cli/", "adapters/"))}
