@@ -41,7 +41,7 @@ from rich.table import Table
 import remanence
 from remanence.core.projection import Projection
 from remanence.signals import postings
-from remanence.signals import vectors as vectors_signal
+from remanence.signals.stores import edge
 from remanence.state.arrays import adjacency
 from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
 from world import BEGAN, NOW, Clock, Vectors, World, make_world
@@ -178,7 +178,7 @@ def vector_recall(space: remanence.Space, world: World) -> Figures:
         }
 
     found = nearest()
-    with mock.patch.object(vectors_signal, "_CODES_USED_FROM", 10**12):
+    with mock.patch.object(edge, "RESCORED", 10**12):
         exact = nearest()
 
     def share(name: str) -> float:

@@ -16,7 +16,6 @@ from remanence.core.index_file import _collect
 from remanence.models.embedders import CheckedEmbedder
 from remanence.signals import postings
 from remanence.signals.postings import Postings
-from remanence.signals.vector_codes import VectorCodes
 from remanence.state.arrays import adjacency
 from remanence.state.arrays.adjacency import Adjacency
 from remanence.state.arrays.background import BackgroundBuild
@@ -101,18 +100,6 @@ def test_a_build_that_fails_can_be_started_again(monkeypatch: pytest.MonkeyPatch
     build.start(lambda: 7)
     build.wait()
     assert build.pop_result() == 7
-
-
-def test_the_code_of_a_new_vector_is_found_at_once() -> None:
-    """Although the codes of a few are made together with the next ones."""
-    rows = np.eye(8, dtype=np.float32)
-    codes = VectorCodes(8)
-    for number, row in enumerate(rows):
-        codes.add([number])
-        codes.put([number], row[None])
-        found = codes.nearest(row, None, 1, 1_000)
-        assert found is not None
-        assert found[0] == number
 
 
 def test_texts_are_packed_as_they_are() -> None:
