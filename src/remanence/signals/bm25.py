@@ -100,7 +100,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
 
     def documents_with(self, word: str, corpus: CorpusStatistics) -> tuple[NDArray[np.int32], NDArray[np.integer[Any]]]:
         """The documents that contain a word, sorted, and how often."""
-        docs, counts = self._postings.lookup(word)
+        docs, counts = self._postings.documents_with(word)
         if corpus.mask is None or not len(docs):
             return docs, counts
         visible = corpus.mask[docs]
@@ -145,7 +145,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replace the documents by saved ones."""
-        self._postings = Postings.load(arrays)
+        self._postings = Postings.from_arrays(arrays)
         self._lengths = Column(np.int32, arrays["lengths"])
         self._word_count = 0
         self._count(int(self._lengths.values.sum()))
