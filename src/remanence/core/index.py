@@ -188,15 +188,18 @@ class Index(Projection):
 
     def _with_catalog(self, catalog: Catalog) -> Index:
         index = copy(self)
-        index.catalog, index._snapshot_masks = catalog, None
+        index.contents, index._snapshot_masks = copy(self.contents), None
+        index.contents.catalog = catalog
         return index
 
     def _read(self, positions: Sequence[int]) -> dict[int, Memory]:
         memories: dict[int, Memory] = {}
         for position, entry in self.entries_at(positions).items():
             if not isinstance(entry.event, Remembered):
-                erased = self._is_erased(entry.subject)  # by another thread, and the index has applied it
-                raise RowErased(f"entry {position} was erased") if erased else self._missing_text(position)
+                erased = self.contents.is_erased(entry.subject)  # by another thread, and the index has applied it
+                raise (
+                    RowErased(f"entry {position} was erased") if erased else self._missing_text(position, self.contents)
+                )
             memories[position] = self._memory(entry, entry.event)
         return memories
 
