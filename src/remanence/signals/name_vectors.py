@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.signals.stores.exact import round_to_half
-from remanence.state.arrays.columns import Column, top_indices
+from remanence.state.arrays.columns import Column, round_to_half, top_indices
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

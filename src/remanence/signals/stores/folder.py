@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores.edge import DiskFull, EdgeStore, StoreBusy, remove_store
-from remanence.signals.stores.exact import ExactStore, as_rows, round_to_half
+from remanence.signals.stores.exact import ExactStore, as_rows
+from remanence.state.arrays.columns import round_to_half
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
