@@ -28,6 +28,7 @@ from remanence.state.edges.relations import RelationIndex
 from remanence.state.entities.entity_registry import EntityRegistry
 from remanence.state.entities.names import Names
 from remanence.state.journal import Journal, Usage
+from remanence.state.numbers import MemoryNumber, Row
 from remanence.state.versions.catalog import MEMORY_ENTRY_KINDS, Catalog
 from remanence.state.versions.fields import RowFields
 
@@ -43,7 +44,7 @@ _BATCH = 2_000
 class Applied(NamedTuple):
     """What some entries said that the owner of the index has to act on."""
 
-    erased: list[int | None]
+    erased: list[MemoryNumber | None]
     """The numbers of the memories that were erased; None for a relation or a link."""
     blank: set[int]
     """The positions of versions without text that no entry has explained."""
@@ -140,7 +141,7 @@ class IndexContents:
         found = self._load_vectors(list(hashes.values()))
         self.missing_descriptions = {text: None for text, key in hashes.items() if key not in found}
 
-    def rows_with_text(self, erased: Iterable[int | None]) -> list[int]:
+    def rows_with_text(self, erased: Iterable[MemoryNumber | None]) -> list[Row]:
         """The rows of those of these memories that were indexed with their text."""
         memories = (memory for memory in erased if memory is not None and self.catalog.has_text(memory))
         return [row for memory in memories for row in self.catalog.rows_of(memory)]

@@ -35,6 +35,7 @@ from remanence.state.edges.relations import RelationIndex
 from remanence.state.entities.entity_registry import EntityRegistry
 from remanence.state.entities.names import Names
 from remanence.state.journal import Journal, Usage
+from remanence.state.numbers import MemoryNumber
 from remanence.state.versions.catalog import Catalog
 from remanence.state.versions.fields import RowFields
 
@@ -329,7 +330,7 @@ class Projection:
             vectors = Vectors(self._store, self.load_vectors, lambda: self.catalog)
         return IndexContents(vectors, self.load_vectors, self._extra_signals)
 
-    def _remove_erased(self, erased: Sequence[int | None]) -> None:
+    def _remove_erased(self, erased: Sequence[MemoryNumber | None]) -> None:
         """Remove what this index has of memories that were just erased; None stands for a relation or a link."""
         rows = self.contents.rows_with_text(erased)
         if not rows and None not in erased:
