@@ -1,12 +1,11 @@
-"""What it costs to hold the edges of the graph in igraph, in parts of several sizes.
+"""What it costs to find the edges at a vertex.
 
     python benchmarks/edge_lookup.py                            500,000, a million and five million edges
-    python benchmarks/edge_lookup.py --edges 500000 --parts 131072
     python benchmarks/edge_lookup.py --operations              what igraph's own searches cost around one entity
 
-Edges lead from names, a few of which are everywhere, to memories. Each way is measured in a process of its own: the
-time to make it, the longest call of igraph, during which no other thread runs, the memory it takes, and the time for
-the edges of one node. Then a graph grows by 500 edges at a time, as it is held by default.
+Edges lead from names, a few of which are everywhere, to memories. Each size is measured in a process of its own: the
+time to pack the edges by vertex, the memory it takes, and the time for the edges of one node. Then a graph grows by 500
+edges at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ _GROWN_BY = 500
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--edges", type=int, nargs="*", default=[500_000, 1_000_000, 5_000_000])
-    options.add_argument("--parts", type=int, nargs="*", default=[1 << 16, 1 << 17])
     options.add_argument("--grow", type=int, default=500_000, help="to how many edges a graph grows; 0: not at all")
     options.add_argument("--operations", action="store_true", help="only these, in the society of graph_speed.py")
     chosen = options.parse_args()
@@ -42,8 +40,7 @@ def main() -> None:
         return
     fresh = multiprocessing.get_context("spawn")
     for count in chosen.edges:
-        for part in chosen.parts:
-            _run(fresh, measure, count, part)
+        _run(fresh, measure, count)
     if chosen.grow:
         _run(fresh, measure_growth, chosen.grow)
 
@@ -63,18 +60,9 @@ def make_edges(count: int) -> NDArray[np.int32]:
     return np.stack([names, rows], 1).astype(np.int32)
 
 
-def measure(count: int, part: int) -> None:
-    """Print the figures of one way to hold all edges."""
-    ends, longest = make_edges(count), [0.0]
-    created = igraph.Graph.__init__
-
-    def timed(*given: Any, **named: Any) -> None:
-        began = time.process_time()
-        created(*given, **named)
-        longest[0] = max(longest[0], time.process_time() - began)
-
-    igraph.Graph.__init__ = timed
-    adjacency._MAX_PART = part
+def measure(count: int) -> None:
+    """Print what the index of all edges takes, and a search in it."""
+    ends = make_edges(count)
     before, began = _resident(), time.process_time()
     graph = adjacency.Adjacency(ends)
     graph.edges_of_each([0])
@@ -84,23 +72,20 @@ def measure(count: int, part: int) -> None:
     began = time.process_time()
     graph.edges_of_each(map(int, asked))
     each = (time.process_time() - began) / _LOOKUPS
-    print(
-        f"{count:9,} edges, {f'{len(graph._base.parts)} parts':10}"
-        f" made in {made:5.2f} s, longest call {longest[0] * 1000:4.0f} ms, {resident:6.0f} MB,"
-        f" {each * 1e6:5.1f} µs for a node"
-    )
+    print(f"{count:9,} edges, packed in {made:5.2f} s, {resident:6.0f} MB, {each * 1e6:5.1f} µs for a node")
 
 
 def measure_growth(count: int) -> None:
-    """Print what a growing graph costs, and the longest that adding some edges to it takes by the clock."""
+    """Print what a growing graph costs, and the longest step, by the clock."""
     edges = [(int(a), int(b)) for a, b in make_edges(count)]
     graph, spent, longest = adjacency.Adjacency(), time.process_time(), 0.0
     for start in range(0, count, _GROWN_BY):
         began = time.perf_counter()
         graph.extend(edges[start : start + _GROWN_BY])
+        graph.edges_of(7)
         longest = max(longest, time.perf_counter() - began)
         time.sleep(0.001)
-    graph._build.wait()
+    graph._by_vertex._build.wait()
     print(
         f"{count:9,} edges, {_GROWN_BY} at a time: {time.process_time() - spent:.2f} s, longest {longest * 1000:.0f} ms"
     )

@@ -40,9 +40,8 @@ from rich.table import Table
 
 import remanence
 from remanence.core.projection import Projection
-from remanence.signals import postings
-from remanence.signals import vectors as vectors_signal
-from remanence.state.arrays import adjacency
+from remanence.signals.stores import edge
+from remanence.state.arrays import grouped
 from vector_peers import DEPTH, Figures, cpu, measure_peers, median_ms
 from world import BEGAN, NOW, Clock, Vectors, World, make_world
 
@@ -178,7 +177,7 @@ def vector_recall(space: remanence.Space, world: World) -> Figures:
         }
 
     found = nearest()
-    with mock.patch.object(vectors_signal, "_CODES_USED_FROM", 10**12):
+    with mock.patch.object(edge, "RESCORED", 10**12):
         exact = nearest()
 
     def share(name: str) -> float:
@@ -205,7 +204,7 @@ def longest_stop(space: remanence.Space, world: World) -> Figures:
         lock = index.lock = TimedLock()  # type: ignore[assignment]
         reader = threading.Thread(target=ask_on)
         reader.start()
-        with mock.patch.object(adjacency, "_OVERLAY_SHARE", 10**9), mock.patch.object(postings, "_MAX_TAIL", -(10**9)):
+        with mock.patch.object(grouped, "_MAX_TAIL", -(10**9)):
             for begin in range(0, BATCH, 100):
                 space.add_many(texts[begin : begin + 100])
         with index.lock:

@@ -38,7 +38,7 @@ SLOW_FILES = {
         "extractors hostile_text import_sources imports inspector langchain_imports langgraph_checkpoints "
         "langgraph_differential ledger llm llm_answers many_spaces mcp_transports migration near_pairs "
         "notebook_display notebooks one_story package parallel_extraction passages processes properties server "
-        "shared_qdrant transfer upkeep_vault vector_codes vectorstores written_down"
+        "shared_qdrant transfer upkeep_vault name_vectors vectorstores written_down"
     ).split()
 }
 REMOTE_MODULES = frozenset(
@@ -187,8 +187,7 @@ def location(request: pytest.FixtureRequest) -> str:
 def with_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every space has an index file and a shard of the vector engine, also a small one."""
     monkeypatch.setattr("remanence.core.projection._UNSAVED", 0)
-    for name, value in {"ENGINE_FROM": 1, "_MOVE_AFTER": 1, "_MOVE_AT_CLOSE": 0}.items():
-        monkeypatch.setattr(f"remanence.signals.stores.folder.{name}", value)
+    monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 1)
 
 
 @pytest.fixture

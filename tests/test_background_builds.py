@@ -14,10 +14,8 @@ import pytest
 from remanence import Space
 from remanence.core.index_file import _collect
 from remanence.models.embedders import CheckedEmbedder
-from remanence.signals import postings
 from remanence.signals.postings import Postings
-from remanence.signals.vector_codes import VectorCodes
-from remanence.state.arrays import adjacency
+from remanence.state.arrays import grouped
 from remanence.state.arrays.adjacency import Adjacency
 from remanence.state.arrays.background import BackgroundBuild
 from remanence.state.arrays.columns import Column, Interner, PackedTexts
@@ -42,10 +40,10 @@ def test_what_is_collected_for_the_index_file_does_not_change_later(space: Space
         assert {name for name, array in arrays.items() if not np.array_equal(array, before[name])} == set()
 
 
-def test_a_large_graph_has_the_same_edges_while_it_is_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those in more than 64 parts of igraph, those added since, and an edge from a vertex to itself once."""
-    for name, value in {"_MAX_AT_ONCE": 50, "_MAX_PART": 10}.items():
-        monkeypatch.setattr(adjacency, name, value)
+def test_a_large_graph_has_the_same_edges_while_it_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were packed, those added since, and an edge from a vertex to itself once."""
+    monkeypatch.setattr(grouped, "_PACKED_AT_ONCE", 50)
+    monkeypatch.setattr(grouped, "_MAX_TAIL", 20)
     dice = random.Random(4)
     edges, graph = list[tuple[int, int]](), Adjacency()
     for _ in range(60):
@@ -54,18 +52,17 @@ def test_a_large_graph_has_the_same_edges_while_it_is_built_again(monkeypatch: p
         graph.extend(new)
         expected = [[number for number, ends in enumerate(edges) if vertex in ends] for vertex in range(62)]
         assert graph.edges_of_each(range(62)) == expected
-    graph._build.wait()
+        assert [graph.edges_of(vertex) for vertex in range(62)] == expected
+    graph._by_vertex._build.wait()
     assert graph.edges_of_each(range(62)) == expected
-    assert len(graph._base.parts) > 64
     loaded = Adjacency(graph.endpoints)
     assert loaded.edges_of_each(range(62)) == expected
-    assert len(loaded._base.parts) == -(-len(edges) // 10)
 
 
 def test_words_are_found_while_they_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the base, in the tail, and after the file was loaded with a tail that is not packed."""
-    monkeypatch.setattr(postings, "_PACKED_AT_ONCE", 0)
-    monkeypatch.setattr(postings, "_MAX_TAIL", 20)
+    monkeypatch.setattr(grouped, "_PACKED_AT_ONCE", 0)
+    monkeypatch.setattr(grouped, "_MAX_TAIL", 20)
     dice, found, documents = random.Random(5), Postings(), list[list[str]]()
 
     def expected() -> dict[str, dict[int, int]]:
@@ -76,7 +73,7 @@ def test_words_are_found_while_they_are_packed(monkeypatch: pytest.MonkeyPatch) 
         return out
 
     def stored(index: Postings) -> dict[str, dict[int, int]]:
-        return {word: dict(zip(*map(np.ndarray.tolist, index.lookup(word)), strict=True)) for word in index}
+        return {word: dict(zip(*map(np.ndarray.tolist, index.documents_with(word)), strict=True)) for word in index}
 
     for _ in range(80):
         words = [f"w{dice.randrange(30)}" for _ in range(dice.randrange(1, 12))]
@@ -84,12 +81,12 @@ def test_words_are_found_while_they_are_packed(monkeypatch: pytest.MonkeyPatch) 
         documents.append(words)
         found.pack_if_needed()
         assert stored(found) == expected()
-    assert len(found._base.docs)
-    again = Postings.load(found.save())
+    assert len(found._base.members)
+    again = Postings.from_arrays(found.save())
     assert stored(again) == expected()
     again.pack()
     assert stored(again) == expected()
-    assert not len(again._tail_terms)
+    assert not len(again._tail_groups)
 
 
 def test_a_build_that_fails_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,18 +98,6 @@ def test_a_build_that_fails_can_be_started_again(monkeypatch: pytest.MonkeyPatch
     build.start(lambda: 7)
     build.wait()
     assert build.pop_result() == 7
-
-
-def test_the_code_of_a_new_vector_is_found_at_once() -> None:
-    """Although the codes of a few are made together with the next ones."""
-    rows = np.eye(8, dtype=np.float32)
-    codes = VectorCodes(8)
-    for number, row in enumerate(rows):
-        codes.add([number])
-        codes.put([number], row[None])
-        found = codes.nearest(row, None, 1, 1_000)
-        assert found is not None
-        assert found[0] == number
 
 
 def test_texts_are_packed_as_they_are() -> None:

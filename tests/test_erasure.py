@@ -446,7 +446,6 @@ class TestVectorsInTheEngine:
     @pytest.fixture
     def large(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Space, list[Memory]]:
         monkeypatch.setattr("remanence.signals.stores.folder.ENGINE_FROM", 16 * 100)
-        monkeypatch.setattr("remanence.signals.stores.folder._MOVE_AFTER", 100)
         space = open_folder(home)
         memories = fill(space, 400)
         space.rebuild()

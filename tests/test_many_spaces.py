@@ -109,7 +109,7 @@ def test_a_large_shard_of_an_older_release_is_used(tmp_path: Path, monkeypatch: 
 def test_a_growing_space_moves_to_the_engine(reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few points with each write; every answer on the way is that of a space in memory."""
     dimension = HashingEmbedder().dimension
-    for name, value in {"ENGINE_FROM": 40 * dimension, "_MOVE_AFTER": 10, "_MOVE_AT_ONCE": 3}.items():
+    for name, value in {"ENGINE_FROM": 40 * dimension, "_MOVE_AT_ONCE": 3}.items():
         monkeypatch.setattr(f"remanence.signals.stores.folder.{name}", value)
     shard = home / "vectors" / folder_name("default")
     space = reopen()
@@ -276,7 +276,7 @@ def test_a_flipped_byte_in_a_vector_file_is_found_before_it_is_loaded(
     reopen().add_many([f"Boat {n} lies in harbour {n % 7}." for n in range(50)])
     before = [hit.memory.text for hit in reopen().recall("harbour 3", signals=["vectors"])]
     reopen().close()
-    [file] = vector_files(home)
+    [file] = [file for file in vector_files(home) if "quantized_data" not in file.parts]
     held = bytearray(file.read_bytes())
     held[31] ^= 0x40
     file.write_bytes(held)
@@ -439,7 +439,7 @@ def in_child(space: remanence.Space) -> int:
 
 
 def test_vectors_keep_their_scores_when_they_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In memory they are as precise as in the engine."""
+    """In memory they are as precise as in the engine, which rounds the question to half precision too."""
     vectors, query = unit_vectors(200, 64), unit_vectors(1, 64, seed=1)[0]
     scores = []
     for engine_from in (1, 2**21):
@@ -449,4 +449,4 @@ def test_vectors_keep_their_scores_when_they_move(tmp_path: Path, monkeypatch: p
         store.flush()
         scores.append(store.search(query, 200)[1])
         store.close()
-    assert np.abs(np.subtract(*scores)).max() < 1e-5
+    assert np.abs(np.subtract(*scores)).max() < 2e-4

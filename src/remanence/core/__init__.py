@@ -2,7 +2,8 @@
 
 engine.py            one opened ledger: its embedder, its locks, and an index for each space in use
 open_indexes.py      which indexes are in memory; those least recently used are closed
-projection.py        the state and the signals of one space, brought up to date from the ledger
+contents.py          the state and the signals of one space: what happens when an entry is applied
+projection.py        loads them from the index file, brings them up to date from the ledger, saves and rebuilds them
 index.py             the projection with what readers and writers look up in it
 index_file.py        the file that an index is loaded from
 memory_cache.py      memories that were read or recalled lately

@@ -17,6 +17,7 @@ from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.ledger.codec import find_damage
 from remanence.schema import Change, Entry, Memory, Snapshot
+from remanence.state.numbers import MemoryNumber, Row
 
 if TYPE_CHECKING:
     from remanence.ports import Signal
@@ -45,20 +46,20 @@ class Index(Projection):
                 except RowErased:
                     self.catch_up()
 
-    def require_number(self, memory_id: str) -> int:
+    def require_number(self, memory_id: str) -> MemoryNumber:
         number = self.catalog.number(memory_id)
         if number is None:
             advice = "Ids are those of memories that were added or found, and belong to one space."
             raise NotFound(f"space {self.space!r} has no memory {memory_id!r}. {advice}")
         return number
 
-    def require_unerased(self, memory_id: str) -> int:
+    def require_unerased(self, memory_id: str) -> MemoryNumber:
         number = self.require_number(memory_id)
         if self.catalog.hidden.is_erased(number):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
         return number
 
-    def require_visible(self, memory_id: str, position: int) -> int:
+    def require_visible(self, memory_id: str, position: int) -> Row:
         """The version of a memory at a position; NotFound if there is none, or it is hidden there."""
         self.require_unerased(memory_id)
         row = self.current_row(memory_id, position)
@@ -67,7 +68,7 @@ class Index(Projection):
             raise NotFound(f"memory {memory_id!r} is forgotten or archived. {advice}")
         return row
 
-    def current_row(self, memory_id: str, position: int) -> int | None:
+    def current_row(self, memory_id: str, position: int) -> Row | None:
         """The version of a memory at a position; None if there is none, or it is hidden there."""
         number = self.catalog.number(memory_id)
         if number is None or not self.catalog.hidden.is_visible(number, position):
@@ -188,15 +189,18 @@ class Index(Projection):
 
     def _with_catalog(self, catalog: Catalog) -> Index:
         index = copy(self)
-        index.catalog, index._snapshot_masks = catalog, None
+        index.contents, index._snapshot_masks = copy(self.contents), None
+        index.contents.catalog = catalog
         return index
 
     def _read(self, positions: Sequence[int]) -> dict[int, Memory]:
         memories: dict[int, Memory] = {}
         for position, entry in self.entries_at(positions).items():
             if not isinstance(entry.event, Remembered):
-                erased = self._is_erased(entry.subject)  # by another thread, and the index has applied it
-                raise RowErased(f"entry {position} was erased") if erased else self._missing_text(position)
+                erased = self.contents.is_erased(entry.subject)  # by another thread, and the index has applied it
+                raise (
+                    RowErased(f"entry {position} was erased") if erased else self._missing_text(position, self.contents)
+                )
             memories[position] = self._memory(entry, entry.event)
         return memories
 

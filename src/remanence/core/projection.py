@@ -1,6 +1,6 @@
-"""What the ledger entries of one space add up to: its state and its signals at one ledger position.
+"""Keeps the index of one space: loads it from its file, brings it up to date from the ledger, saves and rebuilds it.
 
-It is loaded from an index file if there is one that matches the ledger, then brought up to date from the ledger.
+What is in the index, and how an entry is applied, is in `contents.py`.
 """
 
 from __future__ import annotations
@@ -8,22 +8,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy, deepcopy
-from itertools import groupby, islice
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.core.contents import IndexContents
 from remanence.core.erased_rows import RowErased
 from remanence.core.index_file import Arrays, IndexFile, IndexPart
 from remanence.core.memory_cache import MemoryCache
 from remanence.errors import LedgerTampered, ProjectionError, ProjectionStale
-from remanence.events import Emptied, Erased, Quarantined, Released, Remembered
-from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ledger.codec import WRONG_TYPES, find_damage
+from remanence.events import Erased, Remembered
+from remanence.language.text import TOKENIZER_VERSION
 from remanence.schema import OPEN_END, Entry
 from remanence.signals import SIGNALS
 from remanence.signals.entity_graph import EntityGraph
@@ -38,7 +35,8 @@ from remanence.state.edges.relations import RelationIndex
 from remanence.state.entities.entity_registry import EntityRegistry
 from remanence.state.entities.names import Names
 from remanence.state.journal import Journal, Usage
-from remanence.state.versions.catalog import MEMORY_ENTRY_KINDS, Catalog
+from remanence.state.numbers import MemoryNumber
+from remanence.state.versions.catalog import Catalog
 from remanence.state.versions.fields import RowFields
 
 if TYPE_CHECKING:
@@ -46,14 +44,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 OpenStore = Callable[[int], "VectorStore"]
 """Opens the vector store for about this many points."""
 
-FORMAT = "19"
-_BATCH = 2_000
+FORMAT = "20"
 _SAVE_AFTER, _SAVED_SHARE = 25_000, 20
 """The index file is written again after this many new entries, or a twentieth of those in the file if that is more. A
 process that is killed leaves no more than that to be applied again."""
@@ -63,12 +59,6 @@ a space with fewer entries has none."""
 _MAX_REBUILT_AT_ONCE = 1_000
 """Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
 _EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
-
-# What `refresh` replaces: all that `_reset` makes, except the vectors.
-_BUILT = (
-    *("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph"),
-    *("times", "signals", "_state", "parts", "missing_descriptions"),
-)
 
 
 class _SavedIndex(NamedTuple):
@@ -80,8 +70,38 @@ class _SavedIndex(NamedTuple):
     head: int
 
 
+class _Part(Generic[T]):
+    """An attribute of the present contents of an index."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, index: Projection, owner: type) -> T:
+        part: T = getattr(index.contents, self._name)
+        return part
+
+
 class Projection:
-    """The state and the signals of one space: built, kept up to date, saved and rebuilt. Use it under its `lock`."""
+    """The index of one space: built, kept up to date, saved and rebuilt. Use it under its `lock`."""
+
+    catalog = _Part[Catalog]()
+    fields = _Part[RowFields]()
+    names = _Part[Names]()
+    registry = _Part[EntityRegistry]()
+    relations = _Part[RelationIndex]()
+    links = _Part[Links]()
+    journal = _Part[Journal]()
+    usage = _Part[Usage]()
+    words = _Part[Words]()
+    vectors = _Part[Vectors]()
+    times = _Part[Times]()
+    graph = _Part[EntityGraph]()
+    signals = _Part["dict[str, Signal]"]()
+    signal_weights = _Part[dict[str, float]]()
+    parts = _Part[dict[str, IndexPart]]()
+    missing_descriptions = _Part[dict[str, None]]()
+    broken = _Part[dict[str, str]]()
+    needs_refresh = _Part[bool]()
 
     def __init__(
         self,
@@ -99,25 +119,17 @@ class Projection:
         self.dimension_unknown = False
         """True while the embedder's dimension is unknown, so that no vector can be stored."""
         self.lock = threading.RLock()
-        self.broken: dict[str, str] = {}
-        """Signals that failed to index an entry, and why. `rebuild` repairs them."""
-        self.needs_refresh = False
-        """True while this index has words and names of memories that were erased since. Recall does not see them, and
-        they are not saved; `refresh` removes them."""
         self._ledger = ledger
         self._model, self._dimension = model, dimension
         self._extra_signals = extra_signals
         self._index_file = None if index_path is None else IndexFile(index_path)
-        self._is_copy = self._is_emptied = False
         # True while entries are applied, and after that was interrupted (Ctrl-C, a timeout by signal, a full memory): a
         # part of them may be missing in a part of the index, which is then neither used nor saved, but rebuilt.
         self._is_partial = False
-        self._vector_loader = self.load_vectors  # the copy that `refresh` makes uses that of this index
         self.cache = MemoryCache()
         self._new_vectors: dict[bytes, Vector] = {}
-        self._load_error: Exception | None = None  # why the entries cannot be used
         self._head = -1  # of the whole ledger, when this index was last brought up to date
-        self._applied = self._saved = 0  # entries applied, and how many of them the index file has
+        self._saved = 0  # how many of the applied entries the index file has
         self._snapshot_masks: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
         saved = self._read_file()
         # An upper bound is enough: it decides where the vectors are kept.
@@ -125,7 +137,7 @@ class Projection:
         # What the index file has besides the parts: the vectors of a store that has them in memory only.
         self._saved_store = {"store": self._store} if isinstance(self._store, FolderStore) else {}
         try:
-            self._reset()
+            self.contents = self._empty()
             loaded = saved is not None and self._load(saved.arrays)
             self._prepare_vectors(lambda: self.vectors.sync.start(loaded=loaded))
             if saved is None or not loaded:
@@ -154,8 +166,8 @@ class Projection:
     def catch_up(self, head: int | None = None) -> None:
         """Apply what any process has written since. `head` is the last position of the ledger, if known."""
         with self.lock:
-            if self._load_error is not None:
-                raise self._load_error
+            if self.contents.damage is not None:
+                raise self.contents.damage
             if self._is_partial:
                 self.rebuild()
             head = self._ledger.head() if head is None else head
@@ -183,34 +195,20 @@ class Projection:
             self._is_partial = True
             self._apply(entries, vectors)
             self._is_partial = False
-            if self._applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
+            if self.contents.applied - self._saved >= max(_SAVE_AFTER, self._saved // _SAVED_SHARE):
                 self._save_in_background()
 
     def _apply(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         self._new_vectors = dict(vectors or {})
-        erased: list[int | None] = []
-        blank: set[int] = set()  # versions without text that no entry has explained yet
-        last = ""
-        # In ledger order, so that a rebuild gives names the same numbers.
-        for kind, run in groupby(self._unapplied(entries), key=attrgetter("kind")):
-            last = kind
-            size = _BATCH if kind == "remembered" else 1
-            while batch := list(islice(run, size)):
-                try:
-                    self._apply_batch(kind, batch, erased, blank)
-                except WRONG_TYPES as error:
-                    self._load_error = find_damage(batch)
-                    if self._load_error is None:
-                        raise
-                    raise self._load_error from error
+        contents = self.contents
+        erased, blank = contents.apply(entries)
         self._new_vectors = {}
-        self._is_emptied = last == "emptied" if last else self._is_emptied
         if blank:
-            self._load_error = self._missing_text(min(blank))
-            raise self._load_error
+            contents.damage = self._missing_text(min(blank), contents)
+            raise contents.damage
         if erased:
             self._remove_erased(erased)
-        if not self._is_copy and self.vectors.name not in self.broken:
+        if self.vectors.name not in self.broken:
             self._prepare_vectors(self.vectors.sync.write_missing)
 
     def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
@@ -230,40 +228,30 @@ class Projection:
             self.vectors.sync.fill_missing_vectors()
             self.graph.fill_missing_vectors()
             self._is_partial = False
-            missing = self._without_vector(self.missing_descriptions)
-            self.missing_descriptions.clear()
-            self.missing_descriptions.update(missing)
-            self._applied = max(self._applied, self._saved + _UNSAVED) + 1  # the index file lacks them
+            self.contents.find_missing_descriptions(self.missing_descriptions)
+            self.contents.applied = max(self.contents.applied, self._saved + _UNSAVED) + 1  # the index file lacks them
 
     def rebuild(self) -> None:
         """Delete everything and build it from the ledger, without a call to the embedder."""
         with self.lock:
             self._is_partial = True
-            self._reset()
+            self.contents, self._saved = self._empty(), 0
             self.cache = MemoryCache()
-            self.needs_refresh = False
             self._prepare_vectors(self.vectors.sync.start_again)
-            self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
             self._apply(self._ledger.read(self.space))
             self._is_partial = False
-            if self._applied > _UNSAVED:
+            if self.contents.applied > _UNSAVED:
                 self.save()
 
     def refresh(self) -> None:
         """Build everything but the vectors again from the ledger. The index can be used meanwhile: it is replaced at
         the end. Takes as long as a rebuild."""
-        vectors = self.vectors.name
-        fresh = copy(self)
-        fresh.lock, fresh._index_file, fresh.broken, fresh._is_copy = threading.RLock(), None, {}, True
-        fresh.cache = MemoryCache()
-        fresh._reset()
-        fresh.needs_refresh = False
-        fresh.broken[vectors] = "they are those of the other index"
-        fresh.apply_entries(self._ledger.read(self.space))
-        for name, part in fresh.parts.items():
-            if name != vectors:
+        fresh = IndexContents(self.vectors, self.load_vectors, self._extra_signals, applies_vectors=False)
+        self._apply_beside(fresh, self._ledger.read(self.space))
+        for part in fresh.parts.values():
+            if part is not fresh.vectors:
                 part.save()  # packs the texts now, without the lock
         with self.lock:
             while True:
@@ -271,43 +259,46 @@ class Projection:
                 newer = list(self._ledger.read(self.space, after=fresh.catalog.position))
                 if not newer or newer[-1].position <= self.catalog.position:
                     break  # otherwise another process has just written, and may have erased some of them
-            fresh.apply_entries(newer)
-            fresh.signals[vectors] = fresh.parts[vectors] = self.vectors
-            del fresh.broken[vectors]
-            self._is_partial = True
-            for name in _BUILT:
-                setattr(self, name, getattr(fresh, name))
-            self._is_partial = False
-            self.broken = fresh.broken | {name: why for name, why in self.broken.items() if name == vectors}
-            self._snapshot_masks = None
-            self.needs_refresh = fresh.needs_refresh  # something was erased meanwhile
+            self._apply_beside(fresh, newer)
+            fresh.take_vectors(self.vectors)
+            if (why := self.broken.get(self.vectors.name)) is not None:
+                fresh.broken[self.vectors.name] = why
+            self.contents, self._saved, self._snapshot_masks = fresh, 0, None
             self._save_in_background()
+
+    def _apply_beside(self, contents: IndexContents, entries: Iterable[Entry]) -> None:
+        """Apply entries to contents that will replace the present ones."""
+        erased, blank = contents.apply(entries)
+        if blank:
+            raise self._missing_text(min(blank), contents)
+        if None in erased or contents.rows_with_text(erased):
+            contents.needs_refresh = True  # something was erased meanwhile
 
     def save(self) -> None:
         if self._index_file is None or self.broken or self.needs_refresh or self._is_partial:
             return
         with self.lock:
-            if self._is_emptied:  # nothing is left of an emptied space, not even a file
+            if self.contents.is_emptied:  # nothing is left of an emptied space, not even a file
                 self._index_file.remove()
             else:
                 self.vectors.sync.flush()
                 self._index_file.write(self._header(self.catalog.position), self.parts | self._saved_store)
-            self._saved = self._applied
+            self._saved = self.contents.applied
 
     def _save_in_background(self) -> None:
         """Write the index file in the background. The lock is held only while the arrays are collected."""
-        if self._index_file is None or self.broken or self.needs_refresh or self._is_emptied:
+        if self._index_file is None or self.broken or self.needs_refresh or self.contents.is_emptied:
             return
         header = self._header(self.catalog.position)
         if self._index_file.write_in_background(header, self.parts | self._saved_store, first=self.vectors.sync.flush):
-            self._saved = self._applied
+            self._saved = self.contents.applied
 
     def close(self) -> None:
         with self.lock:
             try:
                 if self._index_file is not None:
                     self._index_file.wait()
-                if self._applied > self._saved + _UNSAVED and not self._is_partial:
+                if self.contents.applied > self._saved + _UNSAVED and not self._is_partial:
                     self.catch_up()  # or the file would contain text that another process has erased
                     self.save()
             finally:
@@ -333,115 +324,21 @@ class Projection:
             log.warning("the vectors of space %r cannot be used: %s", self.space, error)
             self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
 
-    def _reset(self, vectors: Vectors | None = None) -> None:
-        """Reset all parts. Given `vectors` are kept; they ignore rows that they already index."""
-        self.catalog = Catalog()
-        self.fields = RowFields(self.catalog)
+    def _empty(self, vectors: Vectors | None = None) -> IndexContents:
+        """Contents to which nothing was applied. Given `vectors` ignore the rows that they already index."""
         if vectors is None:
-            vectors = Vectors(self._store, self._vector_loader, lambda: self.catalog)
-        self.vectors = vectors
-        self.words = Words()
-        self.names = Names()
-        self.registry = EntityRegistry(self.names)
-        self.relations = RelationIndex(self.names, self.registry, self.catalog)
-        self.links = Links(self.catalog)
-        self.journal = Journal()
-        self.usage = Usage()
-        self.graph = EntityGraph(self._vector_loader, self.names, self.fields.earlier_version_of_same_origin)
-        self.times = Times()
-        built_in: list[Signal] = [self.words, self.vectors, self.times, self.graph]
-        signals = [*built_in, *map(deepcopy, self._extra_signals)]
-        signals.sort(key=lambda signal: signal.stage)
-        self.signals: dict[str, Signal] = {signal.name: signal for signal in signals}
-        self.signal_weights = {signal.name: signal.weight for signal in signals}
-        self._state: dict[str, EntityRegistry | RelationIndex | Links | Journal | Usage] = {
-            "registry": self.registry,
-            "relations": self.relations,
-            "links": self.links,
-            "journal": self.journal,
-            "usage": self.usage,
-        }
-        self.parts: dict[str, IndexPart] = {**self.catalog.parts, "fields": self.fields, "names": self.names}
-        self.parts |= {**self._state, **self.signals}
-        self.missing_descriptions: dict[str, None] = {}
-        """Descriptions of entities that have no vector yet, as after an import."""
-        self.broken.clear()
+            vectors = Vectors(self._store, self.load_vectors, lambda: self.catalog)
+        return IndexContents(vectors, self.load_vectors, self._extra_signals)
 
-    def _unapplied(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        position = self.catalog.position
-        for entry in entries:
-            if entry.position > position:
-                position = entry.position
-                self._applied += 1
-                yield entry
-
-    def _apply_batch(self, kind: str, entries: Sequence[Entry], erased: list[int | None], blank: set[int]) -> None:
-        """Apply entries of one kind: versions of memories, or one other entry. Adds to the memories that were erased,
-        and to the versions without text."""
-        if kind == "remembered":
-            self._apply_versions(entries)
-            blank.update(entry.position for entry in entries if entry.event is None)
-            return
-        for entry in entries:
-            self.catalog.apply_entry(entry)
-            if isinstance(entry.event, Erased):
-                blank.difference_update(entry.event.positions)
-            elif isinstance(entry.event, Emptied):
-                blank.clear()
-            if kind not in MEMORY_ENTRY_KINDS or isinstance(entry.event, Quarantined | Released):
-                self._apply_state(entry)
-            elif isinstance(entry.event, Erased):
-                number = self.catalog.number(entry.event.memory)
-                if number is not None:
-                    erased.append(number)
-                elif self.relations.is_assertion(entry.event.memory) or self.links.has(entry.event.memory):
-                    self._apply_state(entry)
-                    erased.append(None)
-
-    def _apply_versions(self, entries: Sequence[Entry]) -> None:
-        first = len(self.catalog)
-        self.catalog.apply_versions(entries)
-        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
-        self.fields.apply(first, versions)
-        self.names.apply(versions)
-        self.relations.apply(versions)
-        for name, signal in self.signals.items():
-            if name in self.broken:
-                continue
-            try:
-                signal.apply(first, versions)
-            except Exception as error:
-                # The entries are safe in the ledger. Whatever broke this signal, recall names it and asks the
-                # others; `rebuild` repairs it.
-                log.exception("the signal %r of space %r could not be brought up to date", name, self.space)
-                self.broken[name] = f"{type(error).__name__}: {error}"
-
-    def _apply_state(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory: about entities, relations, links, jobs or usage."""
-        for part in self._state.values():
-            part.apply_entry(entry)
-        for number, text in self.registry.changed_descriptions(entry):
-            self.graph.add_description(number, text, entry.position)
-            if not self.load_vectors([text_hash(text)]):
-                self.missing_descriptions[text] = None
-
-    def _without_vector(self, texts: Iterable[str]) -> dict[str, None]:
-        """Those of these texts that the ledger has no vector for."""
-        hashes = {text: text_hash(text) for text in texts}
-        found = self.load_vectors(list(hashes.values()))
-        return {text: None for text, key in hashes.items() if key not in found}
-
-    def _remove_erased(self, erased: Sequence[int | None]) -> None:
+    def _remove_erased(self, erased: Sequence[MemoryNumber | None]) -> None:
         """Remove what this index has of memories that were just erased; None stands for a relation or a link."""
-        has_edges = None in erased
-        memories = [memory for memory in erased if memory is not None and self.catalog.has_text(memory)]
-        if not memories and not has_edges:
+        rows = self.contents.rows_with_text(erased)
+        if not rows and None not in erased:
             return
-        rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
         self._forget_erased_texts()
         if self._index_file is not None:
             self._index_file.remove()
-        if self._is_emptied and not self._is_copy:
+        if self.contents.is_emptied:
             self.rebuild()
             return
         try:
@@ -451,28 +348,23 @@ class Projection:
             log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
             self.rebuild()
             return
-        if self._is_copy or self.is_large:
-            self.needs_refresh = True
+        if self.is_large:
+            self.contents.needs_refresh = True
         elif self.broken:
             self.rebuild()
         else:
-            self._reset(self.vectors)
-            self._applied = self._saved = 0
+            self.contents, self._saved = self._empty(self.vectors), 0
             # Others may have erased more since: those entries have no text here.
             self._apply(self._ledger.read(self.space))
             self._forget_erased_texts()
 
     def _forget_erased_texts(self) -> None:
         """Drop the texts of erased memories that were kept because they were read or recalled before."""
-        self.cache.remove_erased(self._is_erased)
+        self.cache.remove_erased(self.contents.is_erased)
 
-    def _is_erased(self, memory_id: str) -> bool:
-        number = self.catalog.number(memory_id)
-        return number is not None and self.catalog.hidden.is_erased(number)
-
-    def _missing_text(self, position: int) -> Exception:
+    def _missing_text(self, position: int, contents: IndexContents) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
-        since = self._ledger.read(self.space, after=self.catalog.position)
+        since = self._ledger.read(self.space, after=contents.catalog.position)
         if any(isinstance(entry.event, Erased) and position in entry.event.positions for entry in since):
             return RowErased(f"entry {position} was erased meanwhile")
         return LedgerTampered(
@@ -513,11 +405,10 @@ class Projection:
     def _load(self, saved: Arrays) -> bool:
         """Load what the index file contains; False leaves everything empty."""
         if self._index_file is not None and self._index_file.load(saved, self.parts | self._saved_store):
-            self._applied = self._saved = len(self)
+            self.contents.applied = self._saved = len(self)
             if self.graph.lacks_vectors:  # they may have been stored after the file was written, or never
                 self.graph.fill_missing_vectors()
-                described = self.registry.descriptions(self.catalog.position)
-                self.missing_descriptions.update(self._without_vector(described))
+                self.contents.find_missing_descriptions(self.registry.descriptions(self.catalog.position))
             return True
-        self._reset()
+        self.contents = self._empty()
         return False

@@ -188,8 +188,10 @@ class GraphAtTime:
 
     def _visible_version(self, row: int) -> GraphNode | None:
         """The version of the memory of a row in this snapshot; None if it has none, or for row -1."""
-        number = -1 if row < 0 else self.index.catalog.memory_of(row)
-        if not 0 <= number < len(self.snapshot.memory_mask) or not self.snapshot.memory_mask[number]:
+        if row < 0:
+            return None
+        number = self.index.catalog.memory_of(row)
+        if number >= len(self.snapshot.memory_mask) or not self.snapshot.memory_mask[number]:
             return None
         visible = self.index.catalog.row_at(number, self.snapshot.position)
         return None if visible is None or not self._rows[visible] else GraphNode("memory", visible)

@@ -38,6 +38,7 @@ from remanence.read.validity.superseded import replacement_row
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.schema.display import data_frame, html_table
 from remanence.state.edges.predicates import normalize_predicate, states_after_event
+from remanence.state.numbers import MemoryNumber, Row
 
 if TYPE_CHECKING:
     import pandas
@@ -129,7 +130,7 @@ class HistoryReader:
         self.full_snapshot = Snapshot(snapshot.position, snapshot.now, rows, index.catalog.memories_of_rows(rows))
         """Every version learned by then, since forgotten and revised ones have a history too."""
 
-    def memory_history(self, number: int) -> Timeline:
+    def memory_history(self, number: MemoryNumber) -> Timeline:
         """What happened to a memory, to its links, and to the relations that it is evidence for."""
         own = f"{self._index.catalog.ids[number]}:"
         ever = self.evidenced_relations(number, self.full_snapshot)
@@ -163,7 +164,7 @@ class HistoryReader:
             ]
         )
 
-    def evidenced_relations(self, number: int, snapshot: Snapshot) -> list[Relation]:
+    def evidenced_relations(self, number: MemoryNumber, snapshot: Snapshot) -> list[Relation]:
         """The relations in a snapshot that a memory claims, in any of its versions."""
         catalog, relations, names = self._index.catalog, self._index.relations, self._index.names
         versions = [] if catalog.hidden.is_erased(number) else self._index.memories(catalog.rows_of(number))
@@ -198,7 +199,7 @@ class HistoryReader:
 
     # Memories
 
-    def _memory_events(self, numbers: Iterable[int]) -> Iterator[HistoryEvent | None]:
+    def _memory_events(self, numbers: Iterable[MemoryNumber]) -> Iterator[HistoryEvent | None]:
         catalog, journal, links = self._index.catalog, self._index.journal, self._index.links
         positions = {
             number: {
@@ -213,7 +214,7 @@ class HistoryReader:
         for number, about in positions.items():
             yield from (self._memory_event(number, entries[position]) for position in sorted(about & entries.keys()))
 
-    def _memory_event(self, number: int, entry: Entry) -> HistoryEvent | None:
+    def _memory_event(self, number: MemoryNumber, entry: Entry) -> HistoryEvent | None:
         event, memory = entry.event, self._version_at(number, entry.position)
         make = partial(HistoryEvent, entry.at, entry.position, description=_quote(memory), edge_name=MENTIONS)
         if entry.kind == "remembered":
@@ -237,7 +238,7 @@ class HistoryReader:
             return make(cast(EventKind, entry.kind), why=getattr(event, "why", None), value=memory)
         return None
 
-    def _supersessions(self, numbers: Iterable[int]) -> Iterator[HistoryEvent]:
+    def _supersessions(self, numbers: Iterable[MemoryNumber]) -> Iterator[HistoryEvent]:
         """Memories of which everything that they claim was replaced, though no link supersedes them."""
         catalog, snapshot = self._index.catalog, self._snapshot
         for number in numbers:
@@ -257,7 +258,7 @@ class HistoryReader:
     def _latest_version(self, memory_id: str) -> Memory | None:
         return self._version_at(self._index.catalog.number(memory_id), self._snapshot.position)
 
-    def _version_at(self, number: int | None, position: int) -> Memory | None:
+    def _version_at(self, number: MemoryNumber | None, position: int) -> Memory | None:
         row = version_row(self._index, number, position)
         return None if row is None else self._index.memories([row])[0]
 
@@ -356,7 +357,7 @@ class HistoryReader:
         return self._index.entries_at(selected)
 
 
-def version_row(index: Index, number: int | None, position: int) -> int | None:
+def version_row(index: Index, number: MemoryNumber | None, position: int) -> Row | None:
     """The row of the version of a memory at a position, forgotten or not; None if there is none, or it was erased."""
     if number is None or index.catalog.hidden.is_erased(number):
         return None

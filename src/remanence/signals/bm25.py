@@ -6,7 +6,7 @@ it: a document is added in time proportional to its words, and a word of a quest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -46,7 +46,6 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
     [1.1, 0.0, 0.0]
     """
 
-    idf: Mapping[str, float]
     doc_len: NDArray[np.int32]
 
     def __init__(
@@ -60,7 +59,6 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
         self._lengths = Column(np.int32)
         self._word_count = 0
         del self.doc_freqs  # the postings have them
-        self.idf = _IdfByWord(self)
         self._count(0)
         self._add(corpus)
 
@@ -100,7 +98,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
 
     def documents_with(self, word: str, corpus: CorpusStatistics) -> tuple[NDArray[np.int32], NDArray[np.integer[Any]]]:
         """The documents that contain a word, sorted, and how often."""
-        docs, counts = self._postings.lookup(word)
+        docs, counts = self._postings.documents_with(word)
         if corpus.mask is None or not len(docs):
             return docs, counts
         visible = corpus.mask[docs]
@@ -131,11 +129,6 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
             scores[~mask] = 0.0
         return scores
 
-    def get_batch_scores(self, query: Iterable[str], doc_ids: Sequence[int]) -> list[float]:
-        """The scores of these documents."""
-        scores: list[float] = self.get_scores(query)[doc_ids].tolist()
-        return scores
-
     def pack(self) -> None:
         """Pack the postings, so that their form does not depend on the steps in which documents were added."""
         self._postings.pack()
@@ -145,27 +138,7 @@ class GrowingBM25(BM25Plus):  # type: ignore[misc]  # rank-bm25 has no types
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replace the documents by saved ones."""
-        self._postings = Postings.load(arrays)
+        self._postings = Postings.from_arrays(arrays)
         self._lengths = Column(np.int32, arrays["lengths"])
         self._word_count = 0
         self._count(int(self._lengths.values.sum()))
-
-
-class _IdfByWord(Mapping[str, float]):
-    """The inverse document frequency of each word, computed when asked for."""
-
-    def __init__(self, index: GrowingBM25) -> None:
-        self._index = index
-
-    def __getitem__(self, word: str) -> float:
-        corpus = self._index.statistics()
-        docs, _ = self._index.documents_with(word, corpus)
-        if not len(docs):
-            raise KeyError(word)
-        return corpus.idf(docs)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._index._postings)
-
-    def __len__(self) -> int:
-        return len(self._index._postings)

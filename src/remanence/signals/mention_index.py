@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from remanence.events import Remembered
 from remanence.language.text import normalize_name, question_share, text_hash
 from remanence.schema import micros
-from remanence.signals.point_table import as_bytes
-from remanence.signals.vector_sketch import SketchedVectors
+from remanence.signals.name_vectors import NameVectors
 from remanence.state.arrays.adjacency import GRAPH, Adjacency
 from remanence.state.arrays.columns import (
     COLUMN,
@@ -32,6 +31,7 @@ from remanence.state.arrays.columns import (
     Column,
     Interner,
     SavedPart,
+    split_bytes,
 )
 from remanence.state.entities.names import Names, version_names, version_speaker
 
@@ -57,8 +57,8 @@ class MentionIndex(SavedPart):
     _saved: ClassVar = {
         "_mention_counts": Codec(lambda counts: np.array(counts, np.int32), lambda array: array.tolist()),
         "_hub_since": DICT_CODEC,
-        "_hashes": Codec(lambda hashes: np.frombuffer(b"".join(hashes), np.uint8), as_bytes),
-        "_vectors": Codec(SketchedVectors.to_array, SketchedVectors),
+        "_hashes": Codec(lambda hashes: np.frombuffer(b"".join(hashes), np.uint8), lambda a: split_bytes(a, 16)),
+        "_vectors": Codec(NameVectors.to_array, NameVectors),
         "_edges": GRAPH,
         **dict.fromkeys(("_described", "_edge_kind", "_speaker", "_subject", "_group", "_turn"), GROWING),
         **dict.fromkeys(("_short", "_length", "_question_share"), GROWING),
@@ -79,7 +79,7 @@ class MentionIndex(SavedPart):
         self._subjects: dict[int, int] = {}
         self._described = Column(np.int64, width=3)
         self._hashes: list[bytes] = []
-        self._vectors = SketchedVectors()
+        self._vectors = NameVectors()
         # Edges go from a name to a row; each has a kind.
         self._edges = Adjacency()
         self._edge_kind = Column(np.int8)

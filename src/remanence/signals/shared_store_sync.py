@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from remanence.signals import store_sync
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, as_bytes
 from remanence.signals.store_sync import StoreSync
-from remanence.signals.vector_codes import PointCodes
 
 if TYPE_CHECKING:
     from remanence.ports import SharedVectorStore, StoredPoints, Vector
@@ -41,7 +40,6 @@ class SharedStoreSync(StoreSync):
     Args:
         store: Where their vectors are.
         table: The points of the index.
-        codes: The codes of the vectors.
         load_vectors: Returns the embeddings that the ledger has.
         catalog: Returns the catalog of the index, which knows the ledger position of each row.
     """
@@ -49,14 +47,9 @@ class SharedStoreSync(StoreSync):
     extra_results = store_sync.BATCH
 
     def __init__(
-        self,
-        store: SharedVectorStore,
-        table: PointTable,
-        codes: PointCodes,
-        load_vectors: LoadVectors,
-        catalog: Callable[[], Catalog],
+        self, store: SharedVectorStore, table: PointTable, load_vectors: LoadVectors, catalog: Callable[[], Catalog]
     ) -> None:
-        super().__init__(store, table, codes, load_vectors)
+        super().__init__(store, table, load_vectors)
         self._shared, self._catalog = store, catalog
         self._points_of_other_processes: dict[int, bytes] = {}  # those that were not looked for yet
         self._must_compare = self._must_rewrite = False

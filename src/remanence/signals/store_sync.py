@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from remanence.errors import ProjectionUnavailable
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, as_bytes
-from remanence.signals.vector_codes import PointCodes
 
 if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
@@ -37,15 +36,14 @@ class StoreSync:
     Args:
         store: Where their vectors are.
         table: The points of the index.
-        codes: The codes of the vectors.
         load_vectors: Returns the embeddings that the ledger has.
     """
 
     extra_results = 0
     """How many results of a search may be points that this index does not have yet."""
 
-    def __init__(self, store: VectorStore, table: PointTable, codes: PointCodes, load_vectors: LoadVectors) -> None:
-        self._store, self._table, self._codes, self._load_vectors = store, table, codes, load_vectors
+    def __init__(self, store: VectorStore, table: PointTable, load_vectors: LoadVectors) -> None:
+        self._store, self._table, self._load_vectors = store, table, load_vectors
         self.unreachable: str | None = None
         """Why the store is not asked for now: its server does not answer."""
         self.incomplete: str | None = None
@@ -73,7 +71,6 @@ class StoreSync:
     def add(self, points: list[int], hashes: list[bytes]) -> None:
         """Write new points of the index."""
         self._fill(points, hashes)
-        self._codes.make_if_many(self._load_vectors)
 
     def delete(self, points: list[int]) -> None:
         """Delete points that the index has no more."""
@@ -225,7 +222,6 @@ class StoreSync:
             return
         matrix = np.concatenate([vectors[key] for _, key in writable]).reshape(len(writable), -1)
         written = [point for point, _ in writable]
-        self._codes.put(written, matrix)
         self._upsert(written, matrix, [key for _, key in writable])
 
     def _upsert(self, points: list[int], vectors: Vector, hashes: list[bytes]) -> None:

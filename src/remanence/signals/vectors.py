@@ -2,11 +2,9 @@
 
 The vectors themselves lie in a vector store; the ledger has every one that was ever made, by the hash of its text.
 
-If few rows are allowed, the store is given their points, and the search is exact. If many are, in a space of up to
-131,072 passages, the store is asked for more than needed without a filter, and what is not allowed is skipped; if too
-little is left, more is asked for. This is exact, too. In a larger space, codes of the vectors select the points that
-may be the nearest (see `vector_codes.py`), and the store is given those. (An HNSW index under a filter silently loses
-recall; a filter evaluated for each point costs more than the scan.)
+If few rows are allowed, the store is given their points. If many are, it is asked for more than needed without a
+filter, and what is not allowed is skipped; if too little is left, more is asked for. (An HNSW index under a filter
+silently loses recall; a filter evaluated for each point costs more than the scan.)
 """
 
 from __future__ import annotations
@@ -23,21 +21,15 @@ from remanence.schema import Query, Ranking
 from remanence.signals.point_table import PASSAGE_BITS, PointTable, passage_texts
 from remanence.signals.shared_store_sync import SharedStoreSync
 from remanence.signals.store_sync import StoreSync
-from remanence.signals.vector_codes import PointCodes
 from remanence.state.entities.names import version_names
 
 if TYPE_CHECKING:
     from remanence.events import Remembered
     from remanence.ports import Vector, VectorStore
     from remanence.ports.vector_ports import LoadVectors
-    from remanence.signals.vector_codes import VectorCodes
     from remanence.state.versions.catalog import Catalog
 
 _MAX_FILTERED_ROWS = 4_000
-_CODES_USED_FROM = 131_072
-"""In a smaller space, scanning all vectors takes no longer than comparing their codes."""
-_SCANNED_FOR_ONE_SCORED = 8
-"""How many vectors the store scans in the time in which one is scored by its code."""
 _LENGTH_TOLERANCE = 0.01
 
 
@@ -61,14 +53,13 @@ class Vectors:
     ) -> None:
         self._store = store
         self._table = PointTable()
-        self._codes = PointCodes(self._table)
-        self.sync = StoreSync(store, self._table, self._codes, load_vectors)
+        self.sync = StoreSync(store, self._table, load_vectors)
         # Not `isinstance`, which takes as long as a tenth of opening a small space.
         reports = issubclass(type(store), ReportingVectorStore)
         self._reporting_store = cast("ReportingVectorStore", store) if reports else None
         if catalog is not None and issubclass(type(store), SharedVectorStore):
             shared = cast("SharedVectorStore", store)
-            self.sync = SharedStoreSync(shared, self._table, self._codes, load_vectors, catalog)
+            self.sync = SharedStoreSync(shared, self._table, load_vectors, catalog)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -77,7 +68,7 @@ class Vectors:
     def memory_bytes(self) -> int:
         """About how much memory the vectors take, if the store can tell."""
         store = self._reporting_store
-        return self._codes.memory_bytes + (0 if store is None else store.memory_bytes())
+        return 0 if store is None else store.memory_bytes()
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         # The index is read again while the points stay: what has lost its text since then was erased.
@@ -86,14 +77,12 @@ class Vectors:
             self.erase(erased)
         points, hashes = self._table.add(first, versions)
         if points:
-            self._codes.add(points)
             self.sync.add(points, hashes)
 
     def erase(self, rows: Sequence[int]) -> None:
         """Remove the points of these rows, also from the store."""
         points = self._table.remove(rows)
         if len(points):
-            self._codes.erase(points)
             self.sync.delete(points.tolist())
 
     def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
@@ -104,11 +93,10 @@ class Vectors:
         return self._table.text_hashes()
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        return {**self._codes.save(), **self._table.save()}
+        return self._table.save()
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._table.load(arrays)
-        self._codes.load(arrays)
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
@@ -165,14 +153,10 @@ class Vectors:
 
     def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
         """The nearest rows that may be returned, nearest first, with their similarity."""
-        points, codes = self._table.points, self._codes.codes
+        points = self._table.points
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
             return {}
-        if open_rows > _MAX_FILTERED_ROWS and codes is not None and len(points) >= _CODES_USED_FROM:
-            by_row = self._nearest_by_codes(codes, vector, allowed, limit)
-            if by_row is not None:
-                return by_row
         only, total, odds = None, len(points), len(points) / open_rows
         if open_rows <= _MAX_FILTERED_ROWS and open_rows < len(allowed):
             only = points[allowed[points >> PASSAGE_BITS]].tolist()
@@ -190,21 +174,6 @@ class Vectors:
             if len(by_row) >= limit or fetch_limit >= total:
                 return by_row
             fetch_limit *= 4
-
-    def _nearest_by_codes(
-        self, codes: VectorCodes, vector: Vector, allowed: NDArray[np.bool_], limit: int
-    ) -> dict[int, float] | None:
-        """The nearest rows by the codes of their vectors; None if scanning all vectors is faster for this question."""
-        mask = self._codes.allowed_slots(codes, allowed)
-        wanted = int(limit * len(codes) / len(allowed)) + limit // 4  # passages of one row take places
-        while True:
-            slots = codes.nearest(vector, mask, wanted, len(codes) // _SCANNED_FOR_ONE_SCORED)
-            if slots is None:
-                return None
-            found = _by_row(*self._store.search(vector, len(slots), codes.points[slots].tolist()), allowed, limit)
-            if len(found) >= limit or len(slots) < wanted:
-                return found
-            wanted *= 4
 
 
 def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:

@@ -18,6 +18,7 @@ from remanence.ledger.tables import SHARED_EMBEDDINGS
 from remanence.schema import Entry, Memory, Snapshot
 from remanence.signals.vectors import embeddable_texts
 from remanence.state.entities.names import version_names
+from remanence.state.numbers import MemoryNumber
 
 _BATCH = 2_000
 
@@ -67,9 +68,8 @@ def erase(engine: Engine, space: str, ids: Sequence[str], *, with_related: bool 
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                chosen = {
-                    number: None for id_ in ids if not catalog.hidden.is_erased(number := index.require_number(id_))
-                }
+                found = map(index.require_number, ids)
+                chosen = dict.fromkeys(number for number in found if not catalog.hidden.is_erased(number))
                 memory_numbers = {**chosen, **dict.fromkeys(_sources(index, chosen))} if with_related else chosen
                 numbers = [
                     number for number in _with_derived(index, memory_numbers) if not catalog.hidden.is_erased(number)
@@ -148,7 +148,7 @@ def erase_space(engine: Engine, space: str) -> Erasure:
     return _erasure(space, ids, [], entries, vectors, written)
 
 
-def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
+def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[MemoryNumber]:
     """These memories by number; with `with_related`, also the texts that they were found in, and the facts that were
     found in them alone."""
     chosen = [index.require_unerased(id_) for id_ in dict.fromkeys(ids)]
@@ -158,12 +158,12 @@ def _numbers(index: Index, ids: Iterable[str], with_related: bool) -> list[int]:
     return [number for number in related if not index.catalog.hidden.is_erased(number)]
 
 
-def _sources(index: Index, memories: Iterable[int]) -> list[int]:
+def _sources(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumber]:
     """The memories that these were found in."""
     return [source for memory in memories for source in index.links.all_linked(memory, "derived_from", "out")]
 
 
-def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
+def _with_derived(index: Index, memories: Iterable[MemoryNumber]) -> list[MemoryNumber]:
     """These memories, those derived from nothing else, and those that superseded one and contain its text."""
     numbers = dict.fromkeys(memories)
     waiting = list(numbers)
@@ -181,7 +181,7 @@ def _with_derived(index: Index, memories: Iterable[int]) -> list[int]:
     return list(numbers)
 
 
-def _entry_positions_about(index: Index, memories: Collection[int]) -> dict[int, list[int]]:
+def _entry_positions_about(index: Index, memories: Collection[MemoryNumber]) -> dict[int, list[int]]:
     """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
     links, extractions and assertions, and the recorded recalls that returned it."""
     positions_of: dict[int, list[int]] = {}

@@ -185,7 +185,7 @@ def _turns_before(engine: Engine, space: str, sources: Sequence[Memory]) -> list
     if not sources or sources[0].turn is None:
         return []
     with engine.open_index(space) as index, index.lock:
-        row = index.current_row(sources[0].id, index.catalog.position)
+        row: int | None = index.current_row(sources[0].id, index.catalog.position)
         rows: list[int] = []
         while row is not None and row >= 0 and len(rows) <= _TURNS_BEFORE:
             rows.append(row)

@@ -1,5 +1,10 @@
 """The Qdrant engine in this process: one shard in one folder for each space.
 
+All vectors are compared by codes of four bits a dimension, which the engine makes when a point is written; the best
+are then scored by their vectors. There is no index of neighbours: under a filter it silently loses recall, and building
+one stops every thread of this process (see "Vectors" in docs/scale.md). Points that are given as allowed are scored by
+their vectors only.
+
 The engine's write-ahead log is off: it costs 128 MB and eight threads for each shard, and the ledger already has every
 vector. Without the log the engine does not refuse a second process, so a lock file beside the folder does.
 
@@ -13,11 +18,10 @@ from __future__ import annotations
 import errno
 import logging
 import math
-import mmap
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -35,9 +39,8 @@ if TYPE_CHECKING:
 
 BATCH = 1_000
 PAGE = 10_000
-PACK_AFTER, PACK_UP_TO = 20_000, 131_072
-"""After how many new points a shard is packed, and up to how many in all. In a larger one few searches scan all points,
-and packing it would stop every thread for seconds."""
+RESCORED = 1_000
+"""How many points at least are scored by their vectors, after all were compared by their codes."""
 MIN_ROOM = 128 * 2**20
 """The engine makes files of 32 MB, in which the disk gives it pages only when they are written."""
 
@@ -61,7 +64,6 @@ class EdgeStore:
         self._folder = folder
         self._dimension = dimension
         self._lock = threading.Lock()
-        self._unpacked = 0
         self._checksums = Checksums(folder, folder.with_name(folder.name + ".sums"))
         self._check_free_space()
         self._lock_file: IO[bytes] = _lock(folder.with_name(folder.name + ".lock"))
@@ -87,55 +89,21 @@ class EdgeStore:
         with self._engine() as shard:
             if shard is None:
                 return [], []
-            self._pack(shard)
             return top_points(lambda wanted: _scan(shard, query, wanted, chosen), limit)
 
     def delete(self, ids: Sequence[int]) -> None:
         """Remove these points. The engine only marks them as deleted, and the vector of an erased memory would stay
-        readable, so they are overwritten with zeros: by the engine, and in files that it does not write any more."""
+        readable, so they are overwritten with zeros before."""
         from qdrant_edge import UpdateOperation
 
         for start in range(0, len(ids), BATCH):
             with self._engine() as shard:
                 batch = [int(point) for point in ids[start : start + BATCH]]
-                points = [] if shard is None else shard.retrieve([*batch], False, True)
-                if shard is None or not points:
-                    continue
-                known = [point.id for point in points]
-                vectors = {np.asarray(point.vector, np.float16).tobytes() for point in points}
-                self._insert(known, np.zeros((len(known), self._dimension), np.float32))  # type: ignore[arg-type]
-                shard.update(UpdateOperation.delete_points(known))
-                self._overwrite_packed(shard, vectors)
-                shard.flush()
-
-    def _overwrite_packed(self, shard: EdgeShard, vectors: Set[bytes]) -> None:
-        """Overwrite these vectors in packed files. Points that have the same vector are written again."""
-        shared: dict[int, Vector] = {}
-        for path in self._folder.rglob("matrix.dat"):
-            with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as packed:
-                for vector in vectors:
-                    start = packed.find(vector)
-                    if start < 0 or not any(vector):
-                        continue
-                    row = np.frombuffer(vector, np.float16).astype(np.float32)
-                    same = self._points_like(shard, row)
-                    shared |= dict.fromkeys(same, row)
-                    while start >= 0:
-                        packed[start : start + len(vector)] = bytes(len(vector))
-                        start = packed.find(vector, start)
-        if shared:
-            self._insert(list(shared), np.stack(list(shared.values())))
-
-    def _points_like(self, shard: EdgeShard, row: Vector) -> list[int]:
-        """The points with exactly this vector, which is of unit length: no other is nearer to it."""
-        wanted = 16
-        while True:
-            found = [point for point, _ in _scan(shard, row.tolist(), wanted)]
-            records = shard.retrieve([*found], False, True)
-            same = [r.id for r in records if np.array_equal(np.asarray(r.vector, np.float16), row.astype(np.float16))]
-            if len(same) < wanted:
-                return same  # type: ignore[return-value]
-            wanted *= 4
+                known = [] if shard is None else [point.id for point in shard.retrieve([*batch], False, False)]
+                if shard is not None and known:
+                    self._insert(known, np.zeros((len(known), self._dimension), np.float32))  # type: ignore[arg-type]
+                    shard.update(UpdateOperation.delete_points(known))
+                    shard.flush()
 
     def ids(self) -> list[int]:
         from qdrant_edge import ScrollRequest
@@ -169,7 +137,6 @@ class EdgeStore:
             if shard is None:
                 return
             try:
-                self._pack(shard)
                 shard.flush()
                 shard.close()
                 self._checksums.write()
@@ -190,25 +157,6 @@ class EdgeStore:
         # A memoryview avoids a copy of each vector.
         points = [Point(int(point), memoryview(row)) for point, row in zip(ids, rows, strict=True)]  # type: ignore[arg-type]
         self._shard.update(UpdateOperation.upsert_points(points))
-        self._unpacked += len(points)
-
-    def _pack(self, shard: EdgeShard) -> None:
-        """Merge new points into one segment, which is scanned a fifth faster. All points are written again, so this is
-        done before a search only, and only for many new points."""
-        if self._unpacked < PACK_AFTER:
-            return
-        from qdrant_edge import CountRequest
-
-        count = shard.count(CountRequest(exact=False))
-        if self._unpacked >= count // 2 and count <= PACK_UP_TO:
-            try:
-                self._check_free_space(4 * count * self._dimension)
-            except DiskFull as error:
-                log.info("%s The vectors are not packed now.", error)
-                return
-            self._checksums.remove()
-            shard.optimize()
-            self._unpacked = 0
 
     def _settings_file(self) -> bytes:
         path = self._folder / "edge_config.json"
@@ -286,11 +234,11 @@ def _config(dimension: int) -> EdgeConfig:
     import qdrant_edge as qe
 
     half = qe.VectorStorageDatatype.Float16
+    codes = qe.TurboQuantQuantizationConfig(bits=qe.TurboQuantBitSize.Bits4, always_ram=True)
     return qe.EdgeConfig(
-        vectors=qe.EdgeVectorParams(size=dimension, distance=qe.Distance.Dot, datatype=half),
+        vectors=qe.EdgeVectorParams(size=dimension, distance=qe.Distance.Dot, datatype=half, quantization_config=codes),
         wal_enabled=False,
         max_search_threads=1,
-        # No HNSW links: building them takes minutes, and an exact scan does not use them.
         hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=10**9),
         optimizers=qe.EdgeOptimizersConfig(default_segment_number=1),
     )
@@ -306,9 +254,11 @@ def remove_store(folder: Path) -> None:
 
 
 def _scan(shard: EdgeShard, query: list[float], limit: int, only: Filter | None = None) -> list[tuple[int, float]]:
-    from qdrant_edge import Query, QueryRequest, SearchParams
+    from qdrant_edge import QuantizationSearchParams, Query, QueryRequest, SearchParams
 
-    request = QueryRequest(query=Query.Nearest(query), limit=limit, filter=only, params=SearchParams(exact=True))
+    codes = QuantizationSearchParams(rescore=True, oversampling=max(2.0, RESCORED / limit))
+    parameters = SearchParams(quantization=codes) if only is None else SearchParams(exact=True)
+    request = QueryRequest(query=Query.Nearest(query), limit=limit, filter=only, params=parameters)
     return [(point.id, point.score) for point in shard.query(request)]  # type: ignore[misc]
 
 

@@ -136,11 +136,6 @@ def as_rows(vectors: Vector, count: int, dimension: int) -> Vector:
     return rows
 
 
-def round_to_half(rows: Vector) -> Vector:
-    """These numbers, each rounded to one that float16 has."""
-    return rows.astype(np.float16).astype(np.float32)
-
-
 def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
     """The first `limit` points, equal scores by the smaller number, whatever order `fetch` returns those in."""
     if limit <= 0:

@@ -4,9 +4,8 @@ The ledger has every vector, so a small space needs no files of its own: its vec
 one. They are saved in the index file, because to read them from the ledger took an eighth of a first recall. Measured
 with 256 dimensions, the engine's scan is as fast as ours from 8,000 vectors on, and opening a shard (15 ms, 69 MB of
 sparse files, 32 MB of memory) is cheaper than reading the vectors from the ledger from 4,000 on. So the engine starts
-at two million numbers. From then on new points are kept in memory until there are a thousand of them, and then moved to
-the engine a few at a time with each write, so that no write waits long. What was not moved when a process ended is read
-from the ledger again.
+at two million numbers, and the points in memory are moved to it a few at a time with each write, so that no write waits
+long. What was not moved when a process ended is read from the ledger again.
 
 If the engine cannot be used, because the disk is full or another process uses the shard, all vectors are in memory.
 """
@@ -26,7 +25,8 @@ from numpy.typing import NDArray
 
 from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores.edge import DiskFull, EdgeStore, StoreBusy, remove_store
-from remanence.signals.stores.exact import ExactStore, as_rows, round_to_half
+from remanence.signals.stores.exact import ExactStore, as_rows
+from remanence.state.arrays.columns import round_to_half
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -35,8 +35,6 @@ log = logging.getLogger(__name__)
 
 ENGINE_FROM = 2**21
 """How many numbers (vectors times dimension) a space has at least when the engine starts."""
-_MOVE_AFTER = 1_024
-_MOVE_AT_CLOSE = 256
 _MOVE_AT_ONCE = 4
 _RETRY_SECONDS = 10.0
 _ENGINE_MEMORY = 35_000_000
@@ -54,7 +52,7 @@ class FolderStore:
         self._shard: EdgeStore | None = None
         self._last_in_shard = -1  # the largest number of a point in the shard, as of `ids`
         self._replaced: set[int] = set()  # points of the shard of which a newer vector is in memory
-        self._moving = self._closed = False
+        self._closed = False
         self._retry_at = 0.0
         self._problem: str | None = None  # why the engine is not used, although it should be
         needed, exists = ENGINE_FROM // dimension, folder.exists()
@@ -115,7 +113,7 @@ class FolderStore:
         with self._usable():
             self._recent.clear()
             self._replaced.clear()
-            shard, self._shard, self._moving = self._shard, None, False
+            shard, self._shard = self._shard, None
             if shard is not None:
                 shard.clear()
                 shard.close()
@@ -158,19 +156,16 @@ class FolderStore:
                 self._recent.load(arrays["ids"], arrays["vectors"].astype(np.float32))
 
     def _move_rest(self) -> None:
-        """Move all points to the engine, unless they are so few that reading them from the ledger takes less."""
-        if self._shard is not None and len(self._recent) > _MOVE_AT_CLOSE:
-            self._moving = True
+        if self._shard is not None and len(self._recent):
             self._move(len(self._recent))
 
     def _move(self, count: int) -> None:
-        """Move this many points to the engine, if that is due."""
-        limit = ENGINE_FROM // self._dimension if self._shard is None else _MOVE_AFTER
-        if not self._moving and len(self._recent) < limit and self._problem is None:
+        """Move this many points to the engine, if there are so many that it is used."""
+        if time.monotonic() < self._retry_at:
             return
-        if self._shard is None and time.monotonic() >= self._retry_at:
+        if self._shard is None and len(self._recent) >= ENGINE_FROM // self._dimension:
             self._start_engine()
-        if self._shard is None or time.monotonic() < self._retry_at:
+        if self._shard is None:
             return
         ids, rows = self._recent.first(count)
         try:
@@ -182,7 +177,6 @@ class FolderStore:
         self._recent.delete(ids)
         self._replaced.difference_update(ids)
         self._last_in_shard = max([self._last_in_shard, *ids])
-        self._moving = len(self._recent) > 0
 
     def _start_engine(self) -> None:
         try:

@@ -183,6 +183,11 @@ def split_bytes(array: NDArray[np.uint8], size: int) -> list[bytes]:
     return [raw[begin : begin + size] for begin in range(0, len(raw), size)]
 
 
+def round_to_half(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """These numbers, each rounded to one that float16 has."""
+    return rows.astype(np.float16).astype(np.float32)
+
+
 def to_tuples(value: Any) -> Any:
     """An unpacked value with tuples in place of lists."""
     return tuple(map(to_tuples, value)) if isinstance(value, list) else value

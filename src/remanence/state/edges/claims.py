@@ -36,6 +36,7 @@ from remanence.state.arrays.columns import (
 )
 from remanence.state.edges.predicates import Predicates, normalize_predicate, states_after_event
 from remanence.state.entities.names import Names
+from remanence.state.numbers import MemoryNumber
 from remanence.state.versions.catalog import Catalog
 
 _DAY = 86_400 * 1_000_000
@@ -85,7 +86,7 @@ class Claims(SavedPart):
         # Of each assertion: its ledger position, its id, and its evidence (memories by number) if it has any.
         self._assertion_positions: list[int] = []
         self._assertion_ids: list[str] = []
-        self._evidence: dict[int, list[int]] = {}
+        self._evidence: dict[int, list[MemoryNumber]] = {}
         self._claim_of_id: dict[str, int] = {}
         self.attributions: Interner[tuple[str | None, float]] = Interner()  # observer and confidence
         self._erased: set[int] = set()  # claims that are gone when the index is rebuilt
@@ -235,7 +236,7 @@ class Claims(SavedPart):
         sources = self._columns.values[self.with_edge_id(edge), _SOURCE].tolist()
         return max((self._catalog.attributes.trust_of(row) - 1e-6 if row >= 0 else 1.0 for row in sources), default=0.0)
 
-    def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[int]:
+    def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[MemoryNumber]:
         """The memories, by number, that support an active claim, in this version or an earlier one."""
         source = int(self._columns.values[claim, _SOURCE])
         return [self._catalog.memory_of(source)] if source >= 0 else self._visible_evidence(source, snapshot)
@@ -275,7 +276,7 @@ class Claims(SavedPart):
             number = len(self._assertion_ids)
             memories = [self._catalog.number(memory_id) for memory_id in event.evidence]
             if memories:
-                self._evidence[number] = [-1 if memory is None else memory for memory in memories]
+                self._evidence[number] = [MemoryNumber(-1) if memory is None else memory for memory in memories]
             self._assertion_positions.append(entry.position)
             self._assertion_ids.append(event.relation)
             self._claim_of_id[event.relation] = len(self)
@@ -370,7 +371,7 @@ class Claims(SavedPart):
             return False
         return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))
 
-    def _visible_evidence(self, source: int, snapshot: Snapshot) -> list[int]:
+    def _visible_evidence(self, source: int, snapshot: Snapshot) -> list[MemoryNumber]:
         """The evidence of an assertion, memories by number, that this snapshot contains."""
         mask = snapshot.memory_mask
         return [memory for memory in self._evidence.get(~source, ()) if 0 <= memory < len(mask) and mask[memory]]

@@ -26,6 +26,7 @@ from remanence.schema import (
 )
 from remanence.state.arrays.adjacency import ENDINGS, GRAPH, Adjacency, EdgeEnds
 from remanence.state.arrays.columns import GROWING, JSON, TUPLES, Column, SavedPart
+from remanence.state.numbers import MemoryNumber
 from remanence.state.versions.catalog import Catalog
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
@@ -118,13 +119,13 @@ class Links(SavedPart):
             self._superseded = snapshot, mask
         return self._superseded[1]
 
-    def contradicting(self, memory: int, snapshot: Snapshot) -> list[int]:
+    def contradicting(self, memory: int, snapshot: Snapshot) -> list[MemoryNumber]:
         """The memories, by number, with a link that contradicts this one, in either direction, now."""
         found = self.links_of(memory, snapshot, kinds=("contradicts",), at=snapshot.now)
         numbers = (self._catalog.number(end) for link in found for end in (link.source, link.target))
         return list(dict.fromkeys(n for n in numbers if n is not None and n != memory))
 
-    def all_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
+    def all_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[MemoryNumber]:
         """The memories at the other end of all links of a kind, visible or not."""
         if self.is_empty:
             return []

@@ -40,6 +40,7 @@ from remanence.state.edges.intervals import Interval, TimedClaim, classify_disag
 from remanence.state.edges.predicates import normalize_predicate, states_after_event
 from remanence.state.entities.entity_registry import EntityRegistry
 from remanence.state.entities.names import Names
+from remanence.state.numbers import MemoryNumber
 from remanence.state.versions.catalog import Catalog
 
 __all__ = ["Direction", "RelationIndex", "ValidPeriod"]
@@ -203,7 +204,7 @@ class RelationIndex(Claims):
 
     # The claims of a memory
 
-    def edge_ids(self, memory: int) -> list[str]:
+    def edge_ids(self, memory: MemoryNumber) -> list[str]:
         """The ids of all relations that a memory ever claimed or was evidence of, visible or not."""
         claims_by_row = self.claims_with_evidence(self._catalog.rows_of(memory)).values()
         return list(dict.fromkeys(self.edge_id(claim) for claims in claims_by_row for claim in claims))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from remanence.events import Forgotten, Quarantined, Released, Remembered
 from remanence.schema import MEMORY_KINDS, OPEN_END, Entry, Window
 from remanence.state.arrays.columns import COLUMN, GROWING, INTERNED, JSON, Column, Interner, SavedPart
+from remanence.state.numbers import MemoryNumber, Row
 from remanence.state.versions.hidden_memories import HiddenMemories
 from remanence.state.versions.version_columns import RowAttributes, VersionDigests, VersionTimes
 
@@ -133,34 +134,35 @@ class Catalog(SavedPart):
 
     # Memories and rows
 
-    def number(self, memory_id: str) -> int | None:
-        return self._numbers.number(memory_id)
+    def number(self, memory_id: str) -> MemoryNumber | None:
+        number = self._numbers.number(memory_id)
+        return None if number is None else MemoryNumber(number)
 
-    def positions_of_memory(self, memory: int) -> list[int]:
+    def positions_of_memory(self, memory: MemoryNumber) -> list[int]:
         """The positions of all entries with text about a memory: its versions, and why it was forgotten."""
         return self.positions_of_rows(self.rows_of(memory)) + self.hidden.reasons_of(memory)
 
-    def find_by_identity(self, identity: str) -> int | None:
+    def find_by_identity(self, identity: str) -> MemoryNumber | None:
         """The number of the memory whose latest version has this identity."""
         number = self._digests.memory_with_identity(identity)
-        return None if number is None or self.hidden.is_erased(number) else number
+        return None if number is None or self.hidden.is_erased(number) else MemoryNumber(number)
 
-    def has_content(self, memory: int, content: str) -> bool:
+    def has_content(self, memory: MemoryNumber, content: str) -> bool:
         """Whether the latest version of a memory has this content digest."""
         return self._digests.has_content(int(self._last_row.values[memory]), content)
 
-    def has_text(self, memory: int) -> bool:
+    def has_text(self, memory: MemoryNumber) -> bool:
         """Whether a version of a memory was indexed with its text: it was not erased by then."""
         return any(self._texts.values[row] != _NO_TEXT for row in self.rows_of(memory))
 
-    def rows_of(self, memory: int) -> list[int]:
-        rows = [int(self._last_row.values[memory])]
+    def rows_of(self, memory: MemoryNumber) -> list[Row]:
+        rows = [Row(int(self._last_row.values[memory]))]
         while (earlier := int(self._earlier.values[rows[-1]])) >= 0:
-            rows.append(earlier)
+            rows.append(Row(earlier))
         return rows[::-1]
 
-    def memory_of(self, row: int) -> int:
-        return int(self._memory.values[row])
+    def memory_of(self, row: int) -> MemoryNumber:
+        return MemoryNumber(int(self._memory.values[row]))
 
     def numbers_of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of the memory of each of these rows."""
@@ -179,13 +181,13 @@ class Catalog(SavedPart):
     def positions_of_rows(self, rows: Sequence[int]) -> list[int]:
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
-    def first_recorded(self, memory: int) -> datetime:
+    def first_recorded(self, memory: MemoryNumber) -> datetime:
         return self.times.recorded_at(self.rows_of(memory)[0])
 
-    def previous_row(self, row: int) -> int | None:
+    def previous_row(self, row: int) -> Row | None:
         """The previous version of the memory of a row."""
         earlier = int(self._earlier.values[row])
-        return earlier if earlier >= 0 else None
+        return Row(earlier) if earlier >= 0 else None
 
     def same_text(self, row: int, other: int) -> bool:
         return bool(self._texts.values[row] == self._texts.values[other])
@@ -202,7 +204,7 @@ class Catalog(SavedPart):
         opened = self._opened.values[self._text_row.values]
         changed: NDArray[np.bool_] = opened[self._last_row.values[memories]] > positions
         for i in np.flatnonzero(changed).tolist():
-            row = self.row_at(int(memories[i]), position)
+            row = self.row_at(MemoryNumber(int(memories[i])), position)
             changed[i] = row is not None and opened[row] > positions[i]
         return changed
 
@@ -218,7 +220,7 @@ class Catalog(SavedPart):
         catalog.hidden, catalog._last_mask, catalog._active = self.hidden.without_archived(), None, None
         return catalog
 
-    def row_at(self, memory: int, position: int) -> int | None:
+    def row_at(self, memory: MemoryNumber, position: int) -> Row | None:
         """The version of a memory at this position, hidden or not."""
         opened = self._opened.values
         return next((row for row in reversed(self.rows_of(memory)) if opened[row] <= position), None)
@@ -259,7 +261,7 @@ class Catalog(SavedPart):
         is_state &= self.times.ended_mask(rows, now)
         return is_state
 
-    def successor(self, row: int, position: int) -> int | None:
+    def successor(self, row: int, position: int) -> Row | None:
         """The version at `position` that replaced this one; None if this one is the latest."""
         return None if self._revised.values[row] > position else self.row_at(self.memory_of(row), position)
 

@@ -1,18 +1,16 @@
-"""The nearest of many vectors, found without looking at all of them in full."""
+"""The names whose vectors are nearest to that of a question."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from remanence.signals import vector_sketch
-from remanence.signals.vector_sketch import SketchedVectors
+from remanence.signals.name_vectors import NameVectors
 
 
 @pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
-    """More vectors than are looked at in full, around a hundred centres."""
-    monkeypatch.setattr(vector_sketch, "_MAX_EXACT_SCAN", 1_000)
+def many() -> np.ndarray:
+    """Around a hundred centres."""
     dice = np.random.default_rng(7)
     around = dice.standard_normal((100, 64))[dice.integers(0, 100, 5_000)]
     vectors = around + 0.5 * dice.standard_normal((5_000, 64))
@@ -20,8 +18,8 @@ def many(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     return unit
 
 
-def kept(vectors: np.ndarray) -> SketchedVectors:
-    near = SketchedVectors()
+def kept(vectors: np.ndarray) -> NameVectors:
+    near = NameVectors()
     near.put(dict(enumerate(vectors)), len(vectors))
     return near
 
@@ -30,7 +28,7 @@ def everything(places: np.ndarray) -> np.ndarray:
     return np.ones(len(places), np.bool_)
 
 
-def test_the_nearest_is_found_through_its_sketch(many: np.ndarray) -> None:
+def test_the_nearest_is_found(many: np.ndarray) -> None:
     """And its score is the exact one, in half precision."""
     near = kept(many)
     for place in range(0, 5_000, 97):
@@ -46,8 +44,8 @@ def test_what_is_not_known_is_not_found(many: np.ndarray) -> None:
 
 
 def test_one_that_comes_late_is_found_too(many: np.ndarray) -> None:
-    """Filled in, or added, after the sketches were first made."""
-    near = SketchedVectors()
+    """Filled in, or added."""
+    near = NameVectors()
     near.put({place: vector for place, vector in enumerate(many) if place != 7}, 5_000)
     assert near.places_without_vector(5_001) == [7, 5_000]
     assert near.nearest(many[7], everything, 1, min_similarity=0.6)[0][0] != 7
