@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from pydantic_core import from_json
 
@@ -206,7 +206,7 @@ class RemoteSpace(RemoteViewBase, Space):
         self,
         text_or_turns: Any,
         *,
-        wait: bool = True,
+        wait: bool | Literal["quiet"] = True,
         now: Any = None,
         source: str | None = None,
         observed_by: str | None = None,
@@ -218,8 +218,9 @@ class RemoteSpace(RemoteViewBase, Space):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:
             content = {"turns": [_turn(turn) for turn in checked]}
-        if not wait:
-            return RemoteJob.of(self, self._write(memory_operations.remember, now=now, **content))
+        if wait is not True:
+            quiet = wait == "quiet"
+            return RemoteJob.of(self, self._write(memory_operations.remember, now=now, quiet=quiet, **content))
         return self._write(memory_operations.remember_now, now=now, **content).to_value()
 
     def forget(self, id: str | Memory, why: str | None = None, *, with_related: bool = False) -> None:

@@ -123,6 +123,12 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
+class QueueRequest(RememberRequest):
+    """What to remember in the background; with `quiet`, a chat once it has been quiet or has grown."""
+
+    quiet: bool = False
+
+
 class RelatedMemoryRequest(IdRequest):
     """A memory to erase or to show again; with `with_related`, also the texts it was found in and its own facts."""
 
