@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 import remanence
-from langchain_remanence import CheckpointView, MemoryMiddleware, extractor
+from langchain_remanence import CheckpointView, RemanenceMiddleware, extractor
 from remanence import InvalidInput, Space
 
 FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "quotation": "moved to Lisbon"}]}'
@@ -48,7 +48,7 @@ def finish(space: Space) -> None:
 
 def listening(space: Space, *lines: Any, tools: Any = ()) -> Any:
     """An agent that says these lines, and has facts drawn."""
-    return create_agent(Actor(lines=list(lines)), tools, middleware=[MemoryMiddleware(space, extract=True)])
+    return create_agent(Actor(lines=list(lines)), tools, middleware=[RemanenceMiddleware(space, extract=True)])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -161,7 +161,7 @@ def test_what_belongs_to_no_branch_is_refused_of_a_view_of_checkpoints(space: Sp
     with pytest.raises(
         InvalidInput, match=f"{option}=True needs the space itself.*<CheckpointView of .* or {option}=False"
     ):
-        MemoryMiddleware(view, **{option: True})
+        RemanenceMiddleware(view, **{option: True})
 
 
 @pytest.mark.parametrize(("option", "said"), [("extract", "extract"), ("reinforce", "reinforce")])
@@ -172,7 +172,7 @@ def test_a_view_that_a_function_gives_is_refused_in_the_log(
     saver = InMemorySaver()
     view = CheckpointView(space, saver)
     space.add("Ana lives in Porto.")
-    memory = MemoryMiddleware(lambda runtime: view, **{option: True})
+    memory = RemanenceMiddleware(lambda runtime: view, **{option: True})
     agent = create_agent(Actor(lines=["In Porto."]), middleware=[memory], checkpointer=saver)
     thread = {"configurable": {"thread_id": "t"}}
 

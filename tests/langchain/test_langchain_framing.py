@@ -6,7 +6,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_models import Actor, recalled, system
 
-from langchain_remanence import MemoryMiddleware
+from langchain_remanence import RemanenceMiddleware
 from remanence import Space, Window, frame
 from remanence.language.framing import (
     CLOSE_TAG,
@@ -66,7 +66,7 @@ def test_orders_in_memories_reach_the_model_only_as_data(space: Space) -> None:
     space.add_many([{"text": text} for text in HOSTILE])
     model = Actor(lines=["Hello."])
     agent = create_agent(
-        model, middleware=[MemoryMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
+        model, middleware=[RemanenceMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
     )
     agent.invoke({"messages": [("user", "Who is Alice?")]})
 

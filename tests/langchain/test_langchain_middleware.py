@@ -19,7 +19,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 import remanence
-from langchain_remanence import MemoryMiddleware
+from langchain_remanence import RemanenceMiddleware
 from remanence import InvalidInput, Space
 from remanence.api.facets.upkeep_facet import Upkeep
 from remanence.language.framing import OPEN_TAG
@@ -54,7 +54,7 @@ def test_what_comes_to_mind_is_in_the_system_message_and_nowhere_else(space: Spa
     """The model reads it; neither the answer nor the checkpoints of the thread hold it."""
     space.add("Ana lives in Porto.", source="email")
     saver, model = InMemorySaver(), Actor(lines=["In Porto."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space)], checkpointer=saver, system_prompt="Be brief.")
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], checkpointer=saver, system_prompt="Be brief.")
     answer = ask(agent, "Where does Ana live?", THREAD)
 
     assert system(model.prompts[0]).startswith(f"Be brief.\n\n{OPEN_TAG}")
@@ -67,7 +67,7 @@ def test_what_comes_to_mind_is_in_the_system_message_and_nowhere_else(space: Spa
 def test_both_turns_are_kept_once_over_a_whole_thread(space: Space, ask: Callable[..., Any]) -> None:
     """The state holds the whole thread at every turn; each message is one memory."""
     model = Actor(lines=["Hello Ana.", "In Porto.", "Bye."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space)], checkpointer=InMemorySaver())
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], checkpointer=InMemorySaver())
     for said in ("I am Ana.", "Where do I live?", "Bye."):
         ask(agent, said, THREAD)
 
@@ -86,7 +86,7 @@ def test_what_stands_in_the_thread_is_not_quoted_as_well(space: Space) -> None:
     """A message that the model sees anyway takes no room from what it has forgotten."""
     space.add("Ana lives in Porto.")
     model = Actor(lines=["Yes."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space, limit=2)], checkpointer=InMemorySaver())
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space, limit=2)], checkpointer=InMemorySaver())
     for number in range(5):
         agent.invoke({"messages": [("user", f"Does Ana live in Porto? ({number})")]}, THREAD)
     agent.invoke({"messages": [("user", "Does Ana live in Porto?")]}, {"configurable": {"thread_id": "t2"}})
@@ -99,7 +99,7 @@ def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(space: Space,
     """Tool calls and their results are not part of the conversation that is remembered."""
     space.add("Ana lives in Porto.")
     model = Actor(lines=[LOOK_UP, "Six."])
-    agent = create_agent(model, [look_up], middleware=[MemoryMiddleware(space)])
+    agent = create_agent(model, [look_up], middleware=[RemanenceMiddleware(space)])
     ask(agent, "How many bridges has the city of Ana?")
 
     assert [recalled(system(prompt))[0]["text"] for prompt in model.prompts] == ["Ana lives in Porto."] * 2
@@ -111,7 +111,7 @@ def test_a_model_that_fails_loses_nothing_and_is_kept_once_when_tried_again(
 ) -> None:
     """The user's turn is there after the failure; going on with the thread adds only the reply."""
     model = Actor(lines=[RuntimeError("overloaded"), "Hello Ana."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space)], checkpointer=InMemorySaver())
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], checkpointer=InMemorySaver())
     with pytest.raises(RuntimeError, match="overloaded"):
         ask(agent, "I am Ana.", THREAD)
     assert kept(space) == [("me", "I am Ana.")]
@@ -122,7 +122,7 @@ def test_a_model_that_fails_loses_nothing_and_is_kept_once_when_tried_again(
 
 def test_the_same_message_sent_again_is_kept_once(space: Space, ask: Callable[..., Any]) -> None:
     """By its id, as clients do that are not sure whether they got through."""
-    agent = create_agent(Actor(lines=[RuntimeError("down"), "Hello."]), middleware=[MemoryMiddleware(space)])
+    agent = create_agent(Actor(lines=[RuntimeError("down"), "Hello."]), middleware=[RemanenceMiddleware(space)])
     with pytest.raises(RuntimeError, match="down"):
         ask(agent, HumanMessage("I am Ana.", id="m1"), THREAD)
     ask(agent, HumanMessage("I am Ana.", id="m1"), THREAD)
@@ -132,7 +132,7 @@ def test_the_same_message_sent_again_is_kept_once(space: Space, ask: Callable[..
 
 def test_one_message_id_in_two_threads_is_two_messages(space: Space, ask: Callable[..., Any]) -> None:
     """Clients that count their messages from 1 in each thread lose none."""
-    agent = create_agent(Actor(lines=["Hello."]), middleware=[MemoryMiddleware(space)])
+    agent = create_agent(Actor(lines=["Hello."]), middleware=[RemanenceMiddleware(space)])
     for thread in ("a", "b"):
         said = HumanMessage(f"Hi from {thread}.", id="m1")
         ask(agent, said, {"configurable": {"thread_id": thread}})
@@ -146,7 +146,7 @@ def test_a_retried_call_is_reminded_once(space: Space, ask: Callable[..., Any]) 
     for order in (1, -1):
         model = Actor(lines=[RuntimeError("once"), RuntimeError("twice"), "In Porto."])
         retry = ModelRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False)
-        agent = create_agent(model, middleware=[retry, MemoryMiddleware(space)][::order])
+        agent = create_agent(model, middleware=[retry, RemanenceMiddleware(space)][::order])
         ask(agent, "Where does Ana live?")
 
         assert [system(prompt).count(OPEN_TAG) for prompt in model.prompts] == [1, 1, 1]
@@ -157,7 +157,7 @@ def test_an_interrupted_turn_is_kept_once(space: Space, ask: Callable[..., Any])
     """A person is asked in the middle; the run goes on later, and each turn is one memory."""
     model = Actor(lines=[LOOK_UP, "Six."])
     hold = HumanInTheLoopMiddleware(interrupt_on={"look_up": True})
-    agent = create_agent(model, [look_up], middleware=[MemoryMiddleware(space), hold], checkpointer=InMemorySaver())
+    agent = create_agent(model, [look_up], middleware=[RemanenceMiddleware(space), hold], checkpointer=InMemorySaver())
     ask(agent, "How many bridges has Porto?", THREAD)
     assert kept(space) == [("me", "How many bridges has Porto?")]
     ask(agent, Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
@@ -169,7 +169,7 @@ def test_summaries_are_not_what_somebody_said(space: Space) -> None:
     """LangChain's summary stands in the thread as a message of the user, and is not remembered."""
     model = Actor(lines=["Hello.", "Fine."])
     shorten = SummarizationMiddleware(Actor(lines=["SUMMARY"]), trigger=("messages", 3), keep=("messages", 1))
-    agent = create_agent(model, middleware=[shorten, MemoryMiddleware(space)], checkpointer=InMemorySaver())
+    agent = create_agent(model, middleware=[shorten, RemanenceMiddleware(space)], checkpointer=InMemorySaver())
     for said in ("I am Ana.", "How are you?", "And now?"):
         answer = agent.invoke({"messages": [("user", said)]}, THREAD)
 
@@ -181,7 +181,7 @@ def test_a_summary_before_a_turn_is_no_part_of_it(space: Space) -> None:
     """As a thread stands that failed after it was shortened: only what the user said is kept and asked."""
     space.add("Ana lives in Porto.")
     summary = HumanMessage("Summary: tea.", additional_kwargs={"lc_source": "summarization"})
-    agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space)])
+    agent = create_agent(Actor(lines=["In Porto."]), middleware=[RemanenceMiddleware(space)])
     agent.invoke({"messages": [summary, HumanMessage("Where does Ana live?")]})
 
     assert [text for _, text in kept(space)][1:] == ["Where does Ana live?", "In Porto."]
@@ -190,9 +190,9 @@ def test_a_summary_before_a_turn_is_no_part_of_it(space: Space) -> None:
 def test_recalled_text_is_not_remembered_again(space: Space, ask: Callable[..., Any]) -> None:
     """Not from a model that repeats its prompt, and not from one whose answer is the memory itself."""
     space.add("Ana lives in Porto, near the river.")
-    parrot = create_agent(Parrot(), middleware=[MemoryMiddleware(space)])
+    parrot = create_agent(Parrot(), middleware=[RemanenceMiddleware(space)])
     assert "Ana lives in Porto" in ask(parrot, "Where does Ana live?")["messages"][-1].text
-    echo = create_agent(Actor(lines=["ana lives in Porto,\n near the river."]), middleware=[MemoryMiddleware(space)])
+    echo = create_agent(Actor(lines=["ana lives in Porto,\n near the river."]), middleware=[RemanenceMiddleware(space)])
     ask(echo, "Tell me where Ana lives.")
 
     assert [text for _, text in kept(space) if "ana lives in porto" in text.lower()] == [
@@ -207,7 +207,7 @@ def test_the_block_keeps_to_its_limits(space: Space) -> None:
 
     def prompt(**options: Any) -> str:
         model = Actor(lines=["Many."])
-        middleware = MemoryMiddleware(space, keep=None, **options)
+        middleware = RemanenceMiddleware(space, keep=None, **options)
         create_agent(model, middleware=[middleware]).invoke({"messages": [("user", "Which books has Ana?")]})
         return system(model.prompts[0])
 
@@ -223,7 +223,7 @@ def test_a_system_message_made_of_blocks_keeps_them(space: Space) -> None:
     """Marks for a provider's cache stay where they were; the memories come after."""
     space.add("Ana lives in Porto.")
     model, mark = (Actor(lines=["Yes."]), {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}})
-    agent = create_agent(model, middleware=[MemoryMiddleware(space)], system_prompt=SystemMessage([mark]))
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], system_prompt=SystemMessage([mark]))
     agent.invoke({"messages": [("user", "Where does Ana live?")]})
 
     first, second = model.prompts[0][0].content
@@ -236,7 +236,7 @@ def test_a_message_without_words_recalls_and_keeps_nothing(space: Space, ask: Ca
     space.add("Ana lives in Porto.")
     model = Actor(lines=["A cat."])
     picture = HumanMessage([{"type": "image", "url": "https://example.com/cat.png"}])
-    ask(create_agent(model, middleware=[MemoryMiddleware(space)]), picture)
+    ask(create_agent(model, middleware=[RemanenceMiddleware(space)]), picture)
 
     assert system(model.prompts[0]) == ""
     assert kept(space)[1:] == [("assistant", "A cat.")]
@@ -245,14 +245,14 @@ def test_a_message_without_words_recalls_and_keeps_nothing(space: Space, ask: Ca
 def test_what_a_user_says_is_kept_to_the_letter(space: Space) -> None:
     """Also when it looks like a block of ours."""
     said = f"What does {OPEN_TAG} mean in my prompt?"
-    create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)]).invoke({"messages": [("user", said)]})
+    create_agent(Actor(lines=["Hm."]), middleware=[RemanenceMiddleware(space)]).invoke({"messages": [("user", said)]})
 
     assert kept(space)[0] == ("me", said)
 
 
 def test_what_cannot_be_kept_as_it_is_is_kept_nearly_so(space: Space) -> None:
     """A NUL byte in a message does not cost the memory of it."""
-    create_agent(Actor(lines=["Odd."]), middleware=[MemoryMiddleware(space)]).invoke(
+    create_agent(Actor(lines=["Odd."]), middleware=[RemanenceMiddleware(space)]).invoke(
         {"messages": [("user", "I am \x00 Ana.")]}
     )
     assert kept(space)[0] == ("me", "I am \N{REPLACEMENT CHARACTER} Ana.")
@@ -262,7 +262,7 @@ def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each thing that could not be done is one warning, with its cause."""
-    agent = create_agent(Actor(lines=["Hello Ana."]), middleware=[MemoryMiddleware(space)])
+    agent = create_agent(Actor(lines=["Hello Ana."]), middleware=[RemanenceMiddleware(space)])
     space.close()
     with caplog.at_level(logging.WARNING, "langchain_remanence"):
         answer = ask(agent, "I am Ana.")
@@ -282,7 +282,7 @@ def test_a_count_that_fails_does_not_cost_the_answer(
         raise ConnectionError("no route")
 
     space.add("Ana lives in Porto.")
-    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space, count_tokens=broken)])
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[RemanenceMiddleware(space, count_tokens=broken)])
 
     assert ask(agent, "Where does Ana live?")["messages"][-1].text == "Hm."
     assert "could not recall" in caplog.text
@@ -297,7 +297,7 @@ def test_a_missing_signal_is_named_in_the_log(caplog: pytest.LogCaptureFixture) 
     with remanence.open(None, embedder=broken) as space:
         space.add("Ana lives in Porto.")
         model = Actor(lines=["In Porto."])
-        create_agent(model, middleware=[MemoryMiddleware(space)]).invoke(
+        create_agent(model, middleware=[RemanenceMiddleware(space)]).invoke(
             {"messages": [("user", "Where does Ana live?")]}
         )
 
@@ -318,7 +318,7 @@ async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.Monke
             return method(self, *args, **options)
 
         monkeypatch.setattr(owner, verb, noted)
-    agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space, reinforce=True)])
+    agent = create_agent(Actor(lines=["In Porto."]), middleware=[RemanenceMiddleware(space, reinforce=True)])
     await agent.ainvoke({"messages": [("user", "Where does Ana live?")]})
 
     assert seen == {"recall": {False}, "add_turns": {False}, "observe_usage": {False}}
@@ -327,7 +327,7 @@ async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.Monke
 def test_only_the_model_s_words_are_streamed(space: Space) -> None:
     """Neither hook puts anything into the token stream."""
     space.add("Ana lives in Porto.")
-    agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space)])
+    agent = create_agent(Actor(lines=["In Porto."]), middleware=[RemanenceMiddleware(space)])
     chunks = agent.stream({"messages": [("user", "Where does Ana live?")]}, stream_mode="messages")
 
     assert "".join(chunk.text for chunk, _ in chunks) == "In Porto."
@@ -339,7 +339,7 @@ def test_two_of_them_need_two_names(space: Space) -> None:
     ours.add("Ana lives in Porto.")
     team.add("Ana leads the bridge team.")
     model = Actor(lines=["Hello."])
-    both = [MemoryMiddleware(ours), MemoryMiddleware(team, name="TeamMemory", keep=None)]
+    both = [RemanenceMiddleware(ours), RemanenceMiddleware(team, name="TeamMemory", keep=None)]
     create_agent(model, middleware=both).invoke({"messages": [("user", "Who is Ana?")]})
 
     prompt = system(model.prompts[0])
@@ -373,7 +373,7 @@ def test_two_of_them_need_two_names(space: Space) -> None:
 def test_what_cannot_be_meant_is_refused_when_it_is_made(space: Space, options: dict[str, Any]) -> None:
     """Not in the middle of somebody's conversation."""
     with pytest.raises(InvalidInput):
-        MemoryMiddleware(**{"space": space, **options})
+        RemanenceMiddleware(**{"space": space, **options})
 
 
 class City(BaseModel):
@@ -387,7 +387,7 @@ def test_a_reply_that_is_structured_output_is_remembered(space: Space, ask: Call
     """Although the model gives it as the call of a tool."""
     call = {"name": "City", "args": {"city": "Porto", "country": "Portugal"}, "id": "1"}
     model = Actor(lines=[AIMessage("", tool_calls=[call])])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space)], response_format=ToolStrategy(City))
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], response_format=ToolStrategy(City))
     ask(agent, {"messages": [("user", "Where is the bridge?")]})
 
     assert [memory.text for memory in space.memories()] == [
@@ -404,7 +404,7 @@ def test_a_message_over_the_limit_is_one_warning(
     seconds."""
     for module in ("remanence.adapters.chat_sessions", "langchain_remanence.middleware"):
         monkeypatch.setattr(f"{module}.MAX_TEXT_LENGTH", 20_000)
-    agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True, reinforce=True)])
+    agent = create_agent(Actor(lines=["Noted."]), middleware=[RemanenceMiddleware(space, extract=True, reinforce=True)])
     ask(agent, {"messages": [("user", "I am allergic to peanuts. " + "x" * 20_000)]})
 
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
@@ -418,7 +418,7 @@ def test_memories_may_stand_beside_the_question(space: Space, place: Any) -> Non
     """What comes before the question stays the same from call to call, so that a provider's cache applies."""
     space.add("Ana lives in Porto.")
     model = Actor(lines=["In Porto."])
-    middleware = MemoryMiddleware(space, place=place)
+    middleware = RemanenceMiddleware(space, place=place)
     create_agent(model, middleware=[middleware], system_prompt="Be brief.").invoke(
         {"messages": [("user", "Hello."), ("ai", "Hello!"), ("user", "Where does Ana live?")]}
     )
@@ -448,7 +448,7 @@ def test_memories_may_stand_beside_the_question(space: Space, place: Any) -> Non
 def test_keep_chooses_which_turns_are_stored(space: Space, keep: Any, stored: list[str]) -> None:
     agent = create_agent(
         Actor(lines=["Noted.", "You are welcome."]),
-        middleware=[MemoryMiddleware(space, keep=keep)],
+        middleware=[RemanenceMiddleware(space, keep=keep)],
         checkpointer=InMemorySaver(),
     )
     for said in ("I live in Porto.", "Thanks!"):
@@ -460,7 +460,7 @@ def test_keep_chooses_which_turns_are_stored(space: Space, keep: Any, stored: li
 def test_small_talk_reaches_the_model_without_memories(space: Space) -> None:
     space.add_many(["Ana lives in Porto.", "I am allergic to peanuts."])
     model = Actor(lines=["Hello!"] * 3)
-    agent = create_agent(model, middleware=[MemoryMiddleware(space)])
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space)])
     for said in ("Hi!", "What is 2+2?", "Thanks a lot!"):
         agent.invoke({"messages": [("user", said)]})
 
@@ -477,7 +477,7 @@ def test_results_of_tools_are_not_the_turns_before_a_question(space: Space, monk
         return recall(self, query, **options)
 
     monkeypatch.setattr(Space, "recall", watched)
-    agent = create_agent(Actor(lines=[LOOK_UP, "Six."]), [look_up], middleware=[MemoryMiddleware(space)])
+    agent = create_agent(Actor(lines=[LOOK_UP, "Six."]), [look_up], middleware=[RemanenceMiddleware(space)])
     said = [("user", "Let's talk about my sister Ana."), ("ai", "Gladly."), ("user", "How many bridges has her city?")]
     agent.invoke({"messages": said})
 

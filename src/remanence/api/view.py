@@ -13,8 +13,8 @@ from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.facets.admin_facet import AdminView
 from remanence.api.facets.audit_facet import AuditView
 from remanence.api.facets.entity_facet import EntitiesView
-from remanence.api.facets.facet import MemoryListing
 from remanence.api.facets.graph_facet import GraphView
+from remanence.api.prompt_view import PromptView
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
@@ -47,7 +47,7 @@ _REVIEW_DEPTH = 50
 """How many hits are searched for memories with a high review priority."""
 
 
-class View(MemoryListing):
+class View(PromptView):
     """A space as it was known at one moment. It cannot be written to.
 
     Every method, here and on the facets, raises `InvalidInput` if an argument is not valid (the message names it).
