@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMidd
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
-from langchain_models import WAYS, Actor, Parrot, recalled, run, system
+from langchain_models import WAYS, Actor, Parrot, asked, recalled, run, system
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -22,7 +23,7 @@ import remanence
 from langchain_remanence import RemanenceMiddleware
 from remanence import InvalidInput, Space
 from remanence.api.facets.upkeep_facet import Upkeep
-from remanence.language.framing import OPEN_TAG
+from remanence.language.framing import CLOSE_TAG, OPEN_TAG
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
@@ -50,15 +51,17 @@ def kept(space: Space) -> list[tuple[str | None, str]]:
     return [(memory.observed_by, memory.text) for memory in space.memories()]
 
 
-def test_what_comes_to_mind_is_in_the_system_message_and_nowhere_else(space: Space, ask: Callable[..., Any]) -> None:
+def test_what_comes_to_mind_stands_with_the_question_and_nowhere_else(space: Space, ask: Callable[..., Any]) -> None:
     """The model reads it; neither the answer nor the checkpoints of the thread hold it."""
     space.add("Ana lives in Porto.", source="email")
     saver, model = InMemorySaver(), Actor(lines=["In Porto."])
     agent = create_agent(model, middleware=[RemanenceMiddleware(space)], checkpointer=saver, system_prompt="Be brief.")
     answer = ask(agent, "Where does Ana live?", THREAD)
 
-    assert system(model.prompts[0]).startswith(f"Be brief.\n\n{OPEN_TAG}")
-    assert recalled(system(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
+    assert system(model.prompts[0]) == "Be brief."
+    assert asked(model.prompts[0]).startswith(f"{OPEN_TAG}\n")
+    assert asked(model.prompts[0]).endswith(f"{CLOSE_TAG}\n\nWhere does Ana live?")
+    assert recalled(asked(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
     assert [m.text for m in answer["messages"]] == ["Where does Ana live?", "In Porto."]
     assert list(saver.list(None))
     assert not any("Ana lives" in str(saved) for saved in saver.list(None))
@@ -91,8 +94,8 @@ def test_what_stands_in_the_thread_is_not_quoted_as_well(space: Space) -> None:
         agent.invoke({"messages": [("user", f"Does Ana live in Porto? ({number})")]}, THREAD)
     agent.invoke({"messages": [("user", "Does Ana live in Porto?")]}, {"configurable": {"thread_id": "t2"}})
 
-    assert [m["text"] for m in recalled(system(model.prompts[4]))] == ["Ana lives in Porto."]
-    assert [m["text"] for m in recalled(system(model.prompts[5]))] == ["Ana lives in Porto."]
+    assert [m["text"] for m in recalled(asked(model.prompts[4]))] == ["Ana lives in Porto."]
+    assert [m["text"] for m in recalled(asked(model.prompts[5]))] == ["Ana lives in Porto."]
 
 
 def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(space: Space, ask: Callable[..., Any]) -> None:
@@ -102,7 +105,7 @@ def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(space: Space,
     agent = create_agent(model, [look_up], middleware=[RemanenceMiddleware(space)])
     ask(agent, "How many bridges has the city of Ana?")
 
-    assert [recalled(system(prompt))[0]["text"] for prompt in model.prompts] == ["Ana lives in Porto."] * 2
+    assert [recalled(asked(prompt))[0]["text"] for prompt in model.prompts] == ["Ana lives in Porto."] * 2
     assert kept(space)[1:] == [("me", "How many bridges has the city of Ana?"), ("assistant", "Six.")]
 
 
@@ -149,7 +152,7 @@ def test_a_retried_call_is_reminded_once(space: Space, ask: Callable[..., Any]) 
         agent = create_agent(model, middleware=[retry, RemanenceMiddleware(space)][::order])
         ask(agent, "Where does Ana live?")
 
-        assert [system(prompt).count(OPEN_TAG) for prompt in model.prompts] == [1, 1, 1]
+        assert [asked(prompt).count(OPEN_TAG) for prompt in model.prompts] == [1, 1, 1]
 
 
 @pytest.mark.run_config
@@ -209,7 +212,7 @@ def test_the_block_keeps_to_its_limits(space: Space) -> None:
         model = Actor(lines=["Many."])
         middleware = RemanenceMiddleware(space, keep=None, **options)
         create_agent(model, middleware=[middleware]).invoke({"messages": [("user", "Which books has Ana?")]})
-        return system(model.prompts[0])
+        return asked(model.prompts[0]).removesuffix("Which books has Ana?").strip()
 
     assert len(recalled(prompt(limit=3))) == 3
     assert len(recalled(prompt(limit=30, max_tokens=None))) == 30
@@ -223,7 +226,8 @@ def test_a_system_message_made_of_blocks_keeps_them(space: Space) -> None:
     """Marks for a provider's cache stay where they were; the memories come after."""
     space.add("Ana lives in Porto.")
     model, mark = (Actor(lines=["Yes."]), {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}})
-    agent = create_agent(model, middleware=[RemanenceMiddleware(space)], system_prompt=SystemMessage([mark]))
+    middleware = RemanenceMiddleware(space, place="system")
+    agent = create_agent(model, middleware=[middleware], system_prompt=SystemMessage([mark]))
     agent.invoke({"messages": [("user", "Where does Ana live?")]})
 
     first, second = model.prompts[0][0].content
@@ -301,7 +305,7 @@ def test_a_missing_signal_is_named_in_the_log(caplog: pytest.LogCaptureFixture) 
             {"messages": [("user", "Where does Ana live?")]}
         )
 
-    assert recalled(system(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
+    assert recalled(asked(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
     assert any("without the signal 'vectors'" in record.message for record in caplog.records)
 
 
@@ -342,7 +346,7 @@ def test_two_of_them_need_two_names(space: Space) -> None:
     both = [RemanenceMiddleware(ours), RemanenceMiddleware(team, name="TeamMemory", keep=None)]
     create_agent(model, middleware=both).invoke({"messages": [("user", "Who is Ana?")]})
 
-    prompt = system(model.prompts[0])
+    prompt = asked(model.prompts[0])
     assert prompt.count(OPEN_TAG) == 2
     assert "Ana lives in Porto." in prompt
     assert "Ana leads the bridge team." in prompt
@@ -358,16 +362,18 @@ def test_two_of_them_need_two_names(space: Space) -> None:
         {"max_tokens": "many"},
         {"min_score": 2},
         {"min_score": "high"},
-        {"user": " "},
-        {"user": 7},
+        {"user_key": " "},
+        {"user_key": 7},
         {"extract": True, "keep": None},
+        {"extract": True},  # the space has no language model
+        {"briefing": -1},
         {"keep": "some"},
         {"place": "top"},
         {"count_tokens": "gpt-4"},
         {"space": "./memory"},
         {"space": Space},
         {"space": remanence.open(None).as_of("2026-01-01")},
-        {"space": lambda runtime: None, "user": "user_id"},
+        {"space": lambda runtime: None, "user_key": "user_id"},
     ],
 )
 def test_what_cannot_be_meant_is_refused_when_it_is_made(space: Space, options: dict[str, Any]) -> None:
@@ -404,7 +410,7 @@ def test_a_message_over_the_limit_is_one_warning(
     seconds."""
     for module in ("remanence.adapters.chat_sessions", "langchain_remanence.middleware"):
         monkeypatch.setattr(f"{module}.MAX_TEXT_LENGTH", 20_000)
-    agent = create_agent(Actor(lines=["Noted."]), middleware=[RemanenceMiddleware(space, extract=True, reinforce=True)])
+    agent = create_agent(Actor(lines=["Noted."]), middleware=[RemanenceMiddleware(space, reinforce=True)])
     ask(agent, {"messages": [("user", "I am allergic to peanuts. " + "x" * 20_000)]})
 
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
@@ -427,9 +433,7 @@ def test_memories_may_stand_beside_the_question(space: Space, place: Any) -> Non
     blocks = [index for index, message in enumerate(prompt) if OPEN_TAG in message.text]
     assert system(prompt) == "Be brief."
     assert [message.type for message in prompt] == (
-        ["system", "human", "ai", "human", "human"]
-        if place == "message"
-        else ["system", "human", "ai", "human", "ai", "tool"]
+        ["system", "human", "ai", "human"] if place == "message" else ["system", "human", "ai", "human", "ai", "tool"]
     )
     assert blocks == [3 if place == "message" else 5]
     if place == "tool":
@@ -483,3 +487,32 @@ def test_results_of_tools_are_not_the_turns_before_a_question(space: Space, monk
 
     assert len(contexts) == 3, "two calls of the model, and the reply"
     assert contexts == [["Let's talk about my sister Ana.", "Gladly."]] * 3
+
+
+def test_over_thirty_turns_all_before_the_question_stays_the_same() -> None:
+    """To the byte, with a briefing at the start: so a provider's prompt cache covers all but the last two messages.
+    When what the briefing states changes, the prompt begins anew, once."""
+    with remanence.open(None) as space:
+        for number, told in enumerate(("I live in Porto.", "I'm allergic to peanuts.", "My sister Ana is a nurse.")):
+            space.add_turns([{"role": "user", "content": told, "conversation": f"before {number}"}], now="2026-05-04")
+        model = Actor(lines=["All right."])
+        agent = create_agent(
+            model,
+            middleware=[RemanenceMiddleware(space, briefing=400)],
+            checkpointer=InMemorySaver(),
+            system_prompt="Be brief.",
+        )
+        questions = ("What am I allergic to?", "Where do I live?", "Tell me a joke.", "What does Ana do for a living?")
+        said = [questions[number % 4] for number in range(30)]
+        said[15] = "I have just adopted a grey cat called Mia."
+        for text in said:
+            agent.invoke({"messages": [("user", text)]}, THREAD)
+
+        prompts = [[str(message.content) for message in prompt] for prompt in model.prompts]
+        assert len(prompts) == 30
+        assert "Porto" in prompts[0][0]
+        for number, (before, after) in enumerate(pairwise(prompts), 1):
+            assert after[1 : len(before) - 1] == before[1:-1], "of the turns, only the last one had memories"
+            assert (after[0] == before[0]) is (number != 15)
+        assert ["Mia" in prompt[0] for prompt in prompts] == [False] * 15 + [True] * 15
+        assert sum(OPEN_TAG in prompt[-1] for prompt in prompts) > 15

@@ -12,7 +12,7 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.tools import tool
-from langchain_models import WAYS, Actor, Parrot, recalled, run, system
+from langchain_models import WAYS, Actor, Parrot, asked, recalled, run
 
 from langchain_remanence import RemanenceMemory, RemanenceMiddleware
 from remanence import Memory, Space
@@ -41,7 +41,7 @@ def test_what_the_answer_took_up_counts_as_used(space: Space, porto: Memory, nut
     run(way, agent, "What can she eat, our Ana?")
 
     for prompt in model.prompts:
-        assert {memory["text"] for memory in recalled(system(prompt))} == {porto.text, nuts.text}
+        assert {memory["text"] for memory in recalled(asked(prompt))} == {porto.text, nuts.text}
     assert uses(space, porto, nuts) == [1, 1]
 
 

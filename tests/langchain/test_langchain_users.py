@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
-from langchain_models import Actor, Parrot, recalled, system
+from langchain_models import Actor, Parrot, asked, recalled
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
@@ -79,7 +79,7 @@ def test_the_context_may_be_of_any_make(space: Space, schema: Any, context: Any)
     agent = create_agent(model, middleware=[RemanenceMiddleware(space, user_key="user_id")], context_schema=schema)
     hello(agent, context)
 
-    assert recalled(system(model.prompts[0]))[0]["text"] == "I am Ana."
+    assert recalled(asked(model.prompts[0]))[0]["text"] == "I am Ana."
 
 
 @pytest.mark.parametrize(
