@@ -45,6 +45,8 @@ _SPARE_HITS = 6
 _NO_NEED = 0.08
 """Nothing is recalled for a message that needs memory with a lower probability."""
 _NEED_WITHOUT_READER = 0.2
+_NEED_WITHOUT_ANSWER = 0.3
+"""For a message that needs memory at least so much, the first hit on its matter is quoted if no hit seems to help."""
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
 odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
@@ -149,7 +151,8 @@ def recall_for_prompt(
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
         about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
-        hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
+        helpful = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
+        hits = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked))
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing, today=now)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
@@ -279,6 +282,14 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
         return need >= _NEED_WITHOUT_READER and not best
     odds = _NEED_WEIGHT * _log_odds(min(need, _MAX_NEED)) + _ANSWER_WEIGHT * _log_odds(answers) + _BIAS
     return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
+
+
+def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
+    """The first hit that has a word of the message, with what it is about: the reader may miss that "turned 7" is an
+    age, and a model does not."""
+    words = frozenset(content_words(message)) - FILLER
+    told = (hit for hit in hits if not _is_by_assistant(hit.memory))
+    return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))][:1]
 
 
 def _log_odds(probability: float) -> float:

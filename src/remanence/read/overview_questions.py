@@ -7,13 +7,14 @@ import re
 from datetime import datetime, timedelta
 
 from remanence.language.lexicon.word_lists import compile_pattern, load_words
-from remanence.language.temporal import find_times
+from remanence.language.temporal import TimePhrase, find_times
 from remanence.schema import Window
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ABOUT_USER = compile_pattern("overview_of_user", re.IGNORECASE)
 _OF_TIME = compile_pattern("overview_of_time", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:did|done|was|were|went|happened|told|had|said|talked|been)\b", re.IGNORECASE)
+_AHEAD = re.compile(r"\b(?:plans?|planned|coming|will|(?:do|have) (?:i|we)|(?:am|are) (?:i|we))\b", re.IGNORECASE)
 _MAX_LENGTH = 200
 """A longer message says more than that."""
 
@@ -39,14 +40,19 @@ def asked_overview(message: str, now: datetime) -> Window | None:
         return None
     if len(phrases) == 1 and _OF_TIME.search(text):
         [phrase] = phrases
-        is_ahead = not phrase.is_certain and phrase.window.start is not None and phrase.window.start < now
-        return _a_week_later(phrase.window) if is_ahead and not _PAST.search(text) else phrase.window
+        is_over = phrase.window.end is not None and phrase.window.end <= now
+        is_ahead = is_over and _AHEAD.search(text) and not _PAST.search(text)
+        return _next(phrase, message, now) if is_ahead else phrase.window
     return Window() if not phrases and _ABOUT_USER.search(text) else None
 
 
-def _a_week_later(window: Window) -> Window:
-    """The next Saturday, where the last one was read and the message asks about the future."""
-    return Window(*(moment and moment + timedelta(days=7) for moment in (window.start, window.end)))
+def _next(phrase: TimePhrase, message: str, now: datetime) -> Window:
+    """The next Saturday or December, where the last one was read and the message asks about the future."""
+    for days in (7, 366):
+        again = [other for other in find_times(message, now + timedelta(days=days)) if other.text == phrase.text]
+        if again and again[0].window.end is not None and again[0].window.end > now:
+            return again[0].window
+    return phrase.window
 
 
 def _general_words() -> frozenset[str]:
