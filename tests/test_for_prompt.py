@@ -390,11 +390,11 @@ def test_a_turn_that_stands_before_another_is_not_quoted_by_itself() -> None:
 
 
 def test_what_the_reader_misses_is_quoted_if_it_is_on_the_matter(life: Space) -> None:
-    """That "my sister Hanne" says who Hanne is: one line, and none for what nothing was told of."""
+    """That the accountant is who Mr Peeters is. It is one line, and none where nothing on the matter was told."""
     life.add_turns(
         [{"role": "user", "content": "The accountant, Mr Peeters, wants all receipts.", "conversation": "x"}]
     )
     assert [hit.memory.text for hit in life.for_prompt("Who is Mr Peeters?").hits] == [
         "The accountant, Mr Peeters, wants all receipts."
     ]
-    assert life.for_prompt("Who is Mr Vermeulen?").hits == ()
+    assert life.for_prompt("What is the boiling point of lead?").hits == ()

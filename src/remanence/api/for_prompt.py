@@ -287,7 +287,7 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
 def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
     """The first hit that has a word of the message, with what it is about: the reader may miss that "turned 7" is an
     age, and a model does not."""
-    words = frozenset(content_words(message)) - FILLER
+    words = {word for word in content_words(message) if word not in FILLER and len(word) > 2}  # not "Mr"
     told = (hit for hit in hits if not _is_by_assistant(hit.memory))
     return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))][:1]
 

@@ -173,10 +173,10 @@ def _llamaindex_usage(response: Any) -> TokenUsage | None:
 def _usage(reported: Any, read: str, written: str) -> TokenUsage | None:
     if not isinstance(reported, Mapping):
         return None
-    counts = [reported.get(name) for name in (read, written)]
-    if not all(type(count) is int and count >= 0 for count in counts):
+    tokens_in, tokens_out = reported.get(read), reported.get(written)
+    if not (isinstance(tokens_in, int) and isinstance(tokens_out, int)) or min(tokens_in, tokens_out) < 0:
         return None
-    return TokenUsage(1, *counts)
+    return TokenUsage(1, tokens_in, tokens_out)
 
 
 def _tool_arguments(message: Any) -> Any:

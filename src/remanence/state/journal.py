@@ -173,11 +173,11 @@ class Journal(SavedPart):
                 status=event.status, tries=tries, due_at_micros=until, problem=event.problem, memories=event.memories
             )
         elif isinstance(event, Spent):
-            new = TokenUsage(event.calls, event.tokens_in, event.tokens_out)
-            self.spent_by_day[event.day] = [*_sum(self.spent_by_day.get(event.day, ()), new)]
+            spent = TokenUsage(event.calls, event.tokens_in, event.tokens_out)
+            self.spent_by_day[event.day] = [*_sum(self.spent_by_day.get(event.day, ()), spent)]
             if event.use in self.jobs:
                 job = self.jobs[event.use]
-                self.jobs[job.id] = job._replace(spent=_sum(job.spent, new))
+                self.jobs[job.id] = job._replace(spent=_sum(job.spent, spent))
         elif isinstance(event, Served):
             for memory in event.memories:
                 self.recall_positions.setdefault(memory, []).append(entry.position)
