@@ -290,10 +290,10 @@ def require_fact_extractor(space: Space) -> None:
         remanence.errors.InvalidInput: extract=True needs a language model. Open the space with one: \
 remanence.open(location, extractor=model).
     """
-    from remanence.ports import FactExtractor  # here, as it loads the engine
-    from remanence.service.client.remote_space import RemoteSpace
+    from remanence.api.space import Space  # here, as it loads the engine
+    from remanence.ports import FactExtractor
 
-    if not isinstance(space, RemoteSpace) and not isinstance(space._engine.extractor, FactExtractor):
+    if type(space) is Space and not isinstance(space._engine.extractor, FactExtractor):
         raise InvalidInput(
             "extract=True needs a language model. Open the space with one: remanence.open(location, extractor=model)."
         )
