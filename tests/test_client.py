@@ -172,8 +172,18 @@ async def test_async_variants(remote: Space) -> None:
 
 def test_every_method_is_there(remote: Space) -> None:
     """What is not done over a connection is a known list."""
-    not_remote = {"evaluate", "show_decay", "missed_recalls", "import_vault", "start"}
-    inherited = {"get", "show", "save", "to_igraph", "to_networkx", "show_timeline", "save_timeline", "with_settings"}
+    not_remote = {"briefing", "spent", "evaluate", "show_decay", "missed_recalls", "import_vault", "start"}
+    inherited = {
+        "for_prompt",
+        "get",
+        "show",
+        "save",
+        "to_igraph",
+        "to_networkx",
+        "show_timeline",
+        "save_timeline",
+        "with_settings",
+    }
     for part in (remote, remote.graph, remote.entities, remote.audit, remote.admin, remote.jobs, remote.upkeep):
         for name, method in inspect.getmembers(type(part), inspect.isfunction):
             is_async = name.startswith("a") and hasattr(part, name[1:])

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 import remanence
-from remanence import Hit, InvalidInput, Space
+from remanence import Hit, InvalidInput, Memory, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
+from remanence.api.for_prompt import distinct_hits
 from remanence.language.repetition import drop_repeated
 from remanence.models.message_words import need_of_memory
 from remanence.models.readers import READER_VARIABLE
-from remanence.testing import ScriptedModel
+from remanence.testing import FakeClock, ScriptedModel
 from remanence.testing.fakes import facts_reply
 
 FACT = "I'm allergic to peanuts."
@@ -326,3 +327,74 @@ def test_need_of_memory_ignores_what_is_quoted() -> None:
     """ "My" in a text to translate is not the speaker's."""
     asked = 'Translate into French: "Where did I leave my keys and what did my sister say about our trip?"'
     assert need_of_memory(asked) < 0.5 < need_of_memory("Where did I leave my keys?")
+
+
+LIFE = (
+    ("2026-02-02", "My husband Tomas is coeliac, so there is no gluten in the house."),
+    ("2026-04-15", "I sold the van and bought an electric one."),
+    ("2026-05-05", "The doctor says that my wrist pain is tendinitis."),
+    ("2026-05-17", "Tomas ran the 20 km of Brussels!"),
+    ("2026-09-14", "My sister Hanne expects twins in December."),
+)
+
+
+@pytest.fixture
+def life(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
+    """Some months of somebody's life, each told in a chat of its own."""
+    monkeypatch.delenv(READER_VARIABLE, raising=False)
+    clock = FakeClock("2026-11-18T09:00")
+    with remanence.open(None, worker=False, clock=clock) as opened:
+        for day, text in LIFE:
+            turn = {"role": "user", "content": text, "time": day, "conversation": day}
+            opened.add_turns([turn, {"role": "assistant", "content": "I see.", "conversation": day}], now=day)
+        yield opened
+
+
+def test_who_asks_for_everything_gets_the_profile(life: Space) -> None:
+    """Within the budget, and not more than that; another matter gets what is about it."""
+    told = {text for _, text in LIFE}
+    for message in ("What do you know about me?", "so tell me, who am I to you", "Sum me up in two sentences!"):
+        assert {hit.memory.text for hit in life.for_prompt(message, limit=1).hits} <= told
+        assert len(life.for_prompt(message, limit=1).hits) >= 4
+        assert len(life.for_prompt(message, max_tokens=120).hits) < 4
+    assert len(life.for_prompt("What do you know about my van?").hits) <= 2
+
+
+@pytest.mark.parametrize(
+    ("message", "days"),
+    [
+        ("What did I do in May?", ["2026-05-05", "2026-05-17"]),
+        ("so what happened in April", ["2026-04-15"]),
+        ("Anything planned for December?", ["2026-09-14"]),
+        ("What do I have coming up in December, again?", ["2026-09-14"]),
+        ("Remind me what I told you in September.", ["2026-09-14"]),
+    ],
+)
+def test_who_asks_for_a_time_gets_all_of_it(life: Space, message: str, days: list[str]) -> None:
+    """In its order: what was told then, and what is about it."""
+    found = life.for_prompt(message, limit=1)
+    assert [hit.memory.text for hit in found.hits] == [text for day, text in LIFE if day in days]
+    assert found.text.count("Today is Wednesday, 2026-11-18.") == 1
+
+
+def test_a_dinner_for_two_brings_what_one_of_them_must_not_eat(life: Space) -> None:
+    assert life.for_prompt("Valentine's dinner for Tomas and me?").hits[0].memory.text == LIFE[0][1]
+
+
+def test_a_turn_that_stands_before_another_is_not_quoted_by_itself() -> None:
+    """It is in the line of the other already."""
+    asked = Hit(Memory("m1", "default", "Any allergies for the school kitchen?"), 0.9)
+    told = Hit(Memory("m2", "default", "Peanuts and celery."), 0.8, context=f"assistant: {asked.memory.text}")
+    assert distinct_hits([asked, told], "Which allergies did I name?") == [told]
+    assert distinct_hits([asked], "Which allergies did I name?") == [asked]
+
+
+def test_what_the_reader_misses_is_quoted_if_it_is_on_the_matter(life: Space) -> None:
+    """That the accountant is who Mr Peeters is. It is one line, and none where nothing on the matter was told."""
+    life.add_turns(
+        [{"role": "user", "content": "The accountant, Mr Peeters, wants all receipts.", "conversation": "x"}]
+    )
+    assert [hit.memory.text for hit in life.for_prompt("Who is Mr Peeters?").hits] == [
+        "The accountant, Mr Peeters, wants all receipts."
+    ]
+    assert life.for_prompt("What is the boiling point of lead?").hits == ()

@@ -17,7 +17,7 @@ LANGCHAIN, LLAMAINDEX = langchain_remanence, llama_index_remanence
 THEIRS = {"metadata", "reference", "args", "kwargs", "description", "priority", "accept_short_term_memory"}
 """Parameters that the frameworks define, or that a caller does not set."""
 TABLES: list[tuple[str, str, list[Any], set[str]]] = [  # page, section, what is made, parameters of the framework
-    ("langchain", "An agent with memory", [LANGCHAIN.MemoryMiddleware], set()),
+    ("langchain", "An agent with memory", [LANGCHAIN.RemanenceMiddleware], set()),
     ("langchain", "Tools for the model", [LANGCHAIN.memory_tools], set()),
     ("langchain", "Retriever", [LANGCHAIN.RemanenceRetriever], {"name", "tags"}),
     ("langchain", "Memory for existing chains", [LANGCHAIN.RemanenceMemory], set()),

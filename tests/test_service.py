@@ -236,7 +236,7 @@ def test_similar_names_are_proposed_once(space: Space) -> None:
 def test_a_cancelled_job_writes_nothing() -> None:
     """Its source stays stored."""
     with remanence.open(None, extractor=USER_FACTS, worker=False) as space:
-        job = memory_operations.remember(space, ask.RememberRequest(text="I live in Porto."))
+        job = memory_operations.remember(space, ask.QueueRequest(text="I live in Porto."))
         cancelled = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
         again = memory_operations.cancel_job(space, ask.IdRequest(id=job.id))
 
@@ -249,7 +249,7 @@ def test_a_cancelled_job_writes_nothing() -> None:
 
 def test_remember_takes_one_of_text_and_turns(space: Space) -> None:
     """Neither, and both, are refused."""
-    for request in (ask.RememberRequest(), ask.RememberRequest(text="a", turns=[])):
+    for request in (ask.QueueRequest(), ask.QueueRequest(text="a", turns=[])):
         with pytest.raises(InvalidInput, match="one of them"):
             memory_operations.remember(space, request)
 

@@ -1,6 +1,6 @@
 """Remanence for LangChain and LangGraph.
 
-MemoryMiddleware             memory for `create_agent`
+RemanenceMiddleware             memory for `create_agent`
 RemanenceRetriever           recall for RAG pipelines
 RemanenceVectorStore         documents: add, replace, delete, search
 RemanenceStore               a long-term store for LangGraph
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langchain_remanence.file_memory import ClaudeMemoryMiddleware as ClaudeMemoryMiddleware
     from langchain_remanence.history import RemanenceChatMessageHistory as RemanenceChatMessageHistory
     from langchain_remanence.memory import RemanenceMemory as RemanenceMemory
-    from langchain_remanence.middleware import MemoryMiddleware as MemoryMiddleware
+    from langchain_remanence.middleware import RemanenceMiddleware as RemanenceMiddleware
     from langchain_remanence.models import embedder as embedder
     from langchain_remanence.models import extractor as extractor
     from langchain_remanence.retriever import RemanenceRetriever as RemanenceRetriever
@@ -44,7 +44,7 @@ _MODULES = {
     "CheckpointUnknown": ("checkpoints", "langchain"),
     "CheckpointView": ("checkpoints", "langchain"),
     "ClaudeMemoryMiddleware": ("file_memory", "agent"),
-    "MemoryMiddleware": ("middleware", "agent"),
+    "RemanenceMiddleware": ("middleware", "agent"),
     "RemanenceBackend": ("deep_agents", "deepagents"),
     "RemanenceChatMessageHistory": ("history", "langchain"),
     "RemanenceMemory": ("memory", "classic"),

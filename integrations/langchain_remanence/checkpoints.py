@@ -48,9 +48,11 @@ from langchain_remanence.item_table import (
     version_key,
 )
 from remanence import Hit, InvalidInput, NotFound
-from remanence.adapters import in_thread, require_space
+from remanence.adapters import current_moment, in_thread, require_space
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -123,6 +125,9 @@ class CheckpointView:
         child = copy(self)
         child._space = self._space.child(*path)
         return child
+
+    def _now(self) -> datetime:
+        return current_moment(self._space)
 
     # Reading
 

@@ -46,18 +46,18 @@ class RemanenceBackend(BackendProtocol):
     `MemoryFiles(space)` have below /memories.
 
     Args:
-        space: One space for a single user; or, with `user`, the parent space of all users; or a function from the
+        space: One space for a single user; or, with `user_key`, the parent space of all users; or a function from the
             runtime of a run to its space.
-        user: The field of the run's context or config that holds the user id, for example "user_id".
+        user_key: The field of the run's context or config that holds the user id, for example "user_id".
         recallable: True keeps the files among the memories of the space; see `remanence.MemoryFiles`.
 
     Raises:
         InvalidInput: An argument is not valid; or, in a run, the user is unknown.
     """
 
-    def __init__(self, space: SpaceOrFactory, *, user: str | None = None, recallable: bool = False) -> None:
-        check_space_and_user(space, user)
-        self._space, self._user, self._recallable = space, user, recallable
+    def __init__(self, space: SpaceOrFactory, *, user_key: str | None = None, recallable: bool = False) -> None:
+        check_space_and_user(space, user_key)
+        self._space, self._user_key, self._recallable = space, user_key, recallable
 
     def ls(self, path: str) -> LsResult:
         """List the files and folders in a folder."""
@@ -182,7 +182,7 @@ class RemanenceBackend(BackendProtocol):
         return IS_DIRECTORY if store.is_folder(path) else FILE_NOT_FOUND if store.find(path) is None else None
 
     def _store(self) -> FileStore:
-        space = require_space(space_for(self._space, self._user, current_runtime()))
+        space = require_space(space_for(self._space, self._user_key, current_runtime()))
         return FileStore(space, root="/", recallable=self._recallable)
 
 

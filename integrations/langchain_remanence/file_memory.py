@@ -56,9 +56,9 @@ class ClaudeMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     schema. Every edit is a version, so `MemoryFiles(space).history(path)` has all that was ever written.
 
     Args:
-        space: One space for a single user; or, with `user`, the parent space of all users; or a function from the
+        space: One space for a single user; or, with `user_key`, the parent space of all users; or a function from the
             runtime of a run to its space.
-        user: The field of the run's context or config that holds the user id, for example "user_id".
+        user_key: The field of the run's context or config that holds the user id, for example "user_id".
         recallable: True keeps the files among the memories of the space; see `remanence.MemoryFiles`.
         system_prompt: What is added to the system message, so that the model uses the tool; None adds nothing.
 
@@ -77,12 +77,12 @@ class ClaudeMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         space: SpaceOrFactory,
         *,
-        user: str | None = None,
+        user_key: str | None = None,
         recallable: bool = False,
         system_prompt: str | None = SYSTEM_PROMPT,
     ) -> None:
-        check_space_and_user(space, user)
-        self.space, self.user, self.recallable, self.system_prompt = space, user, recallable, system_prompt
+        check_space_and_user(space, user_key)
+        self.space, self.user_key, self.recallable, self.system_prompt = space, user_key, recallable, system_prompt
         self.tools: list[BaseTool] = [self._tool()]
 
     def wrap_model_call(
@@ -108,7 +108,7 @@ class ClaudeMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _tool(self) -> BaseTool:
         def call(**arguments: Any) -> str:
             # Outside of `try`: an error about the user is not for the model.
-            space = require_space(space_for(self.space, self.user, current_runtime()))
+            space = require_space(space_for(self.space, self.user_key, current_runtime()))
             try:
                 return MemoryFiles(space, recallable=self.recallable).run(arguments)
             except RemanenceError as error:

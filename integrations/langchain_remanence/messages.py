@@ -7,7 +7,15 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, messages_from_dict
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    messages_from_dict,
+)
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from remanence import InvalidInput, adapters
@@ -101,7 +109,7 @@ def structured_reply(messages: Sequence[BaseMessage], response: object) -> list[
 
 
 def chat_turns(messages: Sequence[BaseMessage]) -> list[dict[str, str]]:
-    """Return what the user and the model said in these messages, in the form of `recall_for_prompt`."""
+    """Return what the user and the model said in these messages, in the form of `Space.for_prompt`."""
     spoken = (message for message in messages if isinstance(message, HumanMessage | AIMessage))
     return [{"role": role_of(message), "content": text} for message in spoken if (text := message_text(message))]
 
@@ -114,6 +122,13 @@ def role_of(message: BaseMessage) -> str:
 def is_summary(message: BaseMessage) -> bool:
     """Tell whether LangChain wrote this message to replace older messages of the thread."""
     return bool(message.additional_kwargs.get("lc_source") == "summarization")
+
+
+def prepend_text(message: AnyMessage, text: str) -> AnyMessage:
+    """Return a message with a text before its own content."""
+    own = message.content
+    content = f"{text}\n\n{own}" if isinstance(own, str) else [{"type": "text", "text": text}, *own]
+    return message.model_copy(update={"content": content})
 
 
 def append_text(system: SystemMessage | None, text: str) -> SystemMessage:

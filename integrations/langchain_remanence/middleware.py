@@ -4,6 +4,9 @@ before_agent      stores the user's turn
 wrap_model_call   recalls for the turn and adds the memories to the prompt, for this call only
 after_agent       stores the reply
 
+What is recalled stands with the user's turn, and the briefing at the end of the system message stays the same to the
+byte while it holds: a provider's prompt cache covers all that comes before the turn.
+
 A turn is stored under the id of its message, so it is stored once even if a run is interrupted or repeated.
 """
 
@@ -25,6 +28,7 @@ from langchain_remanence.messages import (
     chat_turns,
     is_summary,
     message_text,
+    prepend_text,
     role_of,
     speaker_fields,
     structured_reply,
@@ -45,6 +49,7 @@ from remanence.adapters import (
     prompt_budget,
     recall_for_prompt,
     reinforce,
+    require_fact_extractor,
     strip_frames,
     warn_of_long_texts,
 )
@@ -61,17 +66,17 @@ _MIN_REPEATED_LENGTH = 16
 """Shorter replies ("yes", "you are welcome") may equal a memory without being a repetition of it."""
 
 
-class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Long-term memory for an agent: `create_agent(model, middleware=[MemoryMiddleware(space)])`.
+class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Long-term memory for an agent: `create_agent(model, middleware=[RemanenceMiddleware(space)])`.
 
     The memories that help to answer the user's turn are quoted in each call to the model, and never in the state of
     the thread; a turn that needs no memory gets none. The user's turn and the reply are stored. If memory fails, the
     agent answers without it and a warning is logged.
 
     Args:
-        space: One space for a single user; or, with `user`, the parent space of all users; or a function from
+        space: One space for a single user; or, with `user_key`, the parent space of all users; or a function from
             the runtime of a run to its space.
-        user: The field of the run's context or config that holds the user id, for example "user_id": text, a
+        user_key: The field of the run's context or config that holds the user id, for example "user_id": text, a
             number or a UUID; 5 and "5" are the same user. Each user has a space of their own, and a run without a user
             id is refused.
         limit: How many memories to quote at most.
@@ -81,12 +86,15 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         min_score: Quote all memories with at least this score, in place of those that seem to help.
         kinds: Quote only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Quote only memories with all of these tags.
-        place: Where the memories are quoted. "system": at the end of the system message. "message": in a message of
-            their own before the user's turn, so that all before it stays the same from call to call and the
-            provider's prompt cache applies. "tool": as the result of a tool call after the user's turn.
+        briefing: The token budget of the briefing (`Space.briefing`: what is true of the user, by topic) at the end of
+            the system message; 0 for none.
+        place: Where the recalled memories are quoted. "message": at the beginning of the user's message, so that all
+            before it stays the same from call to call and the provider's prompt cache applies. "tool": as the result
+            of a tool call after the user's message. "system": at the end of the system message.
         keep: Which turns to store: "all", "user" (those of the user), "facts" (those in which `analyze_message` finds
             something worth storing), a function of role and text, or None for none.
-        extract: Whether to extract facts from the turns, in the background.
+        extract: Whether the language model of the space (`remanence.open(location, extractor=model)`) extracts facts:
+            in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
         name: The name of this middleware, if an agent has two of them.
@@ -99,7 +107,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         >>> from langchain.agents import create_agent
         >>> from langchain_core.language_models import FakeListChatModel
         >>> with remanence.open(None) as space:
-        ...     agent = create_agent(FakeListChatModel(responses=["Noted."]), middleware=[MemoryMiddleware(space)])
+        ...     agent = create_agent(FakeListChatModel(responses=["Noted."]), middleware=[RemanenceMiddleware(space)])
         ...     _ = agent.invoke({"messages": [("user", "I am allergic to peanuts.")]})
         ...     [memory.text for memory in space.memories()]
         ['I am allergic to peanuts.', 'Noted.']
@@ -109,20 +117,21 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         space: SpaceOrFactory,
         *,
-        user: str | None = None,
+        user_key: str | None = None,
         limit: int = 8,
         max_tokens: int | None = 1_000,
         count_tokens: Callable[[str], int] | None = None,
         min_score: float | None = None,
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
-        place: Place = "system",
+        briefing: int = 0,
+        place: Place = "message",
         keep: Keep = "all",
         extract: bool = False,
         reinforce: bool = False,
         name: str | None = None,
     ) -> None:
-        check_space_and_user(space, user)
+        check_space_and_user(space, user_key)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"limit={limit!r} is not a whole number above zero.")
         if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
@@ -133,10 +142,13 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             raise InvalidInput(f"place={place!r} is none of {', '.join(map(repr, PLACES))}.")
         if extract and keep is None:
             raise InvalidInput("extract=True with keep=None: facts are extracted from stored turns. Set keep='all'.")
-        for option, enabled in (("extract", extract), ("reinforce", reinforce)):
+        for option, enabled in (("extract", extract), ("reinforce", reinforce), ("briefing", briefing)):
             if enabled and not callable(space):
                 _require_space(space, option)
-        self.space, self.user = space, user
+        if extract and not callable(space):
+            require_fact_extractor(_require_space(space, "extract"))
+        self.briefing = check_max_tokens(briefing) or 0
+        self.space, self.user_key = space, user_key
         self.limit, self.min_score = limit, min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.kinds, self.tags, self.place = check_kinds(kinds), check_tags(tags), place
@@ -157,7 +169,9 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         """`before_agent` in a worker thread."""
-        await asyncio.to_thread(self._store, self._run(runtime), _user_turn(state["messages"]))
+        turn = _user_turn(state["messages"])
+        before = _turn_before(state["messages"], turn)
+        await asyncio.to_thread(self._store, self._run(runtime), turn, before)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -191,10 +205,14 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
-        return _Run(space_for(self.space, self.user, runtime), thread_id_of(runtime))
+        return _Run(space_for(self.space, self.user_key, runtime), thread_id_of(runtime))
 
     def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """Return the request with memories in its prompt, and the memories that are quoted there."""
+        if self.briefing:
+            with log_and_continue(log, "brief"):
+                if block := _require_space(run.space, "briefing").briefing(max_tokens=self.briefing):
+                    request = request.override(system_message=append_text(request.system_message, block))
         found = self._recall_for(run, request.messages, _window(request.model))
         if not found.text:
             return request, []
@@ -241,7 +259,13 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if turns:
             warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
-                run.space.add_turns(turns)
+                if self.extract and isinstance(run.space, Space):
+                    run.space.remember(turns, wait="quiet")
+                else:
+                    run.space.add_turns(turns)
+            if self.extract and callable(self.space):
+                with log_and_continue(log, "extract"):
+                    require_fact_extractor(_require_space(run.space, "extract"))
 
     def _store_reply(self, run: _Run, state: Any) -> None:
         messages: list[BaseMessage] = state["messages"]
@@ -252,9 +276,6 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             recalled = {normalize_text(hit.memory.text) for hit in self._recall_for(run, messages).hits}
             repeated = {text for text in recalled if len(text) >= _MIN_REPEATED_LENGTH}
             self._store(run, [reply for reply in replies if normalize_text(_own_text(reply)) not in repeated])
-        if self.extract:
-            with log_and_continue(log, "extract"):
-                _extract(run, [*_user_turn(messages), *replies])
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,14 +340,6 @@ def _own_text(message: BaseMessage) -> str:
     return strip_frames(message_text(message)) if isinstance(message, AIMessage) else message_text(message)
 
 
-def _extract(run: _Run, messages: Sequence[BaseMessage]) -> None:
-    """Extract facts, in the background, from those messages that are still stored."""
-    space = _require_space(run.space, "extract")
-    stored = [turn for turn in run.turns(messages) if "key" in turn and space.find(turn["key"])]
-    if stored:
-        space.remember(stored, wait=False)
-
-
 def _require_space(space: object, option: str) -> Space:
     if isinstance(space, Space):
         return space
@@ -344,10 +357,12 @@ def _window(model: Any) -> int | None:
 
 
 def _insert_block(messages: Sequence[AnyMessage], block: str, place: Place) -> list[AnyMessage]:
-    """The messages with the memories before the user's last message, or as the result of a tool call after it."""
+    """The messages with the memories at the beginning of the user's last message, or as the result of a tool call after
+    it. Not in a message of their own: some models refuse two messages of the user in a row."""
     last = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
     if place == "message":
-        return [*messages[:last], HumanMessage(block), *messages[last:]]
+        question = prepend_text(messages[last], block)
+        return [*messages[:last], question, *messages[last + 1 :]]
     call = {"name": _RECALL_TOOL, "args": {"query": message_text(messages[last])}, "id": f"{_RECALL_TOOL}_{last}"}
     result: list[AnyMessage] = [
         AIMessage("", tool_calls=[call]),

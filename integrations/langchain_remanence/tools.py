@@ -89,15 +89,15 @@ class Update(BaseModel):
 
 
 def memory_tools(
-    space: SpaceOrFactory, *, user: str | None = None, max_tokens: int | None = 1_000, prefix: str = ""
+    space: SpaceOrFactory, *, user_key: str | None = None, max_tokens: int | None = 1_000, prefix: str = ""
 ) -> list[BaseTool]:
     """Make the tools `remember`, `recall`, `forget` and `update`.
 
     An error of the memory (an unknown id, a blank text) is returned to the model, which may try again.
 
     Args:
-        space: The space, or a function from the runtime of a run to it; as for `MemoryMiddleware`.
-        user: The field that holds the user id; as for `MemoryMiddleware`.
+        space: The space, or a function from the runtime of a run to it; as for `RemanenceMiddleware`.
+        user_key: The field that holds the user id; as for `RemanenceMiddleware`.
         max_tokens: The token budget of what `recall` returns; None for no limit.
         prefix: What the names of the tools begin with, for an agent with the tools of two spaces: `prefix="work_"`
             gives `work_remember`.
@@ -115,12 +115,12 @@ def memory_tools(
         ...     remember.invoke({"text": "Alice lives in Porto."})[:14]
         'Remembered as '
     """
-    check_space_and_user(space, user)
+    check_space_and_user(space, user_key)
 
     def tool(name: str, schema: type[Remember | Recall | Forget | Update], **options: Any) -> BaseTool:
         def call(**arguments: Any) -> Any:
             # Outside of `try`: an error about the user is not for the model.
-            run_space = space_for(space, user, current_runtime())
+            run_space = space_for(space, user_key, current_runtime())
             try:
                 return schema(**arguments).run(run_space, **options)
             except RemanenceError as error:

@@ -26,10 +26,10 @@ SpaceOrFactory: TypeAlias = "SpaceLike | Callable[[Any], SpaceLike]"
 USER_FIELDS = ("user_id", "langgraph_user_id")
 
 
-def space_for(space: SpaceOrFactory, user: str | None, runtime: Any) -> SpaceLike:
+def space_for(space: SpaceOrFactory, user_key: str | None, runtime: Any) -> SpaceLike:
     """Return the space that a run may read and write.
 
-    With `user`, it is `space.child("users", id)`, with the id from that field of the run's context or config. A
+    With `user_key`, it is `space.child("users", id)`, with the id from that field of the run's context or config. A
     run that does not name its user is refused. So is a run that names one while all users share one space, which
     would mix their memories although nobody asked for it.
     """
@@ -38,19 +38,19 @@ def space_for(space: SpaceOrFactory, user: str | None, runtime: Any) -> SpaceLik
         if not _is_space(returned):
             raise InvalidInput(f"the function for the space returned {returned!r} for this run. Return a Space.")
         return returned
-    if user is not None:
-        return space.child("users", _user_id(user, runtime))
+    if user_key is not None:
+        return space.child("users", _user_id(user_key, runtime))
     field = next((name for name in USER_FIELDS if _user_ids(name, runtime)), None)
     if field is not None:
         raise InvalidInput(
-            f"this run names a user ({field!r}), but there is one space for all. Give user={field!r} for one "
+            f"this run names a user ({field!r}), but there is one space for all. Give user_key={field!r} for one "
             "space for each user; or, if they are to share one, a function: lambda runtime: space."
         )
     return space
 
 
 def forget_user(space: Space, user_id: str | int | UUID) -> ErasureCertificate:
-    """Erase everything of one user: the space that `user=` gives the user, and those below it.
+    """Erase everything of one user: the space that `user_key=` gives the user, and those below it.
 
     Args:
         space: The space that the middleware, tools or retriever were made with.
@@ -94,7 +94,7 @@ def thread_id_of(runtime: Any) -> str | None:
     return None if thread is None else str(thread)
 
 
-def check_space_and_user(space: object, user: object) -> None:
+def check_space_and_user(space: object, user_key: object) -> None:
     """Raise InvalidInput for arguments with which `space_for` would fail in every run."""
     if not _is_space(space) and (not callable(space) or isinstance(space, type)):
         location = repr(str(space)) if isinstance(space, str | PathLike) else "'./memory'"
@@ -104,10 +104,10 @@ def check_space_and_user(space: object, user: object) -> None:
         )
     if isinstance(space, View):
         require_space(space)
-    if user is not None and (not isinstance(user, str) or not user.strip()):
-        raise InvalidInput(f"user={user!r} is not the name of a field. Give for example user='user_id'.")
-    if user is not None and not _is_space(space):
-        raise InvalidInput(f"both a function for the space and user={user!r} were given. Give one of the two.")
+    if user_key is not None and (not isinstance(user_key, str) or not user_key.strip()):
+        raise InvalidInput(f"user_key={user_key!r} is not the name of a field. Give for example user_key='user_id'.")
+    if user_key is not None and not _is_space(space):
+        raise InvalidInput(f"both a function for the space and user_key={user_key!r} were given. Give one of the two.")
 
 
 def _configurable() -> Mapping[str, Any]:

@@ -50,7 +50,7 @@ def store_turns(
     """Store turns of a session, each as a memory of its own unless `keys` has the key of an earlier one.
 
     `before` has the turns before some of them, where those are not stored. With `extract`, facts are extracted from the
-    turns in the background.
+    chat in the background, once it is quiet or has grown.
     """
     warn_of_long_texts(log, (text for _, text in turns))
     keys = [uuid4().hex for _ in turns] if keys is None else keys
@@ -67,7 +67,7 @@ def store_turns(
         for (role, text), key in zip(turns, keys, strict=True)
     ]
     if rows and extract:
-        space.remember(rows, wait=False)
+        space.remember(rows, wait="quiet")
     elif rows:
         space.add_turns(rows)
 

@@ -18,7 +18,15 @@ from llama_index_remanence.messages import RoleAndText, roles_and_texts
 from llama_index_remanence.space_reference import TtlSeconds
 from llama_index_remanence.transcript import Transcript
 from remanence import Space
-from remanence.adapters import PromptMemories, check_session_id, check_ttl, in_thread, log_and_continue, prompt_budget
+from remanence.adapters import (
+    PromptMemories,
+    check_session_id,
+    check_ttl,
+    in_thread,
+    log_and_continue,
+    prompt_budget,
+    require_fact_extractor,
+)
 
 _WINDOW = "window"
 
@@ -47,15 +55,16 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         min_score: Recall all memories with at least this score, in place of those that seem to help.
         kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
         tags: Recall only memories with all of these tags.
-        place: Where the memories are quoted. "system": at the end of the system message of the window; without one,
-            before the text of the question. The system prompt of an agent or a chat engine is not in the window: it
-            is put before what `get` returns. "message": in a message of their own before the question, so that all
-            before it stays the same and the provider's prompt cache applies. "tool": as the result of a tool call
-            after the question.
+        place: Where the memories are quoted. "message": before the text of the question, so that all before it stays
+            the same from call to call and the provider's prompt cache applies. "tool": as the result of a tool call
+            after the question. "system": at the end of the system message of the window; without one, before the text
+            of the question. The system prompt of an agent or a chat engine is not in the window: it is put before what
+            `get` returns; `space.briefing()` is for that one.
         keep: Which turns can be recalled later: "all", "user" (those of the user), "facts" (those in which
             `analyze_message` finds something worth storing), a function of role and text, or None for none. The
             window has all of them.
-        extract: Whether to extract facts from the turns, in the background.
+        extract: Whether the language model of the space (`remanence.open(location, extractor=model)`) extracts facts:
+            in the background, once for a chat that has been quiet or has grown (`remember(..., wait="quiet")`).
         reinforce: Whether to count as used the recalled memories that the answer took words from.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
@@ -76,7 +85,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     session_id: str
     ttl: TtlSeconds = Field(default=None, description="Seconds after its last message that a window is kept.")
     token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
-    place: Literal["system", "message", "tool"] = Field(default="system", description="Where memories are quoted.")
+    place: Literal["system", "message", "tool"] = Field(default="message", description="Where memories are quoted.")
     extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
@@ -85,6 +94,8 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
     def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
         name = uuid4().hex if session_id is None else check_session_id(session_id)
         super().__init__(space, session_id=name, **settings)
+        if self.extract:
+            require_fact_extractor(self.space)
 
     def _reset_state(self) -> None:
         super()._reset_state()

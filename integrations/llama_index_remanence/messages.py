@@ -229,9 +229,9 @@ def recent_messages(messages: Sequence[ChatMessage], max_tokens: int, count_toke
     return [message for index, message in enumerate(messages) if index >= first or message.role == MessageRole.SYSTEM]
 
 
-def insert_block(messages: Sequence[ChatMessage], block: str, place: str = "system") -> list[ChatMessage]:
-    """Return the messages with a block: in the system message, or without one before the text of the question; in a
-    message of its own before the question; or as the result of a tool call after it.
+def insert_block(messages: Sequence[ChatMessage], block: str, place: str = "message") -> list[ChatMessage]:
+    """Return the messages with a block: before the text of the question; as the result of a tool call after it; or in
+    the system message, or without one before the text of the question.
 
     The block is not put into a new system message before a question: ReActAgent drops a system message that comes
     first, and a text that changes each turn would prevent the provider from caching the rest of the prompt.
@@ -256,7 +256,9 @@ def insert_block(messages: Sequence[ChatMessage], block: str, place: str = "syst
 
 def _insert_message(messages: list[ChatMessage], block: str, question: int, place: str) -> list[ChatMessage]:
     if place == "message":
-        return [*messages[:question], ChatMessage(role=MessageRole.USER, content=block), *messages[question:]]
+        asked = messages[question]
+        quoting = asked.model_copy(update={"blocks": [TextBlock(text=block), *asked.blocks]})
+        return [*messages[:question], quoting, *messages[question + 1 :]]
     call_id = f"{_RECALL_TOOL}_{question}"
     call = ToolCallBlock(
         tool_call_id=call_id, tool_name=_RECALL_TOOL, tool_kwargs={"query": messages[question].content or ""}

@@ -242,6 +242,20 @@ class Worked:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """The tokens that a language model read and wrote on a day (UTC) to find facts, for the job `use`, or for a
+    `remember` that waited for them, which has an id of its own."""
+
+    use: str
+    model: str | None
+    day: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
     """A memory has expired. Recall had left it out since that moment."""
 
@@ -340,7 +354,7 @@ class Reversed:
 _MemoryEvent: TypeAlias = Remembered | Forgotten | Restored | Erased | Emptied
 _EntityEvent: TypeAlias = Registered | Renamed | Merged | Split | Undone
 _EdgeEvent: TypeAlias = Declared | Related | Linked | Invalidated
-_JobEvent: TypeAlias = Served | Extracted | Queued | Worked | Expired
+_JobEvent: TypeAlias = Served | Extracted | Queued | Worked | Spent | Expired
 _UpkeepEvent: TypeAlias = Used | Promoted | Demoted | Ran | Reversed
 _TrustEvent: TypeAlias = Quarantined | Released
 Event: TypeAlias = _MemoryEvent | _EntityEvent | _EdgeEvent | _JobEvent | _UpkeepEvent | _TrustEvent

@@ -64,6 +64,11 @@ def system(prompt: Sequence[BaseMessage]) -> str:
     return str(prompt[0].text) if prompt and prompt[0].type == "system" else ""
 
 
+def asked(prompt: Sequence[BaseMessage]) -> str:
+    """The last message of the user in a prompt, with the memories that stand with it."""
+    return next(str(message.text) for message in reversed(prompt) if message.type == "human")
+
+
 WAYS = ("sync", "async")
 
 

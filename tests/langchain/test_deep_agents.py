@@ -117,7 +117,7 @@ def test_a_deep_agent_keeps_its_memories_in_a_space(space: remanence.Space) -> N
 async def test_each_user_has_their_own_files(space: remanence.Space) -> None:
     write = {"name": "write_file", "args": {"file_path": "/tea.md", "content": "x"}, "id": "1"}
     model = Actor(lines=[AIMessage("", tool_calls=[write]), "Done."])
-    agent = deepagents.create_deep_agent(model, backend=RemanenceBackend(space, user="user_id"))
+    agent = deepagents.create_deep_agent(model, backend=RemanenceBackend(space, user_key="user_id"))
     await agent.ainvoke({"messages": [("user", "Note it.")]}, {"configurable": {"user_id": "ana"}})
 
     assert MemoryFiles(space.child("users", "ana")).store.files()

@@ -18,9 +18,9 @@ from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 import remanence
 from langchain_remanence import (
-    MemoryMiddleware,
     RemanenceChatMessageHistory,
     RemanenceMemory,
+    RemanenceMiddleware,
     RemanenceRetriever,
     RemanenceVectorStore,
     memory_tools,
@@ -313,7 +313,7 @@ def test_what_is_no_space_is_refused_at_once() -> None:
         lambda given: RemanenceRetriever(space=given),
         lambda given: RemanenceMemory(space=given),
         RemanenceChatMessageHistory,
-        MemoryMiddleware,
+        RemanenceMiddleware,
         memory_tools,
     ]
     for make in makes:

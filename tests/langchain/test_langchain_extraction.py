@@ -16,8 +16,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 import remanence
-from langchain_remanence import CheckpointView, MemoryMiddleware, extractor
+from langchain_remanence import CheckpointView, RemanenceMiddleware, extractor
 from remanence import InvalidInput, Space
+from remanence.testing import FakeClock
 
 FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "quotation": "moved to Lisbon"}]}'
 """What an extractor's model answers."""
@@ -30,9 +31,15 @@ def finder() -> Actor:
 
 
 @pytest.fixture
-def space(finder: Actor) -> Iterator[Space]:
+def clock() -> FakeClock:
+    """The clock of the space, by which a chat is quiet or not."""
+    return FakeClock()
+
+
+@pytest.fixture
+def space(finder: Actor, clock: FakeClock) -> Iterator[Space]:
     """An empty space whose facts that model finds."""
-    with remanence.open(None, extractor=finder) as space:
+    with remanence.open(None, extractor=finder, clock=clock, worker=False) as space:
         yield space
 
 
@@ -40,22 +47,24 @@ def texts(space: Space) -> list[str]:
     return [memory.text for memory in space.memories()]
 
 
-def finish(space: Space) -> None:
-    """Wait for what is done in the background."""
-    for job in space.jobs.list():
-        job.result(timeout=30)
+def finish(space: Space, clock: FakeClock) -> None:
+    """Do what is done in the background once the chat has been quiet for five minutes."""
+    assert space.jobs.run_due() == 0
+    clock.advance(minutes=5)
+    assert space.jobs.run_due() <= 1
 
 
 def listening(space: Space, *lines: Any, tools: Any = ()) -> Any:
     """An agent that says these lines, and has facts drawn."""
-    return create_agent(Actor(lines=list(lines)), tools, middleware=[MemoryMiddleware(space, extract=True)])
+    return create_agent(Actor(lines=list(lines)), tools, middleware=[RemanenceMiddleware(space, extract=True)])
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_facts_are_drawn_from_both_turns(space: Space, finder: Actor, way: str) -> None:
-    """And the turns themselves are kept once."""
+def test_facts_are_drawn_from_both_turns(space: Space, finder: Actor, clock: FakeClock, way: str) -> None:
+    """In one call for the chat, and the turns themselves are kept once."""
     run(way, listening(space, "Noted."), "I am Ana, and I moved to Lisbon.")
-    finish(space)
+    finish(space, clock)
+    assert len(finder.prompts) == 1
 
     assert "I am Ana, and I moved to Lisbon." in str(finder.prompts)
     assert "Noted." in str(finder.prompts)
@@ -74,23 +83,24 @@ def test_the_agent_does_not_wait_for_facts(way: str) -> None:
             assert answered.wait(timeout=30), "the agent waited for its extractor"
             return super()._generate(*args, **options)
 
-    with remanence.open(None, extractor=Waiting(lines=[FACTS])) as space:
+    with remanence.open(None, extractor=extractor(Waiting(lines=[FACTS]), quiet=0)) as space:
         run(way, listening(space, "Noted."), "I am Ana, and I moved to Lisbon.")
         assert texts(space) == ["I am Ana, and I moved to Lisbon.", "Noted."]
         answered.set()
-        finish(space)
+        for job in space.jobs.list():
+            job.result(timeout=30)
 
         assert "Ana lives in Lisbon." in texts(space)
 
 
-def test_an_agent_that_is_read_along_says_nothing_but_its_own_words(space: Space) -> None:
+def test_an_agent_that_is_read_along_says_nothing_but_its_own_words(space: Space, clock: FakeClock) -> None:
     """Facts are found beside the run."""
     chunks = listening(space, "Noted.").stream(
         {"messages": [("user", "I am Ana, and I moved to Lisbon.")]}, stream_mode="messages"
     )
 
     assert "".join(chunk.text for chunk, _ in chunks) == "Noted."
-    finish(space)
+    finish(space, clock)
     assert "Ana lives in Lisbon." in texts(space)
 
 
@@ -123,7 +133,7 @@ def test_an_agent_that_draws_facts_answers_when_memory_is_down(
 
     assert answer["messages"][-1].text == "Hello Ana."
     said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
-    assert {record.args for record in said} == {("remember",), ("recall",), ("extract",)}
+    assert {record.args for record in said} == {("remember",), ("recall",)}
 
 
 def test_an_extractor_that_fails_costs_neither_the_answer_nor_the_turns() -> None:
@@ -135,7 +145,7 @@ def test_an_extractor_that_fails_costs_neither_the_answer_nor_the_turns() -> Non
         assert texts(space)[:2] == ["I am Ana, and I moved to Lisbon.", "Noted."]
 
 
-def test_what_was_forgotten_on_the_way_is_not_brought_back(space: Space, finder: Actor) -> None:
+def test_what_was_forgotten_on_the_way_is_not_brought_back(space: Space, finder: Actor, clock: FakeClock) -> None:
     """A turn that a tool forgets while the agent works stays forgotten."""
     finder.lines = ['{"facts": []}']
 
@@ -148,8 +158,9 @@ def test_what_was_forgotten_on_the_way_is_not_brought_back(space: Space, finder:
 
     call = AIMessage("", tool_calls=[{"name": "forget_all", "args": {}, "id": "c1"}])
     run("sync", listening(space, call, "Forgotten.", tools=[forget_all]), "My PIN is 4711. No, forget that.")
-    finish(space)
+    finish(space, clock)
 
+    assert "4711" not in str(finder.prompts)
     assert not any("4711" in text for text in texts(space))
 
 
@@ -161,7 +172,7 @@ def test_what_belongs_to_no_branch_is_refused_of_a_view_of_checkpoints(space: Sp
     with pytest.raises(
         InvalidInput, match=f"{option}=True needs the space itself.*<CheckpointView of .* or {option}=False"
     ):
-        MemoryMiddleware(view, **{option: True})
+        RemanenceMiddleware(view, **{option: True})
 
 
 @pytest.mark.parametrize(("option", "said"), [("extract", "extract"), ("reinforce", "reinforce")])
@@ -172,7 +183,7 @@ def test_a_view_that_a_function_gives_is_refused_in_the_log(
     saver = InMemorySaver()
     view = CheckpointView(space, saver)
     space.add("Ana lives in Porto.")
-    memory = MemoryMiddleware(lambda runtime: view, **{option: True})
+    memory = RemanenceMiddleware(lambda runtime: view, **{option: True})
     agent = create_agent(Actor(lines=["In Porto."]), middleware=[memory], checkpointer=saver)
     thread = {"configurable": {"thread_id": "t"}}
 

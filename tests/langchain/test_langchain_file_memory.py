@@ -64,15 +64,15 @@ def test_an_error_is_returned_to_the_model(space: remanence.Space, way: str) -> 
 @pytest.mark.run_config
 @pytest.mark.parametrize("way", WAYS)
 def test_each_user_has_their_own_files(space: remanence.Space, way: str) -> None:
-    agent, _ = agent_of(space, call(1, command="create", path=NOTES, file_text="of Ana"), "Done.", user="user_id")
+    agent, _ = agent_of(space, call(1, command="create", path=NOTES, file_text="of Ana"), "Done.", user_key="user_id")
     run(way, agent, "Hi", {"configurable": {"user_id": "ana"}})
-    other, _ = agent_of(space, call(1, command="view", path="/memories"), "Done.", user="user_id")
+    other, _ = agent_of(space, call(1, command="view", path="/memories"), "Done.", user_key="user_id")
     seen = run(way, other, "Hi", {"configurable": {"user_id": "bob"}})
 
     assert MemoryFiles(space.child("users", "ana")).store.read(NOTES).content == "of Ana"
     assert NOTES not in str(seen["messages"])
     with pytest.raises(InvalidInput, match="the user of this run is unknown"):
-        run(way, agent_of(space, call(1, command="view", path="/memories"), user="user_id")[0], "Hi")
+        run(way, agent_of(space, call(1, command="view", path="/memories"), user_key="user_id")[0], "Hi")
 
 
 def test_a_model_of_anthropic_gets_its_own_tool(space: remanence.Space) -> None:

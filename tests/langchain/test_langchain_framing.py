@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from langchain.agents import create_agent
-from langchain_models import Actor, recalled, system
+from langchain_models import Actor, asked, recalled, system
 
-from langchain_remanence import MemoryMiddleware
+from langchain_remanence import RemanenceMiddleware
 from remanence import Space, Window, frame
 from remanence.language.framing import (
     CLOSE_TAG,
@@ -61,18 +61,18 @@ def test_a_hostile_source_or_speaker_stays_quoted_too(space: Space) -> None:
 
 
 def test_orders_in_memories_reach_the_model_only_as_data(space: Space) -> None:
-    """In a real agent's prompt there is one block, at the end of the system message, and the rules of the
-    agent stand before it."""
+    """In a real agent's prompt there is one block, before the user's words, and none in the rules of the agent."""
     space.add_many([{"text": text} for text in HOSTILE])
     model = Actor(lines=["Hello."])
     agent = create_agent(
-        model, middleware=[MemoryMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
+        model, middleware=[RemanenceMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
     )
     agent.invoke({"messages": [("user", "Who is Alice?")]})
 
-    prompt = system(model.prompts[0])
-    assert prompt.startswith(f"Be kind.\n\n{OPEN_TAG}\n{PREAMBLE}\n")
-    assert prompt.endswith(f"\n{CLOSE_TAG}")
+    prompt = asked(model.prompts[0])
+    assert system(model.prompts[0]) == "Be kind."
+    assert prompt.startswith(f"{OPEN_TAG}\n{PREAMBLE} Today is ")
+    assert prompt.endswith(f"\n{CLOSE_TAG}\n\nWho is Alice?")
     assert (prompt.count("<"), prompt.count(">")) == (2, 2)
     assert {memory["text"] for memory in recalled(prompt)} == set(HOSTILE)
     assert [message.type for message in model.prompts[0]] == ["system", "human"]

@@ -44,7 +44,7 @@ for packages, *names in json.loads(sys.argv[1]):
 NEEDS = [
     ("deepagents", "RemanenceBackend", "deepagents"),
     ("langchain", "ClaudeMemoryMiddleware", "agent"),
-    ("langchain", "MemoryMiddleware", "agent"),
+    ("langchain", "RemanenceMiddleware", "agent"),
     ("langchain_classic", "RemanenceMemory", "classic"),
     ("langchain_core", "RemanenceRetriever", "langchain"),
     ("langchain_core", "RemanenceChatMessageHistory", "langchain"),

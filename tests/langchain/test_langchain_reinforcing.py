@@ -12,9 +12,9 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.tools import tool
-from langchain_models import WAYS, Actor, Parrot, recalled, run, system
+from langchain_models import WAYS, Actor, Parrot, asked, recalled, run
 
-from langchain_remanence import MemoryMiddleware, RemanenceMemory
+from langchain_remanence import RemanenceMemory, RemanenceMiddleware
 from remanence import Memory, Space
 from remanence.api.facets.upkeep_facet import Upkeep
 
@@ -28,7 +28,7 @@ def uses(space: Space, *memories: Memory) -> list[int]:
 
 def answering(space: Space, *lines: Any, tools: Any = (), **options: Any) -> Any:
     """An agent that says these lines, and whose memories count as used."""
-    middleware = MemoryMiddleware(space, **{"reinforce": True, **options})
+    middleware = RemanenceMiddleware(space, **{"reinforce": True, **options})
     return create_agent(Actor(lines=list(lines)), tools, middleware=[middleware])
 
 
@@ -36,12 +36,12 @@ def answering(space: Space, *lines: Any, tools: Any = (), **options: Any) -> Any
 def test_what_the_answer_took_up_counts_as_used(space: Space, porto: Memory, nuts: Memory, way: str) -> None:
     """Both were shown; the one whose words the answer brings is used, once an answer."""
     model = Actor(lines=["In Porto.", "Ana may not have hazelnuts."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space, reinforce=True, keep=None)])
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space, reinforce=True, keep=None)])
     run(way, agent, "Where does Ana live?")
     run(way, agent, "What can she eat, our Ana?")
 
     for prompt in model.prompts:
-        assert {memory["text"] for memory in recalled(system(prompt))} == {porto.text, nuts.text}
+        assert {memory["text"] for memory in recalled(asked(prompt))} == {porto.text, nuts.text}
     assert uses(space, porto, nuts) == [1, 1]
 
 
@@ -68,7 +68,7 @@ def test_what_the_model_knew_from_the_thread_does_not(space: Space, porto: Memor
     told = create_agent(
         Actor(lines=["In Porto."]),
         system_prompt="You serve the people of Porto.",
-        middleware=[MemoryMiddleware(space, reinforce=True)],
+        middleware=[RemanenceMiddleware(space, reinforce=True)],
     )
     run("sync", told, "Where does Ana live?")
 
@@ -105,8 +105,8 @@ def test_two_that_hold_the_same_are_both_of_use(space: Space) -> None:
     ours, team = space.child("users", "ana"), space.child("team")
     mine, theirs = ours.add("Ana lives in Porto."), team.add("Ana works in Porto.")
     both = [
-        MemoryMiddleware(ours, reinforce=True),
-        MemoryMiddleware(team, name="TeamMemory", keep=None, reinforce=True),
+        RemanenceMiddleware(ours, reinforce=True),
+        RemanenceMiddleware(team, name="TeamMemory", keep=None, reinforce=True),
     ]
     run("sync", create_agent(Actor(lines=["In Porto."]), middleware=both), "Where is Ana?")
 
@@ -125,7 +125,7 @@ def test_a_turn_of_many_calls_counts_once(space: Space, porto: Memory, way: str)
     call = AIMessage("Porto, then.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
     model = Actor(lines=[call, RuntimeError("overloaded"), "Porto has six."])
     retry = ModelRetryMiddleware(max_retries=1, initial_delay=0.0, jitter=False)
-    memory = MemoryMiddleware(space, reinforce=True)
+    memory = RemanenceMiddleware(space, reinforce=True)
     run(way, create_agent(model, [look_up], middleware=[retry, memory]), "How many bridges has Ana's city?")
 
     assert uses(space, porto) == [1]
@@ -133,7 +133,7 @@ def test_a_turn_of_many_calls_counts_once(space: Space, porto: Memory, way: str)
 
 def test_a_model_that_repeats_its_prompt_used_nothing(space: Space, porto: Memory) -> None:
     """The block is not an answer."""
-    agent = create_agent(Parrot(), middleware=[MemoryMiddleware(space, reinforce=True)])
+    agent = create_agent(Parrot(), middleware=[RemanenceMiddleware(space, reinforce=True)])
     assert "Ana lives in Porto" in run("sync", agent, "Where does Ana live?")["messages"][-1].text
 
     assert uses(space, porto) == [0]
@@ -144,7 +144,7 @@ def test_each_user_s_memories_are_their_own(space: Space, porto: Memory, way: st
     """A use is counted in the space that the memory is from."""
     mine = space.child("users", "ana").add("Ana lives in Porto.")
     config = {"configurable": {"user_id": "ana"}}
-    run(way, answering(space, "In Porto.", user="user_id"), "Where does Ana live?", config)
+    run(way, answering(space, "In Porto.", user_key="user_id"), "Where does Ana live?", config)
 
     assert uses(space, porto) == [0]
     assert uses(space.child("users", "ana"), mine) == [1]
@@ -161,7 +161,7 @@ def test_memory_that_is_down_costs_no_answer(
             space.close()
             return super()._generate(*args, **options)
 
-    memory = MemoryMiddleware(space, reinforce=True)
+    memory = RemanenceMiddleware(space, reinforce=True)
     agent = create_agent(Closing(lines=["In Porto."]), middleware=[memory])
     for expected in ({("reinforce",), ("recall",), ("remember",)}, {("recall",), ("remember",)}):
         caplog.clear()

@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
-from langchain_models import Actor, Parrot, recalled, system
+from langchain_models import Actor, Parrot, asked, recalled
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from langchain_remanence import MemoryMiddleware, memory_tools
+from langchain_remanence import RemanenceMiddleware, memory_tools
 from remanence import InvalidInput, Space
 
 
@@ -43,7 +43,7 @@ async def test_many_users_at_once_each_see_their_own(space: Space, at_once: int)
     names = [f"user{number:02}" for number in range(at_once)]
     for name in names:
         space.child("users", name).add(f"My secret word is zebra-{name}.")
-    memory = MemoryMiddleware(space, user="user_id")
+    memory = RemanenceMiddleware(space, user_key="user_id")
     agent = create_agent(Parrot(), middleware=[memory], context_schema=AsDataclass, checkpointer=InMemorySaver())
 
     async def talk(number: int, name: str) -> list[str]:
@@ -76,10 +76,10 @@ def test_the_context_may_be_of_any_make(space: Space, schema: Any, context: Any)
     """A dataclass, a dict or a model."""
     space.child("users", "ana").add("I am Ana.")
     model = Actor(lines=["Ana."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space, user="user_id")], context_schema=schema)
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space, user_key="user_id")], context_schema=schema)
     hello(agent, context)
 
-    assert recalled(system(model.prompts[0]))[0]["text"] == "I am Ana."
+    assert recalled(asked(model.prompts[0]))[0]["text"] == "I am Ana."
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_context_may_be_of_any_make(space: Space, schema: Any, context: Any)
 @pytest.mark.not_remote  # the test client of Starlette decodes a path twice
 def test_an_id_may_hold_anything_that_can_be_read(space: Space, user: Any) -> None:
     """Slashes and dots lead nowhere else."""
-    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space, user="user_id")])
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[RemanenceMiddleware(space, user_key="user_id")])
     hello(agent, user_id=user)
 
     assert space.child("users", str(user)).count() == 2
@@ -112,7 +112,7 @@ async def test_a_run_that_does_not_say_whose_memory_it_wants_is_refused(
 ) -> None:
     """It gets an error, not a shared space; nothing is asked and nothing kept."""
     model = Actor(lines=["Hm."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space, user="user_id")], context_schema=AsDataclass)
+    agent = create_agent(model, middleware=[RemanenceMiddleware(space, user_key="user_id")], context_schema=AsDataclass)
     with pytest.raises(InvalidInput, match=problem):
         hello(agent, context, **configurable)
     with pytest.raises(InvalidInput, match=problem):
@@ -124,9 +124,9 @@ async def test_a_run_that_does_not_say_whose_memory_it_wants_is_refused(
 
 def test_one_space_for_all_is_not_given_to_a_run_that_names_a_user(space: Space) -> None:
     """Whoever forgot `user=` hears of it at once, with both ways out."""
-    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)], context_schema=AsDataclass)
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[RemanenceMiddleware(space)], context_schema=AsDataclass)
     hello(agent)
-    with pytest.raises(InvalidInput, match=r"user='user_id' for one space for each user; or, .* a function"):
+    with pytest.raises(InvalidInput, match=r"user_key='user_id' for one space for each user; or, .* a function"):
         hello(agent, AsDataclass("ana"))
     with pytest.raises(InvalidInput, match="names a user"):
         hello(agent, langgraph_user_id="ana")
@@ -136,7 +136,7 @@ def test_one_space_for_all_is_not_given_to_a_run_that_names_a_user(space: Space)
 
 def test_a_function_says_whose_space_it_is(space: Space) -> None:
     """For every other way of knowing who is there."""
-    by_team = MemoryMiddleware(lambda runtime: space.child("teams", runtime.context.user_id.split("-")[0]))
+    by_team = RemanenceMiddleware(lambda runtime: space.child("teams", runtime.context.user_id.split("-")[0]))
     agent = create_agent(Actor(lines=["Hm."]), middleware=[by_team], context_schema=AsDataclass)
     hello(agent, AsDataclass("red-ana"))
     hello(agent, AsDataclass("red-bob"))
@@ -147,7 +147,7 @@ def test_a_function_says_whose_space_it_is(space: Space) -> None:
 
 def test_a_function_that_gives_no_space_is_refused(space: Space) -> None:
     """Rather than taken for no memory."""
-    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(lambda runtime: None)])
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[RemanenceMiddleware(lambda runtime: None)])
     with pytest.raises(InvalidInput, match="returned None for this run"):
         hello(agent)
 
@@ -159,7 +159,7 @@ async def test_tools_act_on_the_memory_of_the_user_who_is_there(space: Space) ->
         return AIMessage("", tool_calls=[{"name": "remember", "args": {"text": f"This is {name}."}, "id": "1"}])
 
     async def talk(name: str) -> None:
-        agent = create_agent(Actor(lines=[call(name), "Done."]), memory_tools(space, user="user_id"))
+        agent = create_agent(Actor(lines=[call(name), "Done."]), memory_tools(space, user_key="user_id"))
         await agent.ainvoke({"messages": [("user", "Hi.")]}, {"configurable": {"user_id": name}})
 
     names = [f"user{number:02}" for number in range(20)]
@@ -170,7 +170,7 @@ async def test_tools_act_on_the_memory_of_the_user_who_is_there(space: Space) ->
 
 def test_a_tool_without_a_user_is_refused(space: Space) -> None:
     """The error rises to whoever runs the agent; the model is not told to make up an id."""
-    remember = memory_tools(space, user="user_id")[0]
+    remember = memory_tools(space, user_key="user_id")[0]
     with pytest.raises(InvalidInput, match="the user of this run is unknown"):
         remember.invoke({"text": "This is Ana."})
     remember.invoke({"text": "This is Ana."}, {"configurable": {"user_id": "ana"}})

@@ -129,12 +129,12 @@ def test_a_rewound_agent_reads_the_note_of_its_own_past(space: remanence.Space) 
 
 def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space) -> None:
     """What was said in a branch that was left is not brought up in the other."""
-    from langchain_remanence.middleware import MemoryMiddleware
+    from langchain_remanence.middleware import RemanenceMiddleware
 
     saver = InMemorySaver()
     view = CheckpointView(space, saver)
     model = Listening(messages=iter(["hello", "I see", "well", "tea"]), shown=[])
-    agent: Any = create_agent(model, middleware=[MemoryMiddleware(view)], checkpointer=saver)
+    agent: Any = create_agent(model, middleware=[RemanenceMiddleware(view)], checkpointer=saver)
     agent.invoke({"messages": [HumanMessage("My name is Alice.")]}, THREAD)
     first = agent.get_state(THREAD).config
     agent.invoke({"messages": [HumanMessage("I drink green tea every morning.")]}, THREAD)
@@ -151,10 +151,10 @@ def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space)
 def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: str) -> None:
     """A user's turns, kept by the hooks of both kinds: neither branch is reminded of what was said in the
     other, not when it is forked nor when it goes on; another thread is reminded of both."""
-    from langchain_remanence.middleware import MemoryMiddleware
+    from langchain_remanence.middleware import RemanenceMiddleware
 
     saver = InMemorySaver()
-    memory = MemoryMiddleware(CheckpointView(space, saver), user="user_id")
+    memory = RemanenceMiddleware(CheckpointView(space, saver), user_key="user_id")
     model = Listening(messages=iter(["well"] * 9), shown=[])
     agent: Any = create_agent(model, middleware=[memory], checkpointer=saver)
 

@@ -12,8 +12,8 @@ from llama_index.core.agent.workflow import FunctionAgent
 from pydantic import Field
 
 import remanence
-from langchain_remanence import MemoryMiddleware
 from langchain_remanence import RemanenceMemory as LangChainMemory
+from langchain_remanence import RemanenceMiddleware
 from langchain_remanence import RemanenceRetriever as LangChainRetriever
 from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever
 from llamaindex.scripted import Scripted, user
@@ -30,7 +30,7 @@ class Lines(FakeListChatModel):
 
 
 def langchain_agent(space: remanence.Space, model: Lines, **options: bool):  # type: ignore[no-untyped-def]
-    return create_agent(model, middleware=[MemoryMiddleware(space, **options)])
+    return create_agent(model, middleware=[RemanenceMiddleware(space, **options)])
 
 
 async def test_what_one_framework_remembered_the_other_recalls(space: remanence.Space) -> None:
@@ -104,7 +104,7 @@ def test_the_same_question_has_the_same_answer_in_both(space: remanence.Space) -
     assert ours == theirs
 
 
-@pytest.mark.parametrize("adapter", [MemoryMiddleware, LangChainMemory, RemanenceMemory, RemanenceMemoryBlock])
+@pytest.mark.parametrize("adapter", [RemanenceMiddleware, LangChainMemory, RemanenceMemory, RemanenceMemoryBlock])
 @pytest.mark.parametrize(("option", "value"), [("kinds", "nonsense"), ("kinds", ["semantic", "x"]), ("tags", 5)])
 def test_a_filter_that_recall_would_refuse_is_refused_at_once(
     space: remanence.Space, adapter: Any, option: str, value: object

@@ -16,7 +16,8 @@ from llama_index_remanence.messages import role_and_text
 from llamaindex.scripted import Counting, assistant, broken, calling, texts, user
 from remanence.core.inputs import MAX_TEXT_LENGTH
 from remanence.language.framing import OPEN_TAG
-from remanence.testing import FakeClock
+from remanence.testing import FakeClock, ScriptedModel
+from remanence.testing.fakes import facts_reply
 
 
 def words(messages: list[ChatMessage]) -> str:
@@ -138,7 +139,7 @@ def test_the_whole_stays_within_the_token_limit(space: remanence.Space) -> None:
 def test_it_is_merged_into_the_system_message_there_is(space: remanence.Space) -> None:
     """Two system messages where there was one would be refused by some models."""
     space.add("Alice lives in Porto.")
-    memory = RemanenceMemory(space)
+    memory = RemanenceMemory(space, place="system")
     memory.set([ChatMessage(role="system", content="Be brief."), user("Where does Alice live?")])
 
     got = memory.get()
@@ -175,7 +176,7 @@ def test_what_was_recalled_is_not_put_into_the_window_again(space: remanence.Spa
 def test_what_it_gives_out_are_copies(space: remanence.Space) -> None:
     """Agents write into the messages they get."""
     space.add("Alice lives in Porto.")
-    memory = RemanenceMemory(space)
+    memory = RemanenceMemory(space, place="system")
     memory.set([ChatMessage(role="system", content="Be brief."), user("Where does Alice live?")])
 
     for _ in range(3):
@@ -365,15 +366,27 @@ def test_a_message_that_cannot_be_kept_raises(home: Path) -> None:
 
 
 @pytest.mark.parametrize("extract", [False, True])
-def test_facts_are_drawn_in_the_background_if_asked(space: remanence.Space, extract: bool) -> None:
-    """The chat does not wait for them; and without being asked for, there are none."""
-    memory = RemanenceMemory(space, extract=extract)
-    memory.put(user("I moved to Porto, and my sister is called Carla."))
-    for job in space.jobs.list():
-        job.result(timeout=30)
+def test_facts_are_drawn_in_the_background_if_asked(extract: bool) -> None:
+    """Once for a chat, when it is quiet; and without being asked for, there are none."""
+    model, clock = ScriptedModel(facts_reply({"text": "Carla sails.", "quotation": "Carla sails"})), FakeClock()
+    llm = remanence.LLMExtractor(model)
+    with remanence.open(None, extractor=llm, clock=clock, worker=False) as space:
+        memory = RemanenceMemory(space, extract=extract)
+        for said in ("My sister is called Carla.", "Carla sails a lot."):
+            memory.put(user(said))
+            clock.advance(minutes=4)
+            space.jobs.run_due()
+        assert (space.count(), len(model.prompts)) == (2, 0)
+        clock.advance(minutes=1)
+        space.jobs.run_due()
 
-    assert (space.count() > 1) is extract
-    assert len(space.jobs.list()) == extract
+        assert len(space.jobs.list()) == len(model.prompts) == extract
+        assert [memory.text for memory in space.memories()][2:] == ["Carla sails."] * extract
+
+
+def test_facts_need_a_language_model() -> None:
+    with remanence.open(None) as space, pytest.raises(remanence.InvalidInput, match="extract=True needs a language"):
+        RemanenceMemory(space, extract=True)
 
 
 def test_what_is_recalled_has_a_limit_and_a_least_score(space: remanence.Space) -> None:
@@ -489,9 +502,9 @@ def test_memories_may_stand_beside_the_question(space: remanence.Space, place: s
 
     got = memory.get()
     roles = [message.role.value for message in got]
-    assert roles == (["system", "user", "user"] if place == "message" else ["system", "user", "assistant", "tool"])
+    assert roles == (["system", "user"] if place == "message" else ["system", "user", "assistant", "tool"])
     assert [index for index, message in enumerate(got) if OPEN_TAG in (message.content or "")] == [
-        len(got) - 2 if place == "message" else 3
+        1 if place == "message" else 3
     ]
 
 

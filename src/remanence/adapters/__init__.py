@@ -100,6 +100,7 @@ __all__ = [
     "recall_for_prompt",
     "reinforce",
     "remember_text",
+    "require_fact_extractor",
     "require_space",
     "require_view",
     "shorten_frame",
@@ -271,6 +272,31 @@ def require_space(view: object) -> Space:
         return view
     require_view(view)
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
+
+
+def require_fact_extractor(space: Space) -> None:
+    """Check that a space has a language model that finds facts, for `extract=True`.
+
+    A space of a server is not asked: the server has the model, or not.
+
+    Raises:
+        InvalidInput: It has none.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     require_fact_extractor(space)
+        Traceback (most recent call last):
+        remanence.errors.InvalidInput: extract=True needs a language model. Open the space with one: \
+remanence.open(location, extractor=model).
+    """
+    from remanence.api.space import Space  # here, as it loads the engine
+    from remanence.ports import FactExtractor
+
+    if type(space) is Space and not isinstance(space._engine.extractor, FactExtractor):
+        raise InvalidInput(
+            "extract=True needs a language model. Open the space with one: remanence.open(location, extractor=model)."
+        )
 
 
 def remember_text(space: Space, text: str, *, source: str, **fields: Any) -> Memory:

@@ -2,7 +2,8 @@
 
 For a message that needs no memory, nothing is recalled. A message that refers to the turns before it is searched for
 together with them. These hits are left out: turns that state nothing, texts that are in the prompt already,
-repetitions, and memories that would not help.
+repetitions, and memories that would not help. "What do you know about me?" brings the profile, and "What did I do in
+May?" all that was told in May or is about it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from remanence.api.prompt_overview import recall_overview
 from remanence.errors import InvalidInput
 from remanence.language.framing import TokenCounter, found_but_too_long, frame, hit_as_json_line
 from remanence.language.repetition import FILLER, content_words, drop_derived, drop_repeated
@@ -23,6 +25,8 @@ from remanence.read.referents import find_referent
 from remanence.schema import ASSISTANT, SELF, Hit, Memory
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from remanence.read.answer import Recall
 
 log = logging.getLogger(__name__)
@@ -41,6 +45,8 @@ _SPARE_HITS = 6
 _NO_NEED = 0.08
 """Nothing is recalled for a message that needs memory with a lower probability."""
 _NEED_WITHOUT_READER = 0.2
+_NEED_WITHOUT_ANSWER = 0.3
+"""For a message that needs memory at least so much, the first hit on its matter is quoted if no hit seems to help."""
 _NEED_WEIGHT, _ANSWER_WEIGHT, _BIAS = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the probability that the message needs memory, and the reader's log
 odds that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
@@ -58,6 +64,9 @@ class SupportsRecall(Protocol):
     @property
     def recall(self) -> Callable[..., Recall]: ...
 
+    @property
+    def _now(self) -> Callable[[], datetime]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class PromptMemories:
@@ -71,6 +80,9 @@ class PromptMemories:
     position: int = 0
     missing: Mapping[str, str] = field(default_factory=dict)
     skip_reason: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def recall_for_prompt(
@@ -112,8 +124,12 @@ def recall_for_prompt(
     """
     if max_tokens == 0:
         return PromptMemories(skip_reason="max_tokens is 0")
-    asked = message.strip()[:MAX_MESSAGE_LENGTH]
+    asked, now = message.strip()[:MAX_MESSAGE_LENGTH], view._now()
     before = [turn for turn in turns if turn.get("content", "").strip()]
+    overview, position = recall_overview(view, asked, [turn["content"] for turn in before], now, max_tokens)
+    wanted = [hit for hit in overview if _passes(hit.memory, kinds, tags) and _may_quote(hit.memory, keep)]
+    if block := frame(wanted, max_tokens=max_tokens, count_tokens=count_tokens, today=now):
+        return PromptMemories(block, tuple(quoted_hits(block, wanted)), position)
     need, reason = _memory_need(asked, before)
     if need < _NO_NEED:
         return PromptMemories(skip_reason=reason)
@@ -135,9 +151,10 @@ def recall_for_prompt(
     if min_score is None:
         best = max((hit.answer_probability or 0.0 for hit in hits), default=0.0)
         about_person = next((hit for hit in hits if person and person.is_named_in(hit.memory)), None)
-        hits = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
+        helpful = [hit for hit in hits if _is_helpful(hit, need, best) or hit is about_person]
+        hits = helpful or ([] if need < _NEED_WITHOUT_ANSWER else _on_the_matter(hits, asked))
     hits = distinct_hits(hits, asked)[:limit]
-    block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
+    block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing, today=now)
     reason = found_but_too_long(len(hits), max_tokens) if hits and not block else ""
     if reason:
         log.warning("nothing is quoted in the prompt: %s", reason)
@@ -179,8 +196,11 @@ def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
 
 
 def distinct_hits(hits: Sequence[Hit], question: str) -> list[Hit]:
-    """The hits without repetitions: also without turns of the assistant that repeat what somebody else told."""
+    """The hits without repetitions: also without turns of the assistant that repeat what somebody else told, and turns
+    that another hit has as the turn before it."""
     asked = frozenset(content_words(question))
+    shown = {normalize_text(hit.context.partition(": ")[2]) for hit in hits if hit.context}
+    hits = [hit for hit in hits if normalize_text(hit.memory.text) not in shown]
     told = [frozenset(content_words(hit.memory.text)) for hit in hits if not _is_by_assistant(hit.memory)]
     return drop_repeated(hit for hit in hits if not (_is_by_assistant(hit.memory) and _adds_nothing(hit, asked, told)))
 
@@ -227,6 +247,14 @@ def _may_quote(memory: Memory, keep: Keep) -> bool:
     return is_kept(keep, role, memory.text)
 
 
+def _passes(memory: Memory, kinds: str | Sequence[str] | None, tags: str | Sequence[str] | None) -> bool:
+    """Whether a memory is of one of these kinds and has all of these tags."""
+    wanted = [tags] if isinstance(tags, str) else tags or ()
+    return (kinds is None or memory.kind in ([kinds] if isinstance(kinds, str) else kinds)) and set(wanted) <= {
+        *memory.tags
+    }
+
+
 def _memory_need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
     """How much a message needs memory, and why it needs none."""
     from remanence.write.message_analysis import ONLY_GREETING, analyze_for_recall  # here, as it loads the engine
@@ -254,6 +282,14 @@ def _is_helpful(hit: Hit, need: float, best: float) -> bool:
         return need >= _NEED_WITHOUT_READER and not best
     odds = _NEED_WEIGHT * _log_odds(min(need, _MAX_NEED)) + _ANSWER_WEIGHT * _log_odds(answers) + _BIAS
     return odds >= _log_odds(_MIN_HELP) and answers >= _MIN_SHARE_OF_BEST * best
+
+
+def _on_the_matter(hits: Sequence[Hit], message: str) -> list[Hit]:
+    """The first hit that has a word of the message, with what it is about: the reader may miss that "turned 7" is an
+    age, and a model does not."""
+    words = {word for word in content_words(message) if word not in FILLER and len(word) > 2}  # not "Mr"
+    told = (hit for hit in hits if not _is_by_assistant(hit.memory))
+    return [hit for hit in told if not words.isdisjoint(content_words(hit.memory.text))][:1]
 
 
 def _log_odds(probability: float) -> float:

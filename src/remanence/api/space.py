@@ -25,7 +25,7 @@ from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.bulk import store_drafts, store_turns
-from remanence.write.jobs import Job, Worker, enqueue
+from remanence.write.jobs import Job, Worker, enqueue, enqueue_chats
 from remanence.write.prepare import prepare, prepare_turns
 
 if TYPE_CHECKING:
@@ -236,12 +236,14 @@ class Space(MemoryRemoval):
         self, text_or_turns: Any, *, wait: Literal[True] = True, **options: Unpack[RememberOptions]
     ) -> list[Memory]: ...
     @overload
-    def remember(self, text_or_turns: Any, *, wait: Literal[False], **options: Unpack[RememberOptions]) -> Job: ...
+    def remember(
+        self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
+    ) -> Job: ...
     def remember(
         self,
         text_or_turns: Any,
         *,
-        wait: bool = True,
+        wait: bool | Literal["quiet"] = True,
         now: Moment | None = None,
         source: str | None = None,
         observed_by: str | None = None,
@@ -255,15 +257,17 @@ class Space(MemoryRemoval):
         Args:
             text_or_turns: A text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
                 or LlamaIndex.
-            wait: False stores the text and returns a `Job` at once; a thread extracts the facts.
+            wait: False stores the text and returns a `Job` at once; a thread extracts the facts. "quiet" does too, for
+                chat turns: their chat is read once, when it has been quiet for five minutes or has grown by 20 turns
+                (`LLMExtractor(model, quiet=..., every_turns=...)`). Turns of a chat whose job waits belong to that job.
             now: When it was learned.
             source: Where it comes from; for messages, the conversation.
             observed_by: Who "I" is.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            The memories of the facts, or without a language model those of the text itself; with `wait=False` the
-            job.
+            The memories of the facts, or without a language model those of the text itself; with `wait=False` or
+            "quiet" the job.
 
         Raises:
             InvalidInput: An argument is not valid; the message names it. Nothing is stored.
@@ -286,8 +290,12 @@ class Space(MemoryRemoval):
                 prepared = [prepare(self._engine, checked, at)]
             else:
                 prepared = prepare_turns(self._engine, checked, at)
-        if not wait:
-            job = enqueue(self._engine, self.name, prepared, at)
+        if wait not in (True, False, "quiet"):
+            raise InvalidInput(f"wait={wait!r} is none of True, False and 'quiet'.")
+        if wait is not True:
+            reads_chat = wait == "quiet" and isinstance(checked, list) and bool(prepared)
+            jobs = enqueue_chats(self._engine, self.name, prepared, at) if reads_chat else []
+            job = jobs[0] if jobs else enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
                 self._worker.notify(self.name)
             return job
@@ -301,13 +309,13 @@ class Space(MemoryRemoval):
     ) -> list[Memory]: ...
     @overload
     async def aremember(
-        self, text_or_turns: Any, *, wait: Literal[False], **options: Unpack[RememberOptions]
+        self, text_or_turns: Any, *, wait: Literal[False, "quiet"], **options: Unpack[RememberOptions]
     ) -> Job: ...
     async def aremember(
         self,
         text_or_turns: Any,
         *,
-        wait: bool = True,
+        wait: bool | Literal["quiet"] = True,
         now: Moment | None = None,
         source: str | None = None,
         observed_by: str | None = None,

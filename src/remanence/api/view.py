@@ -13,8 +13,8 @@ from remanence.admin.overview import LISTED_STATUSES, ListedStatus, MemoryBatch
 from remanence.api.facets.admin_facet import AdminView
 from remanence.api.facets.audit_facet import AuditView
 from remanence.api.facets.entity_facet import EntitiesView
-from remanence.api.facets.facet import MemoryListing
 from remanence.api.facets.graph_facet import GraphView
+from remanence.api.prompt_view import PromptView
 from remanence.api.recall_request import checked_request
 from remanence.core import inputs
 from remanence.core.engine import Engine
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 
 
-class View(MemoryListing):
+class View(PromptView):
     """A space as it was known at one moment. It cannot be written to.
 
     Every method, here and on the facets, raises `InvalidInput` if an argument is not valid (the message names it).

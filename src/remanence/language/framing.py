@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from remanence.errors import InvalidInput
@@ -52,6 +53,7 @@ def frame(
     ids: bool = False,
     scores: bool = False,
     missing: Mapping[str, str] | None = None,
+    today: datetime | None = None,
 ) -> str:
     """The hits as one block for a prompt, best first, as many as fit into `max_tokens`; "" if none does.
 
@@ -66,6 +68,7 @@ def frame(
         ids: Whether to include the id of each memory, for tools that act on it.
         scores: Whether to include the score of each hit.
         missing: The signals that failed, with the reason; the block names them.
+        today: The present moment; the block says the date.
 
     Returns:
         The block; "" if there are no hits, or none fits.
@@ -84,6 +87,7 @@ def frame(
         raise InvalidInput(f"max_tokens={max_tokens!r} is neither None (no limit) nor a whole number from 0 on.")
     count_tokens = count_tokens or estimate_tokens
     note = f" Unavailable signals: {', '.join(missing)}." if missing else ""
+    note += f" Today is {today:%A}, {today.date().isoformat()}." if today else ""
     preamble = _fitting_preamble(max_tokens, count_tokens) + note
     lines: list[str] = []
     used = count_tokens("\n".join([OPEN_TAG, preamble, CLOSE_TAG]))
@@ -133,7 +137,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False, score: bool = False) -> str
     fields = {
         "id": memory.id if ids else None,
         "score": round(hit.score, 2) if score else None,
-        "said" if turn_time else "noted": str(Window.from_moment(turn_time or memory.recorded_at)),
+        "said" if turn_time else "noted": str(Window.from_moment(turn_time or memory.told_at)),
         "when": str(memory.valid) if memory.valid.has_bound and memory.valid.start != turn_time else None,
         # `SELF` is the user; a model would take the word "me" for itself.
         "by": "user" if speaker == SELF else speaker,

@@ -7,12 +7,15 @@ and the `Reply` says what went wrong.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
+from remanence.language.framing import estimate_tokens
 from remanence.models.time_limit import TimedOut, TimeLimit
+from remanence.schema import TokenUsage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -25,13 +28,15 @@ _NO_STREAMING = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a c
 class Reply:
     """The answer to a prompt: `fields` from structured output, `text` otherwise, or the `problem`.
 
-    After `timed_out` the model is not asked again, as that would wait as long again.
+    After `timed_out` the model is not asked again, as that would wait as long again. `usage` are the tokens that it
+    read and wrote.
     """
 
     fields: Mapping[str, Any] | None = None
     text: str = ""
     problem: str | None = None
     timed_out: bool = False
+    usage: TokenUsage | None = None
 
 
 def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
@@ -70,12 +75,14 @@ def _ask_langchain(model: Any, prompt: str, schema: type[BaseModel] | None) -> R
         except (AttributeError, ImportError, NotImplementedError, TypeError, ValueError):
             pass  # models that cannot do it raise any of these
     if bound is None:
-        return _reply(model.invoke(prompt, config=_NO_STREAMING))
+        message = model.invoke(prompt, config=_NO_STREAMING)
+        return replace(_reply(message), usage=_langchain_usage(message))
     answer = bound.invoke(prompt, config=_NO_STREAMING)
     if not (isinstance(answer, Mapping) and "raw" in answer):
         return _reply(answer)  # the model ignores `include_raw`
     parsed = answer.get("parsed")
-    return _reply(_tool_arguments(answer["raw"]) if parsed is None else parsed)
+    reply = _reply(_tool_arguments(answer["raw"]) if parsed is None else parsed)
+    return replace(reply, usage=_langchain_usage(answer["raw"]))
 
 
 def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
@@ -86,7 +93,8 @@ def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> 
     structured = getattr(model.metadata, "is_function_calling_model", False)
     structured = structured or getattr(model, "should_use_structured_outputs", False)
     if schema is None or not structured:
-        return _reply(model.complete(prompt))
+        response = model.complete(prompt)
+        return replace(_reply(response), usage=_llamaindex_usage(response))
     return _reply(model.as_structured_llm(schema).complete(prompt).raw)
 
 
@@ -99,7 +107,15 @@ class WithTimeout:
         self._limit = TimeLimit(timeout)
 
     def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer, as structured output if there is a `schema` and the model supports it; or the problem."""
+        """The answer, as structured output if there is a `schema` and the model supports it; or the problem. Its
+        `usage` is estimated if the model does not report it."""
+        reply = self._ask_in_time(prompt, schema)
+        if reply.usage is not None:
+            return reply
+        answer = reply.text if reply.fields is None else json.dumps(reply.fields, default=str, ensure_ascii=False)
+        return replace(reply, usage=TokenUsage(1, estimate_tokens(prompt), estimate_tokens(answer) if answer else 0))
+
+    def _ask_in_time(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         try:
             return self._limit.call(self._ask_model, prompt, schema)
         except TimedOut as error:
@@ -113,7 +129,8 @@ class WithTimeout:
         except (Exception, SystemExit) as error:  # noqa: BLE001  -- the caller's code may raise anything
             # Only the first line: the next ones often repeat the prompt.
             first_line = next(iter(str(error).splitlines()), "")
-            return Reply(problem=f"raised {type(error).__name__}: {first_line[:120]}".rstrip(": "))
+            problem = f"raised {type(error).__name__}: {first_line[:120]}".rstrip(": ")
+            return Reply(problem=problem, usage=TokenUsage(1))  # a call that is refused costs nothing
 
 
 def has_return_type(function: object, kind: type) -> bool:
@@ -135,6 +152,31 @@ def _reply(answer: Any) -> Reply:
     if callable(getattr(answer, "model_dump", None)):
         return Reply(fields=dict(answer))  # pydantic: the first level only
     return Reply(problem=f"answered with {'None' if answer is None else type(answer).__name__}, not with text")
+
+
+def _langchain_usage(message: Any) -> TokenUsage | None:
+    """The tokens that a message of LangChain reports."""
+    reported = getattr(message, "usage_metadata", None)
+    return _usage(reported, "input_tokens", "output_tokens")
+
+
+def _llamaindex_usage(response: Any) -> TokenUsage | None:
+    """The tokens that a response of LlamaIndex reports: models put them into `additional_kwargs`, or into `usage` of
+    what their service answered."""
+    raw = getattr(response, "raw", None)
+    usage = raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
+    fields = usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", None)
+    extra = getattr(response, "additional_kwargs", None)
+    return _usage(extra, "prompt_tokens", "completion_tokens") or _usage(fields, "prompt_tokens", "completion_tokens")
+
+
+def _usage(reported: Any, read: str, written: str) -> TokenUsage | None:
+    if not isinstance(reported, Mapping):
+        return None
+    tokens_in, tokens_out = reported.get(read), reported.get(written)
+    if not (isinstance(tokens_in, int) and isinstance(tokens_out, int)) or min(tokens_in, tokens_out) < 0:
+        return None
+    return TokenUsage(1, tokens_in, tokens_out)
 
 
 def _tool_arguments(message: Any) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +33,8 @@ from remanence.models.llm_clients import has_return_type, resolve_llm
 from remanence.models.llm_facts import checked_fact, match_spelling
 from remanence.models.llm_replies import ParsedRows, Row, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
-from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance
+from remanence.ports import EVERY_TURNS, QUIET_SECONDS
+from remanence.schema import Extraction, ExtractionResult, Fact, Memory, TokenUsage, Utterance
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -75,6 +77,11 @@ class LLMExtractor:
         timeout: How many seconds to wait for an answer; None waits without a limit.
         chunk_size: How many characters of a conversation are read at once, 200 or more.
         rules: The extractor that is used for `add`.
+        quiet: With `remember(..., wait="quiet")` and `extract=True` of the adapters, a chat is read so many seconds
+            after its last turn.
+        every_turns: Or after so many new turns, if it goes on.
+        budget_tokens: How many tokens a day (UTC), in and out, the background jobs of one space may spend. When they
+            are spent, jobs wait for the next day. None sets no limit.
 
     Raises:
         InvalidInput: `model` is not a language model, or a setting is out of range.
@@ -94,7 +101,15 @@ class LLMExtractor:
     prompt = PROMPT_VERSION
 
     def __init__(
-        self, model: object, *, timeout: float | None = 60.0, chunk_size: int = 40_000, rules: Extractor | None = None
+        self,
+        model: object,
+        *,
+        timeout: float | None = 60.0,
+        chunk_size: int = 40_000,
+        rules: Extractor | None = None,
+        quiet: float = QUIET_SECONDS,
+        every_turns: int = EVERY_TURNS,
+        budget_tokens: int | None = None,
     ) -> None:
         if callable(model) and has_return_type(model, Extraction):
             raise InvalidInput(
@@ -103,6 +118,12 @@ class LLMExtractor:
             )
         if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 200:
             raise InvalidInput(f"chunk_size={chunk_size!r} is not a number of characters, 200 or more.")
+        if isinstance(quiet, bool) or not isinstance(quiet, int | float) or not 0 <= quiet < math.inf:
+            raise InvalidInput(f"quiet={quiet!r} is not a number of seconds from 0 on.")
+        for name, count in (("every_turns", every_turns), ("budget_tokens", budget_tokens)):
+            if (count is not None or name == "every_turns") and (type(count) is not int or count < 1):
+                raise InvalidInput(f"{name}={count!r} is not a whole number above zero.")
+        self.quiet, self.every_turns, self.budget_tokens = float(quiet), every_turns, budget_tokens
         self._model = resolve_llm(model, timeout=timeout)
         self._rules: Extractor = rules or RuleExtractor()
         self._chunk_size = chunk_size
@@ -160,7 +181,8 @@ class LLMExtractor:
         has_answered = not chunks or read[0].answered
         model, prompt = (self.model, self.prompt) if has_answered else (None, None)
         is_complete = all(result.complete for result in read)
-        return ExtractionResult(tuple(facts.values()), self.name, model, prompt, problem, is_complete)
+        usage = sum((result.usage for result in read), TokenUsage())
+        return ExtractionResult(tuple(facts.values()), self.name, model, prompt, problem, is_complete, usage)
 
     def summarize(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
         """A profile in the third person, each sentence with the numbers of its lines.
@@ -177,7 +199,7 @@ class LLMExtractor:
             return None
         quoted = json_lines({"line": index, "text": line} for index, line in enumerate(included))
         word_limit = max(1, max_tokens * LETTERS_PER_TOKEN // 7)
-        answer, problem = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
+        answer, problem, _ = self._ask(PROFILE_PROMPT.substitute(lines=quoted, words=word_limit), "sentences")
         if answer is None:
             log.warning("The model %r %s; no profile was written.", self.model, problem)
             return None
@@ -197,7 +219,7 @@ class LLMExtractor:
         if sum(map(len, texts)) > self._chunk_size:
             return None
         quoted = json_lines({"text": text} for text in texts)
-        answer, problem = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
+        answer, problem, _ = self._ask(MERGE_PROMPT.substitute(memories=quoted), "texts")
         text = answer.rows[0].get("text") if answer and len(answer.rows) == 1 and answer.complete else None
         if not isinstance(text, str):
             log.warning("The model %r %s.", self.model, problem or "wrote no text, or several")
@@ -211,33 +233,37 @@ class LLMExtractor:
             before=json_lines(chunk.preceding_rows(now)),
             conversation=json_lines(chunk.turn_rows(now)),
         )
-        answer, problem = self._ask(prompt, "facts")
+        answer, problem, usage = self._ask(prompt, "facts")
         count = len(answer.rows) if answer else 0
         letters = sum(len(piece.utterance.text) for piece in chunk.pieces)
         if count > FREE_FACTS + letters // LETTERS_PER_FACT:
             answer, problem = None, f"gave {count} facts for {letters} letters: none is kept"
         if answer is None:
-            return _ChunkResult((), problem, answered=False)
+            return _ChunkResult((), problem, usage, answered=False)
         facts = [fact for row in answer.rows if (fact := checked_fact(row, chunk, now))]
         if refused := count - len(facts):
             unsaid = f"gave {pluralize(refused, 'fact')} that the conversation does not contain"
             problem = f"{problem}; {unsaid}" if problem else unsaid
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(tuple(facts), problem, complete=answer.complete)
+        return _ChunkResult(tuple(facts), problem, usage, complete=answer.complete)
 
-    def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, str]:
-        """The rows of the answer, or of a second one if the first cannot be parsed; and what went wrong, or ""."""
+    def _ask(self, prompt: str, key: str) -> tuple[ParsedRows | None, str, TokenUsage]:
+        """The rows of the answer, or of a second one if the first cannot be parsed; what went wrong, or ""; and the
+        tokens of all calls."""
         structured = self._structured
         reply = self._model.ask(prompt, _response_schema(key) if structured else None)
+        usage = reply.usage or TokenUsage()
         answer = None if reply.problem else parse_rows(reply, key)
         if answer is None and not reply.timed_out and (structured or not reply.problem):
             reply = self._model.ask(prompt if reply.problem else prompt + RETRY_PROMPT)
+            usage += reply.usage or TokenUsage()
             answer = None if reply.problem else parse_rows(reply, key)
             if answer is not None:
                 self._structured = False
         if answer is None:
-            return None, reply.problem or f"wrote nothing that could be read as {key}"
-        return answer, "" if answer.complete else f"broke off after {pluralize(len(answer.rows), key[:-1])}"
+            return None, reply.problem or f"wrote nothing that could be read as {key}", usage
+        broke_off = "" if answer.complete else f"broke off after {pluralize(len(answer.rows), key[:-1])}"
+        return answer, broke_off, usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +272,7 @@ class _ChunkResult:
 
     facts: tuple[Fact, ...]
     problem: str
+    usage: TokenUsage
     answered: bool = True
     complete: bool = False
 

@@ -13,6 +13,8 @@ from datetime import datetime
 from remanence.events import Event, Remembered
 from remanence.ports.ledger_ports import Ledger, LockingLedger, Locks, RewritableLedger, Transaction
 from remanence.ports.model_ports import (
+    EVERY_TURNS,
+    QUIET_SECONDS,
     Embedder,
     Extractor,
     FactExtractor,
@@ -43,11 +45,14 @@ from remanence.schema import (
     Mention,
     Query,
     Ranking,
+    TokenUsage,
     Triple,
     Utterance,
 )
 
 __all__ = [
+    "EVERY_TURNS",
+    "QUIET_SECONDS",
     "Clock",
     "Embedder",
     "Entry",
@@ -80,6 +85,7 @@ __all__ = [
     "Stage",
     "StoredPoints",
     "SummarizingExtractor",
+    "TokenUsage",
     "Transaction",
     "Triple",
     "Utterance",

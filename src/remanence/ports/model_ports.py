@@ -56,10 +56,15 @@ class Extractor(Protocol):
         ...
 
 
+QUIET_SECONDS, EVERY_TURNS = 300.0, 20
+"""When a chat is read that was remembered with `wait="quiet"`: so long after its last turn, or after so many turns."""
+
+
 @runtime_checkable
 class FactExtractor(Extractor, Protocol):
     """Optional method of an extractor: write the facts of a conversation for `remember`. Without it, a conversation is
-    kept as it was said, and no facts are written."""
+    kept as it was said, and no facts are written. It may have the attributes `quiet`, `every_turns` and
+    `budget_tokens`, as `LLMExtractor` has."""
 
     def facts(
         self,

@@ -119,6 +119,8 @@ class _Key(NamedTuple):
     position: int
     max_tokens: int
     tables: tuple[tuple[Topic, ...], ...]
+    quoted: bool = False
+    """Whether no language model is asked for sentences."""
 
 
 @dataclass(eq=False)
@@ -155,15 +157,17 @@ def build_profile(
     max_tokens: int,
     topics: object = None,
     progress: Progress | None = None,
+    *,
+    quoted: bool = False,
 ) -> Profile:
-    """The profile of a space at a position; made once for each position."""
+    """The profile of a space at a position; made once for each position. With `quoted`, it has only quotations."""
     now = moment or engine.now()
     engine.profiled_spaces.add(space)
     tables = tuple(map(load_topics, TABLES)) if topics is None else (resolve_topics(topics),)
     with engine.open_index(space) as index:
         at = position(index)
         kept = _KEPT.setdefault(index, _Kept())
-        key = _Key(at, max_tokens, tables)
+        key = _Key(at, max_tokens, tables, quoted)
         with kept.lock:
             result = kept.profiles.get(key)
             # A fact may have expired since, without a new ledger entry.
@@ -198,7 +202,8 @@ def _make_profile(
     changes = [moment for each in told for moment in _moments(each.memory) if moment > now]
     standing = _standing(kept, engine.reader, _by_topic(told, key.tables), progress)
     lines = list(_within_budget(standing, key.max_tokens))
-    statements, by = _summarize(engine.extractor, lines, key.max_tokens), engine.extractor.name
+    statements = [] if key.quoted else _summarize(engine.extractor, lines, key.max_tokens)
+    by = engine.extractor.name
     if not statements:
         statements, by = lines, "quotations"
     return Profile(tuple(statements), key.position, by, now, min(changes, default=None))

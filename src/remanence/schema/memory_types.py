@@ -262,6 +262,30 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """How often a language model was asked, and the tokens of its prompts and answers. Of a model that does not say how
+    many there were, four characters count as one token.
+
+    >>> TokenUsage(1, 900, 40) + TokenUsage(1, 100, 10)
+    TokenUsage(calls=2, tokens_in=1000, tokens_out=50)
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, in and out."""
+        return self.tokens_in + self.tokens_out
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ExtractionResult:
     """The facts of a conversation.
 
@@ -272,6 +296,7 @@ class ExtractionResult:
         prompt: The version of the prompt.
         problem: What went wrong if a model failed, or which part of its answer was not kept.
         answered: False if another call may succeed: a background job then tries again.
+        usage: The calls of the language model, and their tokens.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -280,6 +305,7 @@ class ExtractionResult:
     prompt: str | None = None
     problem: str | None = None
     answered: bool = field(default=False, compare=False)
+    usage: TokenUsage = field(default=TokenUsage(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

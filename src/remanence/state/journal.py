@@ -6,8 +6,7 @@ how they were used. Uses are only counted on request: reading never writes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from remanence.events import (
@@ -22,10 +21,11 @@ from remanence.events import (
     Remembered,
     Reversed,
     Served,
+    Spent,
     Used,
     Worked,
 )
-from remanence.schema import Entry, micros
+from remanence.schema import Entry, TokenUsage, micros
 from remanence.state.arrays.columns import JSON, Codec, SavedPart, named_tuple_codec, pack, to_tuples, unpack
 
 JobStatus = Literal["queued", "waiting", "done", "given up", "cancelled"]
@@ -49,7 +49,8 @@ class ExtractionRecord(NamedTuple):
 
 
 class JobState(NamedTuple):
-    """The state of a job. `due_at_micros` is when it may be tried (again), in microseconds."""
+    """The state of a job. `due_at_micros` is when it may be tried (again), in microseconds; `conversation` is the chat
+    that it reads once that is quiet; `spent` are the calls of its model, and their tokens in and out."""
 
     id: str
     position: int
@@ -58,13 +59,12 @@ class JobState(NamedTuple):
     due_at_micros: int = 0
     problem: str | None = None
     memories: tuple[str, ...] = ()
+    conversation: str | None = None
+    spent: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def is_finished(self) -> bool:
         return self.status in ("done", "given up", "cancelled")
-
-    def is_due(self, now: datetime) -> bool:
-        return not self.is_finished and self.due_at_micros <= micros(now)
 
 
 class QuarantineState(NamedTuple):
@@ -136,6 +136,7 @@ class Journal(SavedPart):
         "quarantines": named_tuple_codec(QuarantineState),
         "recall_positions": JSON,
         "expiry_positions": JSON,
+        "spent_by_day": JSON,
         "_promotion_positions": JSON,
         "_extraction_positions": JSON,
     }
@@ -149,6 +150,8 @@ class Journal(SavedPart):
         """The positions of recorded recalls, by the memories they returned."""
         self.expiry_positions: dict[str, list[int]] = {}
         """The positions of the entries that record an expiry, by memory."""
+        self.spent_by_day: dict[str, list[int]] = {}
+        """The calls of language models for facts on each day (UTC), and their tokens in and out."""
         self._promotion_positions: dict[str, list[int]] = {}  # also of promotions that were undone
         self._extraction_positions: dict[str, list[int]] = {}  # by source memory, and by resulting memory
 
@@ -160,14 +163,21 @@ class Journal(SavedPart):
             for memory in dict.fromkeys((event.memory, *event.facts)):
                 self._extraction_positions.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Queued):
-            self.jobs[event.job] = JobState(event.job, entry.position)
+            chat = event.given.get("conversation")
+            self.jobs[event.job] = JobState(event.job, entry.position, conversation=chat)
         elif isinstance(event, Worked) and event.job in self.jobs:
             job = self.jobs[event.job]
             until = 0 if event.until is None else micros(event.until)
             tries = job.tries + (event.status == "waiting")
-            self.jobs[job.id] = JobState(
-                job.id, job.position, event.status, tries, until, event.problem, event.memories
+            self.jobs[job.id] = job._replace(
+                status=event.status, tries=tries, due_at_micros=until, problem=event.problem, memories=event.memories
             )
+        elif isinstance(event, Spent):
+            spent = TokenUsage(event.calls, event.tokens_in, event.tokens_out)
+            self.spent_by_day[event.day] = [*_sum(self.spent_by_day.get(event.day, ()), spent)]
+            if event.use in self.jobs:
+                job = self.jobs[event.use]
+                self.jobs[job.id] = job._replace(spent=_sum(job.spent, spent))
         elif isinstance(event, Served):
             for memory in event.memories:
                 self.recall_positions.setdefault(memory, []).append(entry.position)
@@ -215,6 +225,11 @@ class Journal(SavedPart):
     def unfinished_jobs(self) -> list[JobState]:
         """The jobs that are neither done nor given up nor cancelled, oldest first."""
         return [job for job in list(self.jobs.values()) if not job.is_finished]
+
+
+def _sum(spent: Sequence[int], new: TokenUsage) -> tuple[int, int, int]:
+    total = TokenUsage(*spent) + new
+    return total.calls, total.tokens_in, total.tokens_out
 
 
 class Usage(SavedPart):

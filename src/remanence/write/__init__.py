@@ -19,6 +19,7 @@ remember.py             the facts of a text or a conversation as memories
 known_facts.py          the stored facts that a conversation may end, replace or confirm
 alias_detection.py      names that belong to one person or thing
 jobs.py                 `remember` in the background
+unread_turns.py         which turns of a chat no model has read, and when a job reads them
 
 Others:
 

@@ -18,15 +18,16 @@ from remanence.core.in_thread import in_thread
 from remanence.core.index import Index
 from remanence.core.periodic_thread import PeriodicThread
 from remanence.errors import Closed, JobFailed, NotFound
-from remanence.events import Event, Queued, Worked
+from remanence.events import Event, Queued, Spent, Worked
 from remanence.ledger.codec import kinds_of
 from remanence.ports import FactExtractor
 from remanence.read.profile import refresh_profile
-from remanence.schema import Memory, from_micros, micros
+from remanence.schema import Memory, TokenUsage, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
 from remanence.write.append import append
 from remanence.write.prepare import PreparedVersion
+from remanence.write.unread_turns import due_at, is_budget_spent, unread_turns
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -72,6 +73,11 @@ class Job:
     def problem(self) -> str | None:
         """What went wrong at the last try, or None."""
         return self._state().problem
+
+    @property
+    def usage(self) -> TokenUsage:
+        """The calls of the language model so far, and the tokens that it read and wrote."""
+        return TokenUsage(*self._state().spent)
 
     def result(self, timeout: float | None = None) -> list[Memory]:
         """Wait for the memories that this job writes.
@@ -157,11 +163,32 @@ def enqueue(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now
     return Job(job, space, engine)
 
 
+def enqueue_chats(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now: datetime) -> list[Job]:
+    """Write these turns, and in the same transaction a job for each of their chats that has none waiting."""
+    turns = [draft.version.turn for draft in prepared]
+    chats = list(dict.fromkeys(turn.conversation for turn in turns if turn is not None))
+    jobs: list[str] = []
+
+    def decide(index: Index, _: Sequence[str]) -> list[Event]:
+        waiting = {job.conversation: job.id for job in index.journal.unfinished_jobs()}
+        jobs[:] = [waiting.get(chat) or new_id() for chat in chats]
+        queued = zip(chats, jobs, strict=True)
+        return [_chat_job(job, chat, now) for chat, job in queued if chat not in waiting]
+
+    append(engine, space, prepared, extra_events=decide)
+    return [Job(job, space, engine) for job in jobs]
+
+
+def _chat_job(job: str, conversation: str, now: datetime) -> Queued:
+    return Queued(job, "remember", {"conversation": conversation, "now": micros(now)})
+
+
 def run_due_jobs(engine: Engine, space: str, try_: TryJob | None = None) -> int:
     """Run every job of a space that is due and not locked, with `try_` in place of `try_job`. Returns how many were
     run."""
     with engine.open_index(space) as index:
-        due = [job for job in index.journal.unfinished_jobs() if job.is_due(engine.now())]
+        now = micros(engine.now())
+        due = [job for job in index.journal.unfinished_jobs() if due_at(engine, index, job) <= now]
     return sum((try_ or try_job)(engine, space, job) for job in due)
 
 
@@ -174,11 +201,16 @@ def try_job(engine: Engine, space: str, job: JobState) -> bool:
             state = index.journal.jobs.get(job.id)
             if state is None or state.is_finished:  # None: everything in the space was erased in the meantime
                 return False
+            if is_budget_spent(engine, index, engine.now()):  # by a job that was done since this one was found due
+                return False
             event = index.entries_at([job.position])[job.position].event
             assert isinstance(event, Queued), "a job has the position of its Queued event"
-        now = from_micros(event.given["now"])
+            ids = event.given.get("memories", ())
+            if job.conversation is not None:
+                ids = unread_turns(index, job.conversation)[: remember.BATCH]
+        now = from_micros(event.given["now"]) if job.conversation is None else engine.now()
         # Sources that were forgotten since are not read.
-        sources = remember.existing_memories(engine, space, event.given["memories"])
+        sources = remember.existing_memories(engine, space, ids)
         try:
             if not isinstance(engine.extractor, FactExtractor):  # the sources are all that is remembered
                 remember.add_aliases(engine, space, sources, now)
@@ -189,16 +221,20 @@ def try_job(engine: Engine, space: str, job: JobState) -> bool:
             source_facts = remember.extract_facts(engine, space, sources, now)
             # Facts that were refused are only logged: the same model would give the same answer again.
             if source_facts.result.problem and not source_facts.result.answered and job.tries + 1 < _MAX_TRIES:
-                _postpone(engine, space, job, source_facts.result.problem)
+                spent = remember.spent_events(engine, source_facts, job.id)
+                _postpone(engine, space, job, source_facts.result.problem, spent)
                 return True
 
             def finish(index: Index, facts: Sequence[str]) -> list[Event]:
                 state = index.journal.jobs.get(job.id)  # None: everything in the space was erased in the meantime
                 if state is None or state.is_finished:
                     raise _AlreadyFinished
-                return [Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))]
+                done = Worked(job.id, "done", problem=source_facts.result.problem, memories=tuple(facts))
+                if job.conversation is None or set(ids).issuperset(unread_turns(index, job.conversation)):
+                    return [done]
+                return [done, _chat_job(new_id(), job.conversation, now)]  # what was said while the model read
 
-            remember.store_facts(engine, space, source_facts, now, extra_events=finish)
+            remember.store_facts(engine, space, source_facts, now, job=job.id, extra_events=finish)
             engine.locks.delete(job.id)
         except _AlreadyFinished:
             return False
@@ -210,14 +246,14 @@ def try_job(engine: Engine, space: str, job: JobState) -> bool:
         return True
 
 
-def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
+def _postpone(engine: Engine, space: str, job: JobState, problem: str, spent: Sequence[Spent] = ()) -> None:
     """Try again later, each time after four times the delay; give up after the last try."""
     if job.tries + 1 >= _MAX_TRIES:
         _give_up(engine, space, job, problem)
         return
     until = engine.now() + _FIRST_DELAY * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
-    _write_unless_finished(engine, space, Worked(job.id, "waiting", until=until, problem=problem))
+    _write_unless_finished(engine, space, Worked(job.id, "waiting", until=until, problem=problem), extra=spent)
 
 
 def record_ended_try(engine: Engine, space: str, job: JobState, reason: str) -> None:
@@ -234,12 +270,14 @@ def _give_up(engine: Engine, space: str, job: JobState, problem: str) -> None:
     engine.locks.delete(job.id)
 
 
-def _write_unless_finished(engine: Engine, space: str, event: Worked, at: datetime | None = None) -> None:
-    """Write the result of a try, unless the job was cancelled or finished in the meantime."""
+def _write_unless_finished(
+    engine: Engine, space: str, event: Worked, at: datetime | None = None, extra: Sequence[Event] = ()
+) -> None:
+    """Write the result of a try, unless the job was cancelled or finished in the meantime; `extra` in any case."""
 
     def decide(index: Index) -> list[Event]:
         state = index.journal.jobs.get(event.job)
-        return [] if state is None or state.is_finished else [event]
+        return [*extra] if state is None or state.is_finished else [event, *extra]
 
     engine.write(space, decide, at)
 
@@ -298,7 +336,7 @@ class Worker:
             run_due_jobs(self._engine, space)
             refresh_profile(self._engine, space)
             with self._engine.open_index(space) as index:
-                due += [job.due_at_micros for job in index.journal.unfinished_jobs()]
+                due += [due_at(self._engine, index, job) for job in index.journal.unfinished_jobs()]
         if not due:
             return None
         return max(_POLL_SECONDS, (from_micros(min(due)) - self._engine.now()).total_seconds())

@@ -12,6 +12,7 @@ from remanence.events import Queued
 from remanence.language.text import text_hash
 from remanence.schema import Memory, Query, Snapshot
 from remanence.state.journal import JobStatus
+from remanence.write.unread_turns import unread_turns
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -48,9 +49,12 @@ def find_known_facts(engine: Engine, space: str, sources: Sequence[Memory], now:
 
 def sources_of_jobs(engine: Engine, index: Index, statuses: Container[JobStatus]) -> dict[str, None]:
     """The ids of the sources of the jobs with one of these statuses, oldest first, each once."""
-    positions = [job.position for job in list(index.journal.jobs.values()) if job.status in statuses]
-    events = (entry.event for entry in engine.ledger.entries_at(positions).values())
-    return {source: None for event in events if isinstance(event, Queued) for source in event.given["memories"]}
+    jobs = [job for job in list(index.journal.jobs.values()) if job.status in statuses]
+    events = (entry.event for entry in engine.ledger.entries_at([job.position for job in jobs]).values())
+    given = (event.given.get("memories", ()) for event in events if isinstance(event, Queued))
+    chats = dict.fromkeys(job.conversation for job in jobs if job.conversation is not None)
+    unread = (unread_turns(index, chat) for chat in chats)
+    return dict.fromkeys(source for sources in (*given, *unread) for source in sources)
 
 
 def _facts_near(

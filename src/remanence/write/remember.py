@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from remanence.core.embedding import embed_descriptions
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import NotFound
-from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Spent
 from remanence.graph.assertions import invalidation_events
 from remanence.language.text import normalize_text
 from remanence.models.extractors import model_and_prompt
@@ -44,6 +44,7 @@ from remanence.write.alias_detection import alias_events
 from remanence.write.append import ExtraEvents, append
 from remanence.write.known_facts import find_known_facts, sources_of_jobs
 from remanence.write.prepare import PreparedVersion, prepare_fact, prepare_revision
+from remanence.write.unread_turns import VERBATIM, utc_day
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -51,11 +52,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_BATCH = 200  # turns that are read and written at once
+BATCH = 200  # turns that are read and written at once
 _TURNS_BEFORE = 4
 """How many turns before those that are read a language model is shown, to understand them by."""
-VERBATIM = "verbatim"
-"""The extractor of a source that is kept as it was said, in place of an earlier extraction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def remember(
         if progress is not None:
             progress(len(sources), len(sources))
         return list(sources)
-    batches = [sources[begin : begin + _BATCH] for begin in range(0, len(sources), _BATCH)]
+    batches = [sources[begin : begin + BATCH] for begin in range(0, len(sources), BATCH)]
     return _remember_batches(engine, space, batches, now, progress, reuse_extractions=True)
 
 
@@ -199,23 +198,44 @@ class _SourceErased(Exception):
 
 
 def store_facts(
-    engine: Engine, space: str, source_facts: SourceFacts, now: datetime, *, extra_events: ExtraEvents | None = None
+    engine: Engine,
+    space: str,
+    source_facts: SourceFacts,
+    now: datetime,
+    *,
+    job: str | None = None,
+    extra_events: ExtraEvents | None = None,
 ) -> list[Memory]:
     """Write the facts, linked to their sources and to the known facts that they end, replace or confirm.
 
-    Facts that only an earlier extraction found in the same sources are forgotten. `extra_events` may add events to the
-    same transaction, or raise to write nothing.
+    Facts that only an earlier extraction found in the same sources are forgotten. The tokens of the model are recorded
+    for the `job`. `extra_events` may add events to the same transaction, or raise to write nothing.
     """
     while True:
+        spent = spent_events(engine, source_facts, job)
+
+        def events(index: Index, ids: Sequence[str], spent: Sequence[Event] = spent) -> list[Event]:
+            return [*spent, *(extra_events(index, ids) if extra_events else ())]
+
         try:
-            return _store_facts(engine, space, source_facts, now, extra_events)
+            return _store_facts(engine, space, source_facts, now, events)
         except _SourceErased:  # its text must not be stored again
             remaining = existing_memories(engine, space, [source.id for source in source_facts.sources])
-            source_facts = extract_facts(engine, space, remaining, now)
+            again = extract_facts(engine, space, remaining, now)
+            usage = source_facts.result.usage + again.result.usage
+            source_facts = replace(again, result=replace(again.result, usage=usage))
+
+
+def spent_events(engine: Engine, source_facts: SourceFacts, job: str | None) -> list[Spent]:
+    """The record of the tokens that these facts cost, if a model was asked."""
+    usage, model = source_facts.result.usage, model_and_prompt(engine.extractor)[0]
+    if not usage.calls:
+        return []
+    return [Spent(job or new_id(), model, utc_day(engine.now()), usage.calls, usage.tokens_in, usage.tokens_out)]
 
 
 def _store_facts(
-    engine: Engine, space: str, source_facts: SourceFacts, now: datetime, extra_events: ExtraEvents | None
+    engine: Engine, space: str, source_facts: SourceFacts, now: datetime, extra_events: ExtraEvents
 ) -> list[Memory]:
     source_ids = {source.id for source in source_facts.sources}
     facts = source_facts.facts
@@ -234,7 +254,7 @@ def _store_facts(
             *_extractions(index, source_facts, ids),
             *_forgotten_facts(index, source_facts, ids),
             *aliases,
-            *(extra_events(index, ids) if extra_events else ()),
+            *extra_events(index, ids),
         ]
 
     memories = append(engine, space, prepared, extra_events=decide, at=now)

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from remanence.api.facets.facet import Facet
 from remanence.core import inputs
 from remanence.core.in_thread import in_thread
+from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
+from remanence.language.temporal import parse_moment
+from remanence.schema import TokenUsage
 from remanence.write.jobs import Job, run_due_jobs
+from remanence.write.unread_turns import spent_on
 
 _STATUSES = ("queued", "running", "waiting", "done", "given up", "cancelled")
 
@@ -69,6 +73,22 @@ class Jobs(Facet):
         return Job(job_id, self._space, self._engine)
 
     aget = in_thread(get)
+
+    def spent(self, day: Moment | None = None) -> TokenUsage:
+        """The calls of the language model for facts of this space on a day (UTC), and their tokens in and out.
+
+        Args:
+            day: A date, a datetime, or text such as "yesterday". By default today.
+
+        Returns:
+            The calls and tokens: those of jobs, and those of `remember` that waited.
+        """
+        now = self._engine.now()
+        moment = now if day is None else parse_moment(day, now, argument="day")
+        with self._engine.open_index(self._space) as index:
+            return spent_on(index, moment)
+
+    aspent = in_thread(spent)
 
     def run_due(self) -> int:
         """Do the jobs of this space that are due, in this thread. Use this with `open(..., worker=False)`.

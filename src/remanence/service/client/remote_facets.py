@@ -195,7 +195,9 @@ class RemoteJob(Job):
     def _state(self) -> JobState:
         answer = self._answer()
         status: JobStatus = "queued" if answer.status == "running" else answer.status
-        return JobState(self.id, 0, status, answer.tries, 0, answer.problem, ())
+        usage = answer.usage
+        spent = (usage.calls, usage.tokens_in, usage.tokens_out)
+        return JobState(self.id, 0, status, answer.tries, 0, answer.problem, (), spent=spent)
 
     def _answer(self) -> Any:
         return self._space._send(memory_operations.get_job, id=self.id)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import httpx
 from pydantic_core import from_json
@@ -210,7 +210,7 @@ class RemoteSpace(RemoteViewBase, Space):
         self,
         text_or_turns: Any,
         *,
-        wait: bool = True,
+        wait: bool | Literal["quiet"] = True,
         now: Any = None,
         source: str | None = None,
         observed_by: str | None = None,
@@ -222,8 +222,9 @@ class RemoteSpace(RemoteViewBase, Space):
             content: dict[str, Any] = {"text": checked.text, "source": source, "observed_by": observed_by}
         else:
             content = {"turns": [_turn(turn) for turn in checked]}
-        if not wait:
-            return RemoteJob.of(self, self._send(memory_operations.remember, now=now, **content))
+        if wait is not True:
+            quiet = wait == "quiet"
+            return RemoteJob.of(self, self._send(memory_operations.remember, now=now, quiet=quiet, **content))
         return self._send(memory_operations.remember_now, now=now, **content).to_value()
 
     forget = done_by(memory_operations.forget, Space.forget)

@@ -74,9 +74,10 @@ def add_turns(space: Space, request: requests.AddTurnsRequest) -> Items[MemoryAn
 
 
 @operation("POST", "/remember", "write", status=202)
-def remember(space: Space, request: requests.RememberRequest) -> JobAnswer:
+def remember(space: Space, request: requests.QueueRequest) -> JobAnswer:
     """Store a text or chat turns, and queue a job that finds facts in it."""
-    return job_answer(space.remember(_text_or_turns(request), wait=False, **request.provided_fields("text", "turns")))
+    details = request.provided_fields("text", "turns", "quiet")
+    return job_answer(space.remember(_text_or_turns(request), wait="quiet" if request.quiet else False, **details))
 
 
 @operation("POST", "/remember/now", "write", slow=True)
@@ -296,7 +297,7 @@ def job_answer(job: Job) -> JobAnswer:
     state = job._state()
     return JobAnswer.model_validate(
         {"id": job.id, "space": job.space, "status": job.status, "problem": state.problem}
-        | {"tries": state.tries, "memories": list(state.memories)}
+        | {"tries": state.tries, "memories": list(state.memories), "usage": job.usage}
     )
 
 

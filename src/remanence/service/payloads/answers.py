@@ -12,7 +12,7 @@ from remanence.graph.diff import Diff
 from remanence.read.answer import Recall, memory_dict, to_iso
 from remanence.read.profile import Profile
 from remanence.read.receipts import Exposure, Receipt
-from remanence.schema import Change, Disagreement, ErasureCertificate, Evidence, Hit
+from remanence.schema import Change, Disagreement, ErasureCertificate, Evidence, Hit, TokenUsage
 from remanence.service.payloads.base_answers import (
     AnswerModel,
     LinkAnswer,
@@ -201,7 +201,7 @@ class MemoryBatchAnswer(answer_of(MemoryBatch), AnswerModel):  # type: ignore[mi
 
 class JobAnswer(AnswerModel):
     """A job: "queued", "running", "waiting" (for another try), "done", "given up" or "cancelled". `memories` are the
-    ids of what it wrote, once it is done."""
+    ids of what it wrote, once it is done, and `usage` are the calls and tokens of the language model."""
 
     id: str
     space: str
@@ -209,6 +209,7 @@ class JobAnswer(AnswerModel):
     problem: str | None
     tries: int
     memories: list[str]
+    usage: TokenUsage
 
 
 class JobPage(AnswerModel):

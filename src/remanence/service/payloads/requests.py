@@ -86,6 +86,12 @@ class RememberRequest(Request):
     observed_by: str | None = None
 
 
+class QueueRequest(RememberRequest):
+    """What to remember in the background; with `quiet`, a chat once it has been quiet or has grown."""
+
+    quiet: bool = False
+
+
 class MemoryIdsRequest(Request):
     """Several memories."""
 
