@@ -51,7 +51,7 @@ from remanence.language.framing import (
 )
 from remanence.language.text import normalize_text, pluralize
 from remanence.read.memories_used import memories_used
-from remanence.schema import SELF, ErasureCertificate
+from remanence.schema import DOCUMENT_FIELD, SELF, ErasureCertificate
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from remanence.schema import Change, Hit, Memory
 
 __all__ = [
+    "DOCUMENT_FIELD",
     "MAX_TEXT_LENGTH",
     "SELF",
     "ChangeFollower",
