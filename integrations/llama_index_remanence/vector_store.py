@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -170,38 +169,6 @@ class RemanenceVectorStore(SpaceAdapter, BasePydanticVectorStore):
         )
 
     aquery = in_thread(query)
-
-    def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
-        """Write where the space is, for `from_persist_path`. Its nodes are in the space already.
-
-        Raises:
-            InvalidInput: The space is in memory, and gone with this process.
-        """
-        if self.reference.location is None:
-            raise InvalidInput(
-                f"the space {self.space.name!r} is in memory, so nothing could be loaded again. Open it in a folder: "
-                "remanence.open('./memory')."
-            )
-        files = fs or fsspec.filesystem("file")
-        files.makedirs(str(PurePosixPath(persist_path).parent), exist_ok=True)
-        # In a list, so that a SimpleVectorStore that is made of this file fails, and is not empty in silence.
-        with files.open(persist_path, "w", encoding="utf-8") as file:
-            json.dump([self.to_dict()], file)
-
-    @classmethod
-    def from_persist_path(cls, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> RemanenceVectorStore:
-        """Return the store that was written to this file.
-
-        Raises:
-            InvalidInput: Another kind of store was.
-        """
-        with (fs or fsspec.filesystem("file")).open(persist_path, "r", encoding="utf-8") as file:
-            written = json.load(file)
-        if not isinstance(written, list) or written[0].get("class_name") != cls.class_name():
-            raise InvalidInput(
-                f"{persist_path!r} was not written by a RemanenceVectorStore. Load it with the class that wrote it."
-            )
-        return cls.from_dict(written[0])
 
     @classmethod
     def from_persist_dir(
