@@ -29,6 +29,7 @@ from remanence.adapters.chat_sessions import (
     warn_of_long_texts,
 )
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
+from remanence.adapters.told import told_probability
 from remanence.api.for_prompt import (
     Keep,
     PromptMemories,
@@ -108,6 +109,7 @@ __all__ = [
     "storage_key",
     "stored_document",
     "strip_frames",
+    "told_probability",
     "tool_name",
     "update_memory",
     "warn_of_long_texts",
