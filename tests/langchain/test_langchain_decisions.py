@@ -3,6 +3,8 @@ tested here: typed answers for each question, sync and async, in batches, with w
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,6 +136,16 @@ def test_a_reader_that_is_turned_off_or_unknown_is_refused(monkeypatch: pytest.M
     monkeypatch.setenv("REMANENCE_READER", "none")
     with pytest.raises(InvalidInput, match="turned off by REMANENCE_READER"):
         ask("I live in Porto.", "Where does the user live?")
+
+
+def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not run with the other pages, as LangChain 1.7 and Python 3.10 do not have decision models."""
+    page = (Path(__file__).parents[2] / "docs" / "langchain.md").read_text("utf-8")
+    section = page.partition("## A decision model")[2].partition("\n## ")[0]
+    code, shown = re.findall(r"```(?:py|text)\n(.*?)```", section, re.DOTALL)
+
+    exec(code, {})
+    assert capsys.readouterr().out == shown
 
 
 def test_of_many_texts_the_one_that_tells_counts() -> None:

@@ -35,7 +35,7 @@ def test_hooks_show_no_messages_and_no_memories(space: Space) -> None:
     space.add("I am allergic to peanuts.")
     runs = {name: (inputs, outputs) for name, inputs, outputs in hook_runs(MemoryMiddleware(space))}
 
-    assert runs == {f"MemoryMiddleware.{hook}": ({}, {}) for hook in ("before_agent", "after_agent")}
+    assert runs == {f"{MemoryMiddleware.__name__}.{hook}": ({}, {}) for hook in ("before_agent", "after_agent")}
     assert ClaudeMemoryMiddleware.trace_policy is NO_PAYLOADS
 
 
