@@ -87,6 +87,7 @@ def _told(state: Any, name: str = "") -> Iterator[tuple[str | None, str]]:
 def _check_blocks(content: str | Sequence[Any]) -> None:
     """Refuse pictures, sounds and files, which the reader cannot see."""
     for block in () if isinstance(content, str) else content:
-        has_data = isinstance(block, Mapping) and any(name in block for name in ("base64", "url", "file_id"))
-        if has_data and block.get("type") not in _TEXT_BLOCKS:
+        if not isinstance(block, Mapping) or block.get("type") in _TEXT_BLOCKS:
+            continue
+        if any(name in block for name in ("base64", "url", "file_id")):
             raise InvalidInput(f"the state has a block of type {block.get('type')!r}. The reader reads text only.")

@@ -281,7 +281,8 @@ def _check_page(op: SearchOp | ListNamespacesOp) -> None:
 
 def _path_labels(condition: MatchCondition) -> tuple[str, ...]:
     """The labels of a condition; a text is one label."""
-    return (condition.path,) if isinstance(condition.path, str) else tuple(condition.path)
+    path: str | Sequence[str] = condition.path
+    return (path,) if isinstance(path, str) else tuple(path)
 
 
 def _matches_path(namespace: tuple[str, ...], condition: MatchCondition) -> bool:

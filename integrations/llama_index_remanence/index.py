@@ -181,7 +181,8 @@ class RemanenceIndex:
                 query_engine=self.as_query_engine(llm=model, **ours), llm=model, **options
             )
         found = {} if mode is ChatMode.SIMPLE else {"retriever": self.as_retriever(**ours)}
-        return engine.from_defaults(llm=model, **found, **options)
+        made: BaseChatEngine = engine.from_defaults(llm=model, **found, **options)
+        return made
 
     def _store(self, documents: Sequence[Document]) -> None:
         store_documents(self.space, documents, self._transformations, show_progress=self._show_progress)
