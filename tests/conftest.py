@@ -44,7 +44,8 @@ SLOW_FILES = {
 REMOTE_MODULES = frozenset(
     "test_langchain_retriever test_langchain_tools test_langchain_history test_langchain_users "
     "test_langchain_documents test_langgraph_store llamaindex.test_retriever llamaindex.test_tools "
-    "llamaindex.test_block llamaindex.test_memory llamaindex.test_nodes llamaindex.test_chat_store".split()
+    "llamaindex.test_block llamaindex.test_memory llamaindex.test_nodes llamaindex.test_chat_store "
+    "llamaindex.test_vector_store".split()
 )
 """The tests of adapters that run against a server, too."""
 

@@ -31,6 +31,7 @@ TABLES: list[tuple[str, str, list[Any], set[str]]] = [  # page, section, what is
     ),
     ("llamaindex", "Retriever and query engine", [LLAMAINDEX.RemanenceRetriever], set()),
     ("llamaindex", "Your documents", [LLAMAINDEX.RemanenceIndex], set()),
+    ("llamaindex", "Vector store", [LLAMAINDEX.RemanenceVectorStore], {"stores_text", "is_embedding_query"}),
     ("llamaindex", "Tools for the model", [LLAMAINDEX.RemanenceToolSpec], set()),
 ]
 

@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from langchain_remanence.messages import append_text
+from langchain_remanence.tracing import NO_PAYLOADS
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
 from remanence import MemoryFiles, RemanenceError
 from remanence.adapters import require_space
@@ -72,6 +73,8 @@ class ClaudeMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         ...     memory.invoke({"command": "create", "path": "/memories/tea.md", "file_text": "Green."})
         'File created successfully at: /memories/tea.md'
     """
+
+    trace_policy = NO_PAYLOADS  # set another one, or None, to have instructions and files in traces
 
     def __init__(
         self,

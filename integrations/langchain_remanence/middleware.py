@@ -33,6 +33,7 @@ from langchain_remanence.messages import (
     speaker_fields,
     structured_reply,
 )
+from langchain_remanence.tracing import NO_PAYLOADS
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space
 from remanence.adapters import (
@@ -112,6 +113,8 @@ class RemanenceMiddleware(AgentMiddleware[Any, Any, Any]):
         ...     [memory.text for memory in space.memories()]
         ['I am allergic to peanuts.', 'Noted.']
     """
+
+    trace_policy = NO_PAYLOADS  # set another one, or None, to have messages and memories in traces
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from datetime import date, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from langgraph.store.base import (
 )
 
 from langchain_remanence import store_operations as operations
+from langchain_remanence.async_batches import AsyncBatches
 from langchain_remanence.checkpoint_lineage import CheckpointLineage
 from langchain_remanence.item_table import (
     STAMP_KEY,
@@ -71,7 +73,8 @@ class RemanenceStore(BaseStore):
     item from the past too.
 
     Each indexed field of a value is compared with the query by itself, and the best one counts. By default that is
-    the entire value with the names of its fields, and of a longer value every text in it; timestamps are left out.
+    the entire value with the names of its fields, and of a longer value every text in it; timestamps are left out. The
+    reader reads a text as a whole, so it takes no part where several fields were chosen.
 
     Differences from InMemoryStore, SqliteStore and PostgresStore, which differ from each other in these points:
 
@@ -80,22 +83,20 @@ class RemanenceStore(BaseStore):
       which keys were first put.
     - `created_at` stays the same after an overwrite (as in PostgresStore).
     - A namespace whose last item was deleted is no longer listed (as in SqliteStore).
-    - `$gt`, `$gte`, `$lt`, `$lte` compare numbers with numbers, texts with texts and, if the filter has a
-      datetime, moments. They match nothing if the field is missing or is none of these (InMemoryStore raises).
-      `$ne` matches an item without the field (as in InMemoryStore). An unknown operator is refused even if no
-      item is compared with it.
+    - `$gt`, `$gte`, `$lt`, `$lte` compare numbers with numbers, texts with texts and, if the filter has a datetime,
+      moments. They match nothing if the field is missing or is none of these (InMemoryStore raises). `$ne` matches an
+      item without the field (as in InMemoryStore). An unknown operator is refused even if no item is compared with it.
     - A filter key is a name or, if there is no such name, a dotted path ("user.city", "tags.0"); a nested dict
       matches a part of the value (as in InMemoryStore).
     - A query always ranks, without any configuration. Items that no signal found, and those put with
       `index=False`, come last with a score of None.
     - An expired item is not returned, swept or not, unless `omit_expired` is False. Reading an item renews it,
       also without a `TTLConfig`, but only after a hundredth of its time to live.
-    - Values are stored as JSON: tuples are returned as lists; datetimes, UUIDs, enums, dataclasses and pydantic
-      models as their JSON form (as in SqliteStore). NaN and other objects are refused, as is a value of more than
-      a million characters.
-    - An operation given to `batch` is checked like one made by `put` or `search`, except that `batch` may write
-      to namespaces that begin with "langgraph".
-    - Synchronous methods work in a running event loop too (AsyncSqliteStore refuses).
+    - Values are stored as JSON: tuples are returned as lists; datetimes, UUIDs, enums, dataclasses and pydantic models
+      as their JSON form (as in SqliteStore). NaN, other objects and values over a million characters are refused.
+    - An operation given to `batch` is checked like one of `put` or `search`, but may be in "langgraph" namespaces.
+    - Synchronous methods work in a running event loop too (AsyncSqliteStore refuses). What coroutines ask for at the
+      same time is one batch (as in all of LangGraph's async stores).
 
     Args:
         space: The space. Left out: a new one in memory, which is closed with the store.
@@ -153,7 +154,7 @@ class RemanenceStore(BaseStore):
         self.ttl_config = ttl
         self._fields = operations.index_fields(index, fields)
         self._recallable = recallable
-        self._clock = clock or _system_clock
+        self._clock = clock or partial(datetime.now, timezone.utc)
         self._lineage = None if checkpointer is None else CheckpointLineage(checkpointer)
         self._sweeper = TTLSweeper(self.sweep_ttl)
         root = _open(None, self.embeddings, clock) if space is None else space
@@ -162,6 +163,7 @@ class RemanenceStore(BaseStore):
         self._space: Space | None = self._view
         self._table = ItemTable(self._view, operations.read_item, keep_history=self._lineage is not None)
         self._pinned: ReadPoint | None = None
+        self._async_batches = AsyncBatches(self.batch)
 
     @classmethod
     def from_conn_string(
@@ -251,8 +253,10 @@ class RemanenceStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """`batch` in a worker thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+        """`batch` in a worker thread, together with what other coroutines ask for at the same time."""
+        if self._lineage is not None:  # which finds the running thread by the context of each coroutine
+            return await asyncio.to_thread(self.batch, list(ops))
+        return await self._async_batches.run([operations.validate_op(op) for op in ops])
 
     def as_of(self, moment: datetime | date | str) -> RemanenceStore:
         """Return this store as it was known at a moment, read-only.
@@ -400,9 +404,12 @@ class RemanenceStore(BaseStore):
         addresses = {item.version.version_key: address for address, item in matching.items()}
         # What is current in a rewound thread, or in its namespace, may be superseded in the space.
         history = self._recallable or (point is not None and point.rewound_to is not None)
+        values = [item.version.value for item in matching.values()]
+        by_field = any(operations.count_fields(value["index"], self._fields) > 1 for value in values)
+        options: dict[str, Any] = {"tags": operations.prefix_tag(prefix), "reader": "none" if by_field else None}
         scores: dict[Address, float] = {}
         for limit in growing_limits(needed):
-            hits = self._view.recall(query, limit=limit, tags=operations.prefix_tag(prefix), history=history)
+            hits = self._view.recall(query, limit=limit, history=history, **options)
             by_version = ((version_key(hit.memory), hit.score) for hit in hits)
             scores = {addresses[version]: score for version, score in by_version if version in addresses}
             if len(scores) >= min(needed, len(addresses)) or len(hits) < limit:
@@ -469,7 +476,7 @@ class RemanenceStore(BaseStore):
     def _read_only(self) -> RemanenceStore:
         view = copy(self)
         view._space = view._owned = None
-        view._sweeper = TTLSweeper(view.sweep_ttl)
+        view._sweeper, view._async_batches = TTLSweeper(view.sweep_ttl), AsyncBatches(view.batch)
         return view
 
     def _write(self, memories: Sequence[dict[str, Any]]) -> None:
@@ -491,7 +498,3 @@ def _item_fields(address: Address, item: CurrentItem) -> dict[str, Any]:
         "created_at": item.created_at,
         "updated_at": item.updated_at,
     }
-
-
-def _system_clock() -> datetime:
-    return datetime.now(timezone.utc)

@@ -80,6 +80,12 @@ def index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence
     return list(given)
 
 
+def count_fields(index: IndexFields, default: Sequence[str] | None) -> int:
+    """How many fields of an item were chosen to be indexed; 0 for the entire value."""
+    chosen = default if index is None else index
+    return 0 if chosen is None or isinstance(chosen, bool) else len(chosen)
+
+
 def with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
     """A memory with the key of its item and the checkpoint that writes it."""
     meta = memory["meta"]
@@ -125,7 +131,7 @@ def validate_op(op: Op) -> Op:
         _check_page(op)
     elif isinstance(op, ListNamespacesOp):
         for condition in op.match_conditions or ():
-            _check_labels(condition.path)
+            _check_labels(_path_labels(condition))
         _check_page(op)
     else:
         raise ValueError(f"{op!r} is not an operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
@@ -273,8 +279,14 @@ def _check_page(op: SearchOp | ListNamespacesOp) -> None:
             raise InvalidInput(f"{name}={count!r} is not a whole number from 0 on.")
 
 
+def _path_labels(condition: MatchCondition) -> tuple[str, ...]:
+    """The labels of a condition; a text is one label."""
+    path: str | Sequence[str] = condition.path
+    return (path,) if isinstance(path, str) else tuple(path)
+
+
 def _matches_path(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
-    path = tuple(condition.path)
+    path = _path_labels(condition)
     if len(namespace) < len(path):
         return False
     if condition.match_type not in ("prefix", "suffix"):

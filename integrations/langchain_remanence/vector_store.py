@@ -44,7 +44,13 @@ class RemanenceVectorStore(VectorStore):
     still have it, and `space.erase` removes its text.
 
     Args:
-        space: The space; a view of the past can be searched, but not written to.
+        space: The space; a view of the past can be searched, but not written to. None opens a new one.
+        embedding: The embedder of a new space; None for the one that comes with the package.
+        **options: Arguments of `remanence.open` for a new space, such as `location`; by default it is gone with the
+            process. `store.space.close()` closes it.
+
+    Raises:
+        InvalidInput: `space` is no space, or a space and an embedding are given.
 
     Example:
         >>> import remanence
@@ -56,7 +62,19 @@ class RemanenceVectorStore(VectorStore):
         {'page': 3}
     """
 
-    def __init__(self, space: View) -> None:
+    def __init__(self, space: View | None = None, *, embedding: Embeddings | None = None, **options: Any) -> None:
+        if space is None:
+            space = remanence.open(options.pop("location", None), embedder=embedding, **options)
+        elif embedding is not None:
+            raise InvalidInput(
+                "a space and an embedding are given, and the space has an embedder of its own. Give embedding=None, "
+                "or open the space with it: remanence.open(location, embedder=embedding)."
+            )
+        elif options:
+            raise InvalidInput(
+                f"{', '.join(options)} given with a space that is open already. Give such options to remanence.open, "
+                "or give no space."
+            )
         self.space = require_view(space)
 
     @property
@@ -225,7 +243,7 @@ class RemanenceVectorStore(VectorStore):
         Raises:
             InvalidInput: Both a space and an embedding are given.
         """
-        store = cls(_space_for(space, embedding, kwargs))
+        store = cls(space, embedding=embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
 
@@ -265,7 +283,7 @@ class RemanenceVectorStore(VectorStore):
             ...     space.count()
             1
         """
-        store = cls(_space_for(space, embedding, kwargs))
+        store = cls(space, embedding=embedding, **kwargs)
         store.add_documents(documents, ids=ids)
         return store
 
@@ -297,23 +315,6 @@ class RemanenceVectorStore(VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: score  # it is from 0 to 1 already
-
-
-def _space_for(space: Space | None, embedding: Embeddings | None, options: dict[str, Any]) -> Space:
-    """The space that is given, or a new one with this embedder."""
-    if space is None:
-        return remanence.open(options.pop("location", None), embedder=embedding, **options)
-    if embedding is not None:
-        raise InvalidInput(
-            "a space and an embedding are given, and the space has an embedder of its own. Give embedding=None, or "
-            "open the space with it: remanence.open(location, embedder=embedding)."
-        )
-    if options:
-        raise InvalidInput(
-            f"{', '.join(options)} given with a space that is open already. Give such options to remanence.open, or "
-            "give no space."
-        )
-    return space
 
 
 class _Retriever(VectorStoreRetriever):

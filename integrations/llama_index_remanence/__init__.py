@@ -4,6 +4,7 @@ RemanenceMemory                              the `memory=` of an agent or a chat
 RemanenceMemoryBlock                         a block of LlamaIndex's own `Memory`
 RemanenceRetriever                           recall for query engines
 RemanenceIndex                               documents: insert, replace, delete, query
+RemanenceVectorStore                         the vector store of a `StorageContext` or an `IngestionPipeline`
 RemanenceChatStore, RemanenceAsyncChatStore  transcripts
 RemanenceToolSpec                            the tools `remember`, `recall`, `forget` and `update`
 extractor, embedder                          LlamaIndex models as the extractor and the embedder of a space
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from llama_index_remanence.models import extractor as extractor
     from llama_index_remanence.retriever import RemanenceRetriever as RemanenceRetriever
     from llama_index_remanence.tools import RemanenceToolSpec as RemanenceToolSpec
+    from llama_index_remanence.vector_store import RemanenceVectorStore as RemanenceVectorStore
 
 _MODULES = {
     "RemanenceAsyncChatStore": "chat_store",
@@ -37,6 +39,7 @@ _MODULES = {
     "RemanenceMemoryBlock": "block",
     "RemanenceRetriever": "retriever",
     "RemanenceToolSpec": "tools",
+    "RemanenceVectorStore": "vector_store",
     "embedder": "models",
     "extractor": "models",
 }

@@ -6,14 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
+from llama_index.core.chat_engine.types import BaseChatEngine, ChatMode
+from llama_index.core.llms.utils import resolve_llm
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import BaseNode, Document, TransformComponent
+from llama_index.core.settings import Settings
 from llama_index.core.storage.docstore.types import RefDocInfo
 
 import remanence
 from llama_index_remanence.nodes import delete_nodes, memories_of, node_id, store_documents, store_nodes, stored_node
 from llama_index_remanence.retriever import RemanenceRetriever
-from remanence import Space
+from remanence import InvalidInput, Space
 from remanence.adapters import in_thread, require_space
 
 
@@ -144,6 +153,37 @@ class RemanenceIndex:
         ours = {name: options.pop(name) for name in _RETRIEVER_OPTIONS if name in options}
         return RetrieverQueryEngine.from_args(self.as_retriever(**ours), llm=llm, **options)
 
+    def as_chat_engine(
+        self, chat_mode: ChatMode | str = ChatMode.BEST, llm: Any = None, **options: Any
+    ) -> BaseChatEngine:
+        """A chat engine on this space.
+
+        Args:
+            chat_mode: "context" puts what is found into the prompt; "condense_plus_context" and "best" also rewrite the
+                question with the chat before it; "condense_question" asks a query engine; "simple" finds nothing.
+            llm: The language model; None for that of LlamaIndex's `Settings`.
+            **options: Arguments of `as_retriever`, or of the `from_defaults` of the chat engine, such as `memory`.
+
+        Raises:
+            ValueError: There is no such mode.
+        """
+        mode = ChatMode(chat_mode)
+        engine = _CHAT_ENGINES.get(mode)
+        if mode is not ChatMode.CONDENSE_QUESTION and engine is None:
+            raise InvalidInput(
+                f"LlamaIndex has removed chat_mode={mode.value!r}. Give a FunctionAgent or a ReActAgent a "
+                "QueryEngineTool."
+            )
+        model = Settings.llm if llm is None else resolve_llm(llm)
+        ours = {name: options.pop(name) for name in _RETRIEVER_OPTIONS if name in options}
+        if engine is None:
+            return CondenseQuestionChatEngine.from_defaults(
+                query_engine=self.as_query_engine(llm=model, **ours), llm=model, **options
+            )
+        found = {} if mode is ChatMode.SIMPLE else {"retriever": self.as_retriever(**ours)}
+        made: BaseChatEngine = engine.from_defaults(llm=model, **found, **options)
+        return made
+
     def _store(self, documents: Sequence[Document]) -> None:
         store_documents(self.space, documents, self._transformations, show_progress=self._show_progress)
 
@@ -154,6 +194,12 @@ class RemanenceIndex:
         return bool(sources) and all(source.hash == document.hash for source in sources)
 
 
+_CHAT_ENGINES: dict[ChatMode, Any] = {
+    ChatMode.BEST: CondensePlusContextChatEngine,
+    ChatMode.CONDENSE_PLUS_CONTEXT: CondensePlusContextChatEngine,
+    ChatMode.CONTEXT: ContextChatEngine,
+    ChatMode.SIMPLE: SimpleChatEngine,
+}
 _RETRIEVER_OPTIONS = tuple(
     "similarity_top_k limit during history kinds tags source speaker conversation filters min_score".split()
 )

@@ -17,7 +17,7 @@ from llama_index_remanence.long_term_memory import RecallAdapter, store_turns
 from llama_index_remanence.messages import RoleAndText, roles_and_texts
 from llama_index_remanence.space_reference import TtlSeconds
 from llama_index_remanence.transcript import Transcript
-from remanence import Space
+from remanence import InvalidInput, Space
 from remanence.adapters import (
     PromptMemories,
     check_session_id,
@@ -137,11 +137,25 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         Args:
             input: The question; by default the user message that is not answered yet.
             **kwargs: `initial_token_count`, the tokens that the rest of the prompt takes.
+
+        Raises:
+            InvalidInput: The rest of the prompt takes more than `token_limit`; or `input` is neither text nor a
+                message.
         """
-        messages = self.get_all()
         given = input.content if isinstance(input, ChatMessage) else input
-        question = (given or llama_messages.open_question(messages)).strip()
+        if given is not None and not isinstance(given, str):
+            raise InvalidInput(
+                f"input={input!r} is of type {type(input).__name__}. Give the question as text or as a ChatMessage; "
+                "get_all() returns the messages without one."
+            )
         window = self.token_limit - int(kwargs.get("initial_token_count", 0))
+        if window < 0:
+            raise InvalidInput(
+                f"initial_token_count={kwargs['initial_token_count']} exceeds token_limit={self.token_limit}: no "
+                "message fits. Shorten the rest of the prompt, or give the memory a higher token_limit."
+            )
+        messages = self.get_all()
+        question = (given or llama_messages.open_question(messages)).strip()
         reserved = prompt_budget(self.max_tokens, window) or 0 if question else 0
         recent = llama_messages.recent_messages(messages, window - reserved, self._count_tokens)
         block = self._recall_for(question, recent, window) if question else ""

@@ -6,7 +6,17 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import (
+    CachePoint,
+    ChatMessage,
+    CitableBlock,
+    CitationBlock,
+    ContentBlock,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
 from llama_index.core.utils import get_tokenizer
 from pydantic_core import PydanticSerializationError
 
@@ -215,18 +225,28 @@ def recent_messages(messages: Sequence[ChatMessage], max_tokens: int, count_toke
     """Return the last messages that fit into a token budget, and every system message.
 
     The first of them begins a turn, as many models refuse an answer without its question or the result of a
-    call that is not there. The last message is always returned.
+    call that is not there. The last turn is always returned, all of it.
     """
-    first = len(messages)
+    last_turn = _start_of_last_turn(messages)
+    first = last_turn
     used = sum(_token_count(message, count_tokens) for message in messages if message.role == MessageRole.SYSTEM)
     for index in reversed(range(len(messages))):
         message = messages[index]
         used += 0 if message.role == MessageRole.SYSTEM else _token_count(message, count_tokens)
-        if used > max_tokens and index < len(messages) - 1:
+        if used > max_tokens and index < last_turn:
             break
-        if message.role == MessageRole.USER or index in (0, len(messages) - 1):
+        if index < last_turn and (message.role == MessageRole.USER or index == 0):
             first = index
     return [message for index, message in enumerate(messages) if index >= first or message.role == MessageRole.SYSTEM]
+
+
+def _start_of_last_turn(messages: Sequence[ChatMessage]) -> int:
+    """The place of the last user message; without any, that of the last message that no call precedes."""
+    for wanted in ({MessageRole.USER}, set(MessageRole) - {MessageRole.TOOL, MessageRole.FUNCTION}):
+        found = [index for index, message in enumerate(messages) if message.role in wanted]
+        if found:
+            return found[-1]
+    return 0
 
 
 def insert_block(messages: Sequence[ChatMessage], block: str, place: str = "message") -> list[ChatMessage]:
@@ -274,10 +294,21 @@ def _insert_message(messages: list[ChatMessage], block: str, question: int, plac
 
 def _token_count(message: ChatMessage, count_tokens: TokenCounter) -> int:
     """About how many tokens a message takes in a prompt."""
-    total = 0
-    for block in message.blocks:
-        if isinstance(block, TextBlock):
-            total += count_tokens(block.text)
-        else:
-            total += count_tokens(_arguments(block)) if isinstance(block, ToolCallBlock) else _TOKENS_PER_BLOCK
+    total = sum(_block_tokens(block, count_tokens) for block in message.blocks)
+    calls = message.additional_kwargs.get("tool_calls")  # where some models still have them
+    if calls and not any(isinstance(block, ToolCallBlock) for block in message.blocks):
+        total += count_tokens(str(calls))
     return total
+
+
+def _block_tokens(block: ContentBlock, count_tokens: TokenCounter) -> int:
+    if isinstance(block, TextBlock):
+        return count_tokens(block.text)
+    if isinstance(block, ToolCallBlock):
+        return count_tokens(f"{block.tool_name} {_arguments(block)}")
+    if isinstance(block, ThinkingBlock):
+        return block.num_tokens or count_tokens(block.content or "")
+    if isinstance(block, CitableBlock | CitationBlock):
+        parts = block.content if isinstance(block, CitableBlock) else [block.cited_content]
+        return count_tokens(f"{block.title} {block.source}") + sum(_block_tokens(part, count_tokens) for part in parts)
+    return 0 if isinstance(block, CachePoint) else _TOKENS_PER_BLOCK

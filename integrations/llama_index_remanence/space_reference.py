@@ -8,16 +8,18 @@ either one that is open in this process or by opening the location.
 from __future__ import annotations
 
 import atexit
+import json
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
-from pathlib import Path
-from typing import Annotated, Any
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+import fsspec  # type: ignore[import-untyped]  # what LlamaIndex writes files with
 from llama_index.core.bridge.pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr
 
 import remanence
@@ -30,6 +32,7 @@ def _ttl_seconds(ttl: object) -> float | None:
     return None if duration is None else duration.total_seconds()
 
 
+Adapter = TypeVar("Adapter", bound="SpaceAdapter")
 TtlSeconds = Annotated[float | None, BeforeValidator(_ttl_seconds)]
 """A field for a time to live: given as `check_ttl` takes it, and stored as seconds."""
 
@@ -144,6 +147,49 @@ class SpaceAdapter(BaseModel):
         """Set the space of an adapter that was read from a file and cannot open the space itself."""
         self.reference = SpaceReference.to(space, self.reference.location)
         self._reset_state()
+
+    def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
+        """Write the settings, and where the space is, for `from_persist_path`. What it stores is in the space already.
+
+        Args:
+            persist_path: The file.
+            fs: The file system, one of fsspec; the local one by default.
+
+        Raises:
+            InvalidInput: The space is in memory, and gone with this process.
+        """
+        if self.reference.location is None:
+            raise InvalidInput(
+                f"the space {self.space.name!r} is in memory, so nothing could be loaded again. Open it in a folder: "
+                "remanence.open('./memory')."
+            )
+        files = fs or fsspec.filesystem("file")
+        files.makedirs(str(PurePosixPath(persist_path).parent), exist_ok=True)
+        # In a list, so that a SimpleVectorStore that is made of this file fails, and is not empty in silence.
+        written = [{**self.model_dump(mode="json"), "class_name": type(self).__name__}]
+        with files.open(persist_path, "w", encoding="utf-8") as file:
+            json.dump(written, file)
+
+    @classmethod
+    def from_persist_path(
+        cls: type[Adapter], persist_path: str, fs: fsspec.AbstractFileSystem | None = None
+    ) -> Adapter:
+        """Return what `persist` wrote to a file, with its space.
+
+        Args:
+            persist_path: The file.
+            fs: The file system, one of fsspec; the local one by default.
+
+        Raises:
+            InvalidInput: The file was written by another class.
+        """
+        with (fs or fsspec.filesystem("file")).open(persist_path, "r", encoding="utf-8") as file:
+            written = json.load(file)
+        if not isinstance(written, list) or written[0].pop("class_name", None) != cls.__name__:
+            raise InvalidInput(
+                f"{persist_path!r} was not written by a {cls.__name__}. Load it with the class that wrote it."
+            )
+        return cls(**written[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _make, (type(self), dict(self))

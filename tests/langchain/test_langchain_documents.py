@@ -279,6 +279,19 @@ def test_it_is_made_from_texts(space: Space) -> None:
         RemanenceVectorStore.from_texts(["x"], fake, space=space)
 
 
+def test_it_is_made_with_an_embedding(tmp_path: Path) -> None:
+    """As LangChain's own stores are: it opens a space, in memory or where it is told to."""
+    fake = DeterministicFakeEmbedding(size=8)
+    assert len(RemanenceVectorStore(embedding=fake).embeddings.embed_query("x")) == 8
+
+    store = RemanenceVectorStore(embedding=fake, location=tmp_path / "memory")
+    store.add_texts(["Porto has six bridges."], ids=["a"])
+    store.space.close()  # type: ignore[attr-defined]
+    again = RemanenceVectorStore(embedding=fake, location=tmp_path / "memory")
+    assert again.get_by_ids(["a"])[0].page_content == "Porto has six bridges."
+    assert RemanenceVectorStore().space.count() == 0
+
+
 async def test_it_is_made_from_documents(space: Space) -> None:
     """In a space without naming an embedder, which it has; or in a new one with the embedder that is given."""
     RemanenceVectorStore.from_documents([BRIDGES, HILLS], space=space)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import Embeddings
 from langchain_core.tools import BaseTool
-from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
-from langchain_tests.unit_tests import ToolsUnitTests
+from langchain_tests.integration_tests import (
+    EmbeddingsIntegrationTests,
+    RetrieversIntegrationTests,
+    ToolsIntegrationTests,
+)
+from langchain_tests.unit_tests import EmbeddingsUnitTests, ToolsUnitTests
 
-from langchain_remanence import RemanenceRetriever, memory_tools
+from langchain_remanence import RemanenceRetriever, RemanenceVectorStore, memory_tools
 from remanence import Memory, Space
 
 
@@ -42,6 +47,24 @@ class TestRetriever(OnASpace, RetrieversIntegrationTests):
     @property
     def retriever_query_example(self) -> str:
         return "What do we know about Alice?"
+
+
+class OnEmbeddings(OnASpace):
+    """The `embeddings` of a vector store."""
+
+    @property
+    def embeddings_class(self) -> type[Embeddings]:
+        return type(RemanenceVectorStore(self.space).embeddings)
+
+    @property
+    def embedding_model_params(self) -> dict[str, Any]:
+        return {"space": self.space}
+
+
+class TestEmbeddingsAsAUnit(OnEmbeddings, EmbeddingsUnitTests): ...
+
+
+class TestEmbeddings(OnEmbeddings, EmbeddingsIntegrationTests): ...
 
 
 class OnRemember(OnASpace):

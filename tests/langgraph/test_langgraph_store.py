@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from pydantic import BaseModel
 
 import remanence
@@ -709,3 +709,80 @@ def test_a_namespace_that_is_text_is_refused(store: RemanenceStore) -> None:
         store.put("users", "k", {"a": 1})  # type: ignore[arg-type]
     with pytest.raises(InvalidNamespaceError, match="not a tuple of labels"):
         store.get("users", "k")  # type: ignore[arg-type]
+
+
+def test_a_path_that_is_text_is_one_label(store: RemanenceStore) -> None:
+    """In a condition for namespaces, where LangGraph's own tests give one so."""
+    for namespace in (("a", "public"), ("b", "private"), ("public", "c")):
+        store.put(namespace, "k", {"n": 1})
+
+    conditions = [[MatchCondition(kind, "public")] for kind in ("prefix", "suffix")]  # type: ignore[arg-type]
+    found = store.batch([ListNamespacesOp(match_conditions=tuple(each)) for each in conditions])
+    assert found == [[("public", "c")], [("a", "public")]]
+
+
+def test_chosen_fields_are_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two items with the same field are as near to it, whatever else is indexed; also with the reader of a space."""
+    monkeypatch.delenv("REMANENCE_READER", raising=False)
+    with RemanenceStore(index={"embed": hashed, "dims": 64, "fields": ["none"]}) as store:
+        store.put(("test",), "a", {"x": "north", "y": "castle"}, index=["x", "y"])
+        store.put(("test",), "b", {"x": "castle", "y": "meadow"}, index=["x", "y"])
+        first, second = store.search(("test",), query="castle")
+        assert first.score == pytest.approx(second.score)
+        assert store.search(("test",), query="north")[0].key == "a"
+
+
+async def test_what_is_asked_at_once_is_one_batch(store: RemanenceStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads come before writes, as in LangGraph's async stores; each caller gets its own results."""
+    sizes: list[int] = []
+    batch = store.batch
+    monkeypatch.setattr(store._async_batches, "_batch", lambda ops: sizes.append(len(ops)) or batch(ops))
+    await store.aput(BOB, "k", {"n": 0})
+    got = await asyncio.gather(
+        *(store.aput(BOB, "k", {"n": n}) for n in range(1, 300)),
+        *(store.aget(BOB, "k") for _ in range(300)),
+        store.abatch([GetOp(BOB, "none"), GetOp(BOB, "k")]),
+    )
+
+    assert sizes == [1, 601]
+    assert {item.value["n"] for item in got[299:599]} == {0}
+    none, item = got[-1]
+    assert (none, item.value["n"]) == (None, 0)
+    after = await store.aget(BOB, "k")
+    assert after is not None
+    assert after.value == {"n": 299}
+
+
+async def test_an_operation_that_fails_does_not_affect_others(store: RemanenceStore) -> None:
+    """Refused before it is executed, or while it is; and whoever is cancelled holds up nobody."""
+    cancelled = asyncio.ensure_future(store.aput(BOB, "cancelled", {"n": 1}))
+    asyncio.get_running_loop().call_soon(cancelled.cancel)
+    good, label, value, search = await asyncio.gather(
+        store.aput(BOB, "good", {"n": 1}),
+        store.aput(("a.b",), "k", {"n": 1}),
+        store.aput(BOB, "bad", {"n": object()}),
+        store.asearch(BOB, filter={"n": 5}),
+        return_exceptions=True,
+    )
+
+    assert (good, search) == (None, [])
+    assert isinstance(label, InvalidNamespaceError)
+    assert isinstance(value, ValueError)
+    assert await store.aget(BOB, "good") is not None
+    assert await store.aget(BOB, "bad") is None
+    assert cancelled.cancelled()
+
+
+def test_each_event_loop_has_its_own_batches(store: RemanenceStore) -> None:
+    """Of programs that run one after the other, or in threads."""
+
+    async def put(number: int) -> None:
+        await asyncio.gather(*(store.aput(BOB, f"{number} {n}", {"n": n}) for n in range(20)))
+
+    threads = [threading.Thread(target=asyncio.run, args=(put(number),)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asyncio.run(put(5))
+    assert len(store.search(BOB, limit=1_000)) == 120

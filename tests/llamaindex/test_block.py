@@ -148,6 +148,23 @@ async def test_sessions_of_like_names_are_apart(space: remanence.Space, other: s
     assert "1234" not in await block.aget([user("What is my code?")], session_id=other)
 
 
+async def test_one_block_serves_sessions_one_after_the_other(space: remanence.Space) -> None:
+    """Each recalls its own; LlamaIndex's VectorMemoryBlock stays with the first one (its issue 22701)."""
+    block = RemanenceMemoryBlock(space)
+    for session, told in (("one", "hazelnuts"), ("two", "cats")):
+        memory = memory_with(block, session)
+        await memory.aput_messages([user(f"I am allergic to {told}."), user("Hello?")])
+        await memory.aget()
+        await memory.areset()
+
+    for session, told, other in (("one", "hazelnuts", "cats"), ("two", "cats", "hazelnuts")):
+        memory = memory_with(block, session)
+        await memory.aput(user("What am I allergic to?"))
+        recalled = (await memory.aget())[0].content
+        assert told in recalled
+        assert other not in recalled
+
+
 async def test_sessions_of_one_person_may_share(space: remanence.Space) -> None:
     """Said once, when the block is made."""
     block = RemanenceMemoryBlock(space, across_sessions=True)

@@ -7,7 +7,16 @@ import logging
 from pathlib import Path
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
+from llama_index.core.base.llms.types import (
+    CacheControl,
+    CachePoint,
+    ChatMessage,
+    CitableBlock,
+    CitationBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+)
 from llama_index.core.llms import MockLLM
 
 import remanence
@@ -427,6 +436,85 @@ def test_the_last_message_and_the_system_message_are_always_in_the_window(space:
     memory.put(user("d" * 500))
 
     assert texts(memory.get()) == ["r" * 60, "d" * 500]
+
+
+RESULT = ChatMessage(role="tool", content="It is sunny.", additional_kwargs={"tool_call_id": "call-weather"})
+
+
+@pytest.mark.parametrize(
+    ("last_turn", "count"),
+    [
+        ([user("Is it sunny?"), calling("weather"), RESULT, assistant("y" * 300)], 4),
+        ([user("Is it sunny?"), calling("weather", city="P" * 300), RESULT], 3),
+        ([user("u" * 300), assistant("Yes.")], 2),
+        ([assistant("Hello."), calling("weather", city="P" * 300), RESULT], 2),
+        ([RESULT], 1),
+    ],
+)
+def test_a_last_turn_over_the_limit_is_kept_whole(
+    space: remanence.Space, last_turn: list[ChatMessage], count: int
+) -> None:
+    """As by LlamaIndex's Memory. An answer without its question, or a result without its call, is refused by models."""
+    memory = RemanenceMemory(space, token_limit=100, max_tokens=0, tokenizer_fn=by_letters)
+    earlier = [user("Good morning."), assistant("Hello.")] if count == 4 else []
+    memory.set([*earlier, *last_turn])
+
+    assert memory.get() == last_turn[-count:]
+
+
+def test_what_is_no_question_is_refused(space: remanence.Space) -> None:
+    """With what it was, and what to give."""
+    with pytest.raises(remanence.InvalidInput, match=r"input=5 is of type int\. Give the question as text"):
+        RemanenceMemory(space).get(5)  # type: ignore[arg-type]
+
+
+def test_a_prompt_that_leaves_no_room_is_refused(space: remanence.Space) -> None:
+    """As by LlamaIndex's own memories, and by the same kind of error: the model would refuse it later."""
+    memory = RemanenceMemory(space, token_limit=100)
+    memory.put(user("Hello."))
+
+    assert texts(memory.get(initial_token_count=100)) == ["Hello."]
+    with pytest.raises(ValueError, match="initial_token_count=101 exceeds token_limit=100"):
+        memory.get(initial_token_count=101)
+
+
+CALLS = [{"function": {"name": "weather", "arguments": "P" * 200}}]
+CITED = {"title": "Porto", "source": "porto.pdf"}
+
+
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        calling("weather", city="P" * 200),
+        calling("w" * 200),
+        ChatMessage(role="assistant", blocks=[], additional_kwargs={"tool_calls": CALLS}),
+        ChatMessage(role="assistant", blocks=[ThinkingBlock(content="P" * 200)]),
+        ChatMessage(role="assistant", blocks=[ThinkingBlock(num_tokens=200)]),
+        ChatMessage(role="user", blocks=[CitableBlock(**CITED, content=[TextBlock(text="P" * 200)])]),
+        ChatMessage(
+            role="assistant",
+            blocks=[
+                CitationBlock(**CITED, cited_content=TextBlock(text="P" * 200), additional_location_info={"page": 1})
+            ],
+        ),
+    ],
+)
+def test_whatever_takes_tokens_is_counted(space: remanence.Space, heavy: ChatMessage) -> None:
+    """Calls, thoughts and citations too, which count as nothing in LlamaIndex's Memory (its issue 21950)."""
+    memory = RemanenceMemory(space, token_limit=150, max_tokens=0, tokenizer_fn=by_letters)
+    memory.set([user("First."), heavy, user("Second.")])
+    assert texts(memory.get()) == ["Second."]
+
+    memory.set([user("First."), ChatMessage(role="assistant", content="Yes."), user("Second.")])
+    assert texts(memory.get()) == ["First.", "Yes.", "Second."]
+
+
+def test_a_mark_for_the_cache_takes_no_room(space: remanence.Space) -> None:
+    mark = CachePoint(cache_control=CacheControl(type="ephemeral"))
+    memory = RemanenceMemory(space, token_limit=30, max_tokens=0, tokenizer_fn=by_letters)
+    memory.set([ChatMessage(role="user", blocks=[TextBlock(text="First."), mark]), assistant("Yes."), user("Second.")])
+
+    assert len(memory.get()) == 3
 
 
 def test_calls_and_pictures_take_room_too(space: remanence.Space) -> None:

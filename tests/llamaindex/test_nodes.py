@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms import ChatMessage
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
@@ -30,7 +31,7 @@ from rank_bm25 import BM25Plus
 
 import llama_index_remanence
 from langchain_remanence import RemanenceVectorStore
-from llama_index_remanence import RemanenceIndex, RemanenceRetriever
+from llama_index_remanence import RemanenceIndex, RemanenceMemory, RemanenceRetriever
 from llamaindex.scripted import Scripted
 from remanence import InvalidInput, Space
 from remanence.testing import FakeClock
@@ -305,6 +306,27 @@ async def test_it_answers_in_a_query_engine_and_off_the_loop(index: RemanenceInd
     retriever = index.as_retriever()
     assert await retriever.aadd_nodes([TextNode(text="Alone.", id_="n1")]) == ["n1"]
     assert await retriever.adelete_ref_doc("porto") > 0
+
+
+@pytest.mark.parametrize("mode", ["best", "context", "condense_plus_context", "condense_question", "simple"])
+def test_it_chats_in_each_mode(index: RemanenceIndex, space: Space, mode: str) -> None:
+    """With a memory of ours, with what is found in the prompt, and with the options of the retriever."""
+    llm = Scripted("Six.") if mode != "condense_question" else Scripted("How many bridges?", "Six.")
+    memory = RemanenceMemory(space.child("chats"), session_id="monday", keep=None)
+    memory.put_messages([ChatMessage("Good morning."), ChatMessage(role="assistant", content="Hello.")])
+    condensed = {"skip_condense": True} if mode in ("best", "condense_plus_context") else {}
+    engine = index.as_chat_engine(mode, llm=llm, memory=memory, similarity_top_k=1, **condensed)
+
+    assert str(engine.chat("How many bridges has Porto?")) == "Six."
+    assert ("Porto has six bridges." in llm.prompt()) == (mode != "simple")
+    assert "Lisbon" not in llm.prompt()
+    assert [message.content for message in memory.get_all()][-1] == "Six."
+
+
+def test_a_chat_mode_that_is_gone_is_refused(index: RemanenceIndex) -> None:
+    """With what to use."""
+    with pytest.raises(InvalidInput, match="has removed chat_mode='react'"):
+        index.as_chat_engine("react", llm=Scripted())
 
 
 def test_wrong_types_are_refused_at_once(space: Space, clock: FakeClock) -> None:

@@ -164,3 +164,38 @@ def test_a_location_means_the_same_from_any_folder(home: Path, monkeypatch: pyte
     monkeypatch.chdir("/")
 
     assert texts(RemanenceMemory.from_dict(written).get_all()) == ["Hello."]
+
+
+def test_a_memory_is_persisted_and_loaded(home: Path, tmp_path: Path) -> None:
+    """With its settings and its window; the file says where the space is."""
+    path = str(tmp_path / "saved" / "memory.json")
+    memory = RemanenceMemory(location=home, session_id="monday", token_limit=500, kinds=["semantic"])
+    memory.put(user("I live in Porto."))
+    memory.persist(path)
+    close_opened()
+
+    loaded = RemanenceMemory.from_persist_path(path)
+    assert texts(loaded.get_all()) == ["I live in Porto."]
+    assert (loaded.session_id, loaded.token_limit, loaded.kinds) == ("monday", 500, ("semantic",))
+
+
+@pytest.mark.parametrize("adapter", [RemanenceMemoryBlock, RemanenceChatStore, RemanenceAsyncChatStore])
+def test_blocks_and_stores_are_persisted_too(home: Path, tmp_path: Path, adapter: type[Any]) -> None:
+    """Each is loaded by its own class."""
+    path = str(tmp_path / "saved.json")
+    saved = adapter(location=home, path=["users", "ana"])
+    saved.persist(path)
+
+    assert adapter.from_persist_path(path).space is saved.space
+    with pytest.raises(remanence.InvalidInput, match=r"was not written by a RemanenceMemory\. Load it with"):
+        RemanenceMemory.from_persist_path(path)
+
+
+def test_what_is_in_memory_cannot_be_persisted(tmp_path: Path) -> None:
+    """The file would lead nowhere."""
+    with (
+        remanence.open(None) as space,
+        pytest.raises(remanence.InvalidInput, match="is in memory, so nothing could be loaded again"),
+    ):
+        RemanenceMemory(space).persist(str(tmp_path / "memory.json"))
+    assert not list(tmp_path.iterdir())

@@ -29,6 +29,7 @@ from remanence.adapters.chat_sessions import (
     warn_of_long_texts,
 )
 from remanence.adapters.stored_documents import StoredDocument, document_row, find_documents, stored_document
+from remanence.adapters.told import told_probability
 from remanence.api.for_prompt import (
     Keep,
     PromptMemories,
@@ -51,7 +52,7 @@ from remanence.language.framing import (
 )
 from remanence.language.text import normalize_text, pluralize
 from remanence.read.memories_used import memories_used
-from remanence.schema import SELF, ErasureCertificate
+from remanence.schema import DOCUMENT_FIELD, SELF, ErasureCertificate
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from remanence.schema import Change, Hit, Memory
 
 __all__ = [
+    "DOCUMENT_FIELD",
     "MAX_TEXT_LENGTH",
     "SELF",
     "ChangeFollower",
@@ -108,6 +110,7 @@ __all__ = [
     "storage_key",
     "stored_document",
     "strip_frames",
+    "told_probability",
     "tool_name",
     "update_memory",
     "warn_of_long_texts",

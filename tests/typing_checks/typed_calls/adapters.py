@@ -13,6 +13,7 @@ from llama_index_remanence import (
     RemanenceToolSpec,
 )
 from llama_index_remanence import RemanenceRetriever as NodeRetriever
+from llama_index_remanence import RemanenceVectorStore as NodeStore
 
 
 def make() -> None:
@@ -29,4 +30,7 @@ def make() -> None:
     RemanenceChatStore(space=chats)
     RemanenceIndex.from_documents([], space=chats).as_retriever(limit=3)
     NodeRetriever(space=chats, filters={"page": 3})
+    NodeStore(chats).get_nodes(["a"])
+    NodeStore(location="./chats", path=["library"])
+    RemanenceVectorStore(location="./library").delete(["a"])
     RemanenceToolSpec(chats, prefix="work_")

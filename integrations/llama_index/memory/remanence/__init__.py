@@ -12,6 +12,7 @@ from llama_index_remanence import (
     RemanenceMemoryBlock,
     RemanenceRetriever,
     RemanenceToolSpec,
+    RemanenceVectorStore,
     embedder,
     extractor,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "RemanenceMemoryBlock",
     "RemanenceRetriever",
     "RemanenceToolSpec",
+    "RemanenceVectorStore",
     "embedder",
     "extractor",
 ]
