@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from remanence.admin.imports.records import ImportFormat
 from remanence.schema import MemoryKind
 from remanence.upkeep.steps.memory_clusters import MAX_CLUSTER_SIZE
 
@@ -358,10 +359,10 @@ class FileRequest(Request):
     `admin.import_from`."""
 
     name: Name
-    kind: Literal["text", "rows", "turns", "chatgpt", "claude", "langgraph", "mem0", "memvara", "markdown"] | None = (
-        None
-    )
+    format: Literal["text", "rows", "turns"] | ImportFormat | None = None
     user: str | None = None
     users: Literal["separate", "together"] | None = None
     branches: bool = False
     observed_by: str | None = None
+    date_order: Literal["DMY", "MDY", "YMD"] | None = None
+    dry_run: bool = False
