@@ -24,7 +24,7 @@ from remanence.admin.imports.memvara import MemvaraDatabase
 from remanence.admin.imports.okf import OkfBundle, is_bundle
 from remanence.admin.imports.records import FORMAT_NAMES, ImportFormat, Source
 from remanence.admin.imports.sqlite_file import SQLITE_MAGIC, SqliteFile
-from remanence.admin.imports.tables import Format, TableSource
+from remanence.admin.imports.tables import ANY_JSON, Format, TableSource
 from remanence.admin.imports.whatsapp import DATE_ORDERS, is_whatsapp, whatsapp_rows
 from remanence.admin.jsonlines import GZIP_MAGIC, starts_with
 from remanence.core import inputs
@@ -179,7 +179,7 @@ def _find_chats(path: Path, chat_options: dict[str, Any]) -> tuple[tuple[Source,
     files = JsonFiles(path)
     problem = "it has no conversations or memories of a known format"
     # In a folder, the name of a file has to say what it is: there may be any other JSON files.
-    tables = [table for table in FORMATS if table.files != Format.files or not path.is_dir()]
+    tables = [table for table in FORMATS if table.files != ANY_JSON or not path.is_dir()]
     for source, fields, name in _CHAT_EXPORTS:
         for first in _first_objects(files, source.file_pattern):
             if isinstance(first, str):

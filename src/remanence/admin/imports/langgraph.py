@@ -113,7 +113,7 @@ def _item(namespace: tuple[str, ...], key: str, value: Any, created: datetime | 
     found = text_of_value(value)
     if not found:
         return SkippedItem(_where(namespace, key), "an item without text")
-    fields = {
+    fields: dict[str, Any] = {
         "text": found,
         "now": created,
         "source": ("/".join(namespace) or "store")[:_MAX_SOURCE_LENGTH],

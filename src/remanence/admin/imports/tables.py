@@ -37,6 +37,9 @@ _MAX_NAME = 400
 _NUMBER = re.compile(r"\d{9,13}(\.\d+)?")
 
 
+ANY_JSON = r"\.jsonl?$"
+
+
 class BadRow(Exception):
     """A row cannot be read; the message says why. `line` is its line, if that is not the one that was read last."""
 
@@ -49,9 +52,8 @@ class BadRow(Exception):
 class Shape:
     """One sort of row. Each value names the fields that are tried, in order: the first with something in it counts.
 
-    `known_by` names the fields that all rows of this sort have. `kinds` translates what `kind` says, or what it means that nothing
-    is said. The fields of
-    `meta` are kept as metadata. `is_turn` says that it is a turn of a chat.
+    `known_by` names the fields that all rows of this sort have. `kinds` translates what `kind` says, "" if it says
+    nothing. The fields of `meta` are kept as metadata. `is_turn` says that it is a turn of a chat.
     """
 
     known_by: str
@@ -139,7 +141,7 @@ class Format:
     name: ImportFormat
     title: str
     shapes: tuple[Shape, ...] = ()
-    files: str = r"\.jsonl?$"
+    files: str = ANY_JSON
     rows: Callable[[Row], Iterable[Row | SkippedItem]] = _as_it_is
     parse: Callable[[str], Iterator[tuple[int, Row | SkippedItem]]] | None = None
     item: Callable[[Row], Item] | None = None
