@@ -20,7 +20,7 @@ from uuid import uuid4
 from remanence.api.opening import open as open_space
 from remanence.api.space import Space
 from remanence.compat.mem0_config import open_options
-from remanence.compat.mem0_filters import FilterParts, split_filters
+from remanence.compat.mem0_filters import FilterParts, result_count, split_filters
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.history import HistoryEvent
 from remanence.schema import UTC
@@ -185,7 +185,7 @@ class Memory:
             raise InvalidInput(f"query={query!r} is not a text with a visible character.")
         if threshold is not None and (not isinstance(threshold, int | float) or not 0 <= threshold <= 1):
             raise InvalidInput(f"threshold={threshold!r} is not a number from 0 to 1.")
-        count = _count(top_k, limit)
+        count = result_count(top_k, limit)
         parts = split_filters(filters, _ids(user_id=user_id, agent_id=agent_id, run_id=run_id))
         options: dict[str, Any] = {"now": reference_date, "min_score": threshold, **_recall_filters(parts)}
         if show_expired:
@@ -238,7 +238,7 @@ class Memory:
         Raises:
             InvalidInput: No id is given, or a value cannot be used.
         """
-        count = _count(top_k, limit)
+        count = result_count(top_k, limit)
         parts = split_filters(filters, _ids(user_id=user_id, agent_id=agent_id, run_id=run_id))
         return {"results": [_row(found) for found in islice(self._listed(parts, show_expired), count)]}
 
@@ -424,13 +424,6 @@ def _unescaped(path: str) -> list[str]:
 def _recall_filters(parts: FilterParts) -> dict[str, Any]:
     filters: dict[str, Any] = {"meta": parts.meta(_KEPT)} if parts.metadata else {}
     return filters | ({"speaker": parts.actor} if parts.actor else {})
-
-
-def _count(top_k: int | None, limit: int | None) -> int:
-    count = next((value for value in (top_k, limit) if value is not None), 20)
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise InvalidInput(f"top_k={count!r} is not a whole number of 0 or more.")
-    return count
 
 
 def _text(content: object) -> str:

@@ -60,6 +60,14 @@ def split_filters(filters: Mapping[str, Any] | None, ids: Mapping[str, object]) 
     return FilterParts(found, actors[0] if actors else None, metadata)
 
 
+def result_count(top_k: int | None, limit: int | None) -> int:
+    """How many results are asked for: 20, if it is not said."""
+    count = next((value for value in (top_k, limit) if value is not None), 20)
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise InvalidInput(f"top_k={count!r} is not a whole number of 0 or more.")
+    return count
+
+
 def _checked_id(name: str, value: object) -> str:
     written = str(value).strip()
     if not written or any(letter.isspace() for letter in written) or isinstance(value, Mapping | list):
