@@ -547,10 +547,10 @@ class TestDamagedAndHostileFiles:
 
     def test_a_kind_that_it_is_not_is_refused(self, space: remanence.Space, write: Any) -> None:
         file = write("conversations.json", [DINNER])
-        with pytest.raises(remanence.InvalidInput, match="is of the kind 'chatgpt', not 'claude'"):
-            space.admin.import_from(file, kind="claude")
+        with pytest.raises(remanence.InvalidInput, match="is of the format 'chatgpt', not 'claude'"):
+            space.admin.import_from(file, format="claude")
         with pytest.raises(remanence.InvalidInput, match="none of chatgpt, claude"):
-            space.admin.import_from(file, kind="gemini")  # type: ignore[arg-type]
+            space.admin.import_from(file, format="grok")  # type: ignore[arg-type]
 
     def test_a_record_that_cannot_be_stored_is_left_out_alone(self, space: remanence.Space, write: Any) -> None:
         long = node("u1", "root", "user", "x" * 2_000_001)
@@ -569,7 +569,7 @@ class TestTheCommand:
         assert first.endswith("(ChatGPT export): 3 memories added")
         assert others[0] == "not imported: 1"
         assert "branch" in others[1]
-        assert main(["--memory", str(home), "import", str(file), "--kind", "chatgpt", "--branches"]) == 0
+        assert main(["--memory", str(home), "import", str(file), "--format", "chatgpt", "--branches"]) == 0
         assert "1 memory added, 3 imported before" in capsys.readouterr().out
 
     def test_a_refused_source_makes_no_folder(self, home: Path, mem0: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -371,6 +371,17 @@ class TestFiles:
 
         assert (answer.kind, answer.added) == ("Markdown folder", 1)
 
+    def test_a_file_of_another_program_is_known_by_what_is_in_it(self, space: Space, tmp_path: Path) -> None:
+        """Also if it is called as texts or rows are; a dry run says what would come."""
+        chat = "25/05/2026, 21:02 - Ana: I am back from Faro."
+        graph = '{"type": "entity", "name": "Ana", "entityType": "person", "observations": ["Sails"]}\n'
+        planned = self.add(space, tmp_path, "chat.txt", chat, dry_run=True)
+
+        assert (planned.kind, planned.added, planned.dry_run, space.count()) == ("WhatsApp chat", 1, True, 0)
+        assert planned.speakers == {"Ana": 1}
+        assert self.add(space, tmp_path, "memory.jsonl", graph).kind == "MCP memory server file"
+        assert self.add(space, tmp_path, "notes.csv", "text\nAna sails.\n").added == 1
+
     def test_an_export_comes_back(self, space: Space, tmp_path: Path) -> None:
         """With its ids, into an empty space."""
         memory = space.add("Ana lives in Porto.")
@@ -387,6 +398,8 @@ class TestFiles:
         assert "chat.json" in str(error.value)
         assert str(tmp_path) not in str(error.value)
         with pytest.raises(InvalidInput, match=r"By their names also text \(.txt\) and JSON lines"):
+            self.add(space, tmp_path, "table.xyz", "a,b\n1,2\n")
+        with pytest.raises(InvalidInput, match=r"^table\.csv: line 1: none of the columns"):
             self.add(space, tmp_path, "table.csv", "a,b\n1,2\n")
         assert space.count() == 0
         assert self.add(space, tmp_path, "note.txt", "Ana runs.").report == "note.txt (text): 1 memory added"

@@ -16,6 +16,7 @@ from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_location, open_options, open_space, reader_option
 from remanence.cli.parser import command, group, provided_options, space_command, view_command
 from remanence.errors import InvalidInput, LedgerUnavailable, RemanenceError
+from remanence.ledger import ledger_exists
 
 if TYPE_CHECKING:
     from remanence import Space, View
@@ -142,12 +143,16 @@ def export(space: Space, args: Namespace) -> None:
     print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
 
 
-@command("import", "import conversations.zip", "source --kind --user --users --branches --observed-by")
+@command(
+    "import",
+    "import conversations.zip --dry-run",
+    "source --format --user --users --branches --observed-by --date-order --dry-run",
+)
 def import_(args: Namespace) -> int:
     """Import chats and memories of other programs, or an export of a space."""
     from remanence.admin.import_file import Importer, is_export
     from remanence.admin.imports.detection import open_source
-    from remanence.admin.imports.importing import check_owners
+    from remanence.admin.imports.importing import check_source
 
     path = Path(args.source).expanduser()
     progress = output.stdout_is_terminal()
@@ -156,18 +161,25 @@ def import_(args: Namespace) -> int:
         with open_space(args, create=True) as space:
             print(remanence.import_(path, into=space, progress=progress))
         return 0
-    with closing(open_source(path, args.kind, datetime.now(timezone.utc))) as source:
-        check_owners(source, args.user, args.users)  # before a folder is created for it
-    with open_space(args, create=True) as space:
+    now = datetime.now(timezone.utc)
+    with closing(open_source(path, args.format, now, date_order=args.date_order)) as source:
+        check_source(source, args.user, args.users)  # before a folder is created for it
+    options = provided_options(args, "format user users branches observed_by date_order dry_run")
+    is_new = args.dry_run and not ledger_exists(memory_location(args, create=True))
+    with remanence.open(None) if is_new else open_space(args, create=True) as space:
         try:
-            report = space.admin.import_from(
-                path, progress=progress, **provided_options(args, "kind user users branches observed_by")
-            )
+            report = space.admin.import_from(path, progress=progress, **options)
         except KeyboardInterrupt:
             print("\nInterrupted. What was imported so far stays; the same command continues.", file=sys.stderr)
             raise
     print(report)
     return 0 if report.complete else 1
+
+
+@space_command("export-okf", "export-okf ./bundle", "bundle")
+def export_okf(space: Space, args: Namespace) -> None:
+    """Write the memories to a folder in the Open Knowledge Format."""
+    print(space.admin.export_okf(args.bundle))
 
 
 @command("migrate", "migrate ./memory postgresql://user@db.example/memory", "source target")

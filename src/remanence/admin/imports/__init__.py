@@ -1,9 +1,12 @@
 """Import from other programs: each source is read as a stream of records, which `importing.py` writes to a space.
 
 records.py       what a source yields: records, and what it leaves out
-detection.py     which kind of source a file or folder is
+detection.py     which format a file or folder is of
 importing.py     records -> memories, in batches; a record that was imported before is skipped
-json_files.py    JSON files in a folder, a zip file or by themselves, read in pieces
+json_files.py    JSON and text files in a folder, a zip file or by themselves, read in pieces, with line numbers
 sqlite_file.py   SQLite files, opened to read only
-chat_exports.py  langgraph.py  mem0.py  memvara.py  markdown.py    one source each
+tables.py        a format as a table: which field of an object becomes which argument of `add` or `add_turns`
+formats.py       these tables: Zep, Letta, Hindsight, MCP memory server, Gemini, LangGraph as JSON, WhatsApp, CSV
+whatsapp.py  csv_rows.py    the text formats as rows
+chat_exports.py  langgraph.py  mem0.py  memvara.py  markdown.py  okf.py    one source each
 """

@@ -9,18 +9,8 @@ from datetime import datetime
 from itertools import count
 from typing import Any, ClassVar
 
-from remanence.admin.imports.json_files import DamagedFile, JsonFiles
-from remanence.admin.imports.records import (
-    Item,
-    Record,
-    SkippedItem,
-    Source,
-    as_list,
-    as_mapping,
-    as_moment,
-    as_text,
-    make_key,
-)
+from remanence.admin.imports.json_files import DamagedFile, FilesSource, JsonFiles
+from remanence.admin.imports.records import Item, Record, SkippedItem, as_list, as_mapping, as_moment, as_text, make_key
 from remanence.core.identity import content_digest
 from remanence.schema import EPOCH
 
@@ -34,7 +24,7 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 _MAX_SOURCE_LENGTH = 200
 
 
-class ChatExport(Source):
+class ChatExport(FilesSource):
     """The conversations of one person.
 
     Args:
@@ -45,37 +35,20 @@ class ChatExport(Source):
     """
 
     program: ClassVar[str]
-    file_pattern: ClassVar[re.Pattern[str]]
+    other_files = "a file that has no conversations"
 
     def __init__(self, files: JsonFiles, path: str, *, branches: bool = False, observed_by: str | None = None) -> None:
-        super().__init__(path, 0)
+        super().__init__(files, path)
         self.branches = branches
-        self._files = files
         self._user = observed_by
-        self._names = files.select(self.is_export_file)
 
-    @classmethod
-    def is_export_file(cls, name: str) -> bool:
-        """Whether a file of this name has conversations or the like."""
-        return cls.file_pattern.search(name) is not None
-
-    def progress(self) -> tuple[int, int]:
-        total = self._files.size(self._names)
-        return min(self._files.done, total), total
-
-    def read(self) -> Iterator[Item]:
-        for name in self._names:
-            try:
-                for found in self._files.objects(name):
-                    yield from self.read_object(found, name)
-            except DamagedFile as error:
-                yield SkippedItem(name, f"the rest of the file: {error}", is_damage=True)
-        for name in self._files.names:
-            if name not in self._names:
-                yield SkippedItem(name, "a file that has no conversations")
-
-    def close(self) -> None:
-        self._files.close()
+    def read_file(self, name: str) -> Iterator[Item]:
+        """Yield what a file has, up to where it is damaged."""
+        try:
+            for found in self._files.objects(name):
+                yield from self.read_object(found, name)
+        except DamagedFile as error:
+            yield SkippedItem(name, f"the rest of the file: {error}", is_damage=True)
 
     @abstractmethod
     def read_object(self, found: Mapping[str, Any], file: str) -> Iterator[Item]:

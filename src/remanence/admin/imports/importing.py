@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 IMPORTED_FIELD = "imported"
 """The field of `Memory.meta` that says where a memory was imported from."""
 _BATCH = 500
-_EXAMPLES, _REASONS = 3, 100
+_EXAMPLES, _REASONS, _LISTED = 3, 100, 10
 _FORGOTTEN = "a memory that was imported before and forgotten here since"
 
 
@@ -51,7 +51,9 @@ class ImportReport:
     """What an import did. Printed, it says what was not imported, and why.
 
     `added`, `changed` and `unchanged` count memories: new ones, those with a new version, and those imported before.
-    `spaces` counts the first two by space. `complete` is False if a part of the source could not be read.
+    `spaces` counts the first two by space. `complete` is False if a part of the source could not be read. `kinds` and
+    `speakers` count all of them, "turn" for the turns of chats; `first` and `last` are the oldest and newest time.
+    With `dry_run`, nothing was written.
     """
 
     path: str
@@ -62,6 +64,11 @@ class ImportReport:
     spaces: Mapping[str, int]
     skipped: tuple[SkippedGroup, ...]
     complete: bool = True
+    dry_run: bool = False
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    speakers: Mapping[str, int] = field(default_factory=dict)
+    first: datetime | None = None
+    last: datetime | None = None
 
     @property
     def skipped_count(self) -> int:
@@ -69,15 +76,28 @@ class ImportReport:
         return sum(group.count for group in self.skipped)
 
     def __str__(self) -> str:
-        numbers = [f"{self.added:,} {'memory' if self.added == 1 else 'memories'} added"]
-        numbers += [f"{self.changed:,} changed"] if self.changed else []
+        would_be = "would be " if self.dry_run else ""
+        numbers = [f"{self.added:,} {'memory' if self.added == 1 else 'memories'} {would_be}added"]
+        numbers += [f"{self.changed:,} {would_be}changed"] if self.changed else []
         numbers += [f"{self.unchanged:,} imported before"] if self.unchanged else []
         lines = [f"{self.path} ({self.kind}): {', '.join(numbers)}"]
+        if self.dry_run:
+            lines += [f"{name}: {_listed(counts)}" for name, counts in self._counted() if counts]
+            lines += [f"dates: {self.first:%Y-%m-%d} to {self.last:%Y-%m-%d}"] if self.first and self.last else []
         if len(self.spaces) > 1:
             lines += [f"{count:>7,}  in {space}" for space, count in self.spaces.items()]
         if self.skipped:
             lines += [f"not imported: {self.skipped_count:,}", *map(str, self.skipped)]
         return "\n".join(lines)
+
+    def _counted(self) -> tuple[tuple[str, Mapping[str, int]], ...]:
+        return ("kinds", self.kinds), ("speakers", self.speakers)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda item: -item[1])
+    more = ", ..." if len(shown) > _LISTED else ""
+    return ", ".join(f"{name} {count:,}" for name, count in shown[:_LISTED]) + more
 
 
 def import_source(
@@ -88,14 +108,16 @@ def import_source(
     user: str | None,
     users: Literal["separate", "together"] | None,
     progress: Progress | None,
+    dry_run: bool = False,
 ) -> ImportReport:
-    """Import a source into a space, or into one below it for each owner.
+    """Import a source into a space, or into one below it for each owner; or only say what would be imported.
 
     Raises:
-        InvalidInput: The source has the memories of several users, and it is not said which to take.
+        InvalidInput: The source has the memories of several users, and it is not said which to take; or it has a line
+            that cannot be read, and is not one that is read as far as it goes.
     """
-    check_owners(source, user, users)
-    run = _Import(engine, engine.now())
+    check_source(source, user, users)
+    run = _Import(engine, engine.now(), dry_run)
     separate = users == "separate"
     batch: dict[str, Record] = {}
     group_key: tuple[str, bool] = ("", False)
@@ -123,8 +145,9 @@ def import_source(
     return run.report(source)
 
 
-def check_owners(source: Source, user: str | None, users: str | None) -> None:
-    """Refuse a source with the memories of several users, unless it is said which to take."""
+def check_source(source: Source, user: str | None, users: str | None) -> None:
+    """Refuse a source with a bad line, or with the memories of several users unless it is said which to take."""
+    source.check()
     if users not in (None, "separate", "together") or (user is not None and users is not None):
         raise InvalidInput(f"users={users!r} is not 'separate' or 'together', or user={user!r} is given as well.")
     if users is not None:
@@ -156,8 +179,12 @@ class _Group:
 class _Import:
     """One import: what it has written and left out so far."""
 
-    def __init__(self, engine: Engine, now: datetime) -> None:
-        self._engine, self._now = engine, now
+    def __init__(self, engine: Engine, now: datetime, dry_run: bool) -> None:
+        self._engine, self._now, self._dry_run = engine, now, dry_run
+        self._planned: set[tuple[str, str]] = set()
+        self._kinds: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._times: list[datetime] = []
         self._added = self._changed = self._unchanged = 0
         self._spaces: dict[str, int] = {}
         self._groups: dict[str, _Group] = {}
@@ -185,14 +212,27 @@ class _Import:
                 except InvalidInput as error:
                     self.skip(SkippedItem(record.key, str(error)))
                     continue
-                prepared += made
-                if made:
-                    is_new = index.catalog.find_by_identity(made[0].version.identity) is None
+                prepared += filter(None, made)
+                if made and (space, record.key) not in self._planned:
+                    is_new = index.catalog.find_by_identity(key_identity(record.key)) is None
                     self._added += is_new
                     self._changed += not is_new
                     self._spaces[space] = self._spaces.get(space, 0) + 1
+                    self._count(record)
+                if self._dry_run:
+                    self._planned.add((space, record.key))
         if prepared:
             append(self._engine, space, prepared)
+
+    def _count(self, record: Record) -> None:
+        kind = "turn" if record.is_turn else str(record.fields.get("kind") or "memory")
+        self._kinds[kind] = self._kinds.get(kind, 0) + 1
+        named = (record.fields.get(name) for name in ("speaker", "role", "observed_by"))
+        if speaker := next(filter(None, named), None):
+            self._speakers[speaker] = self._speakers.get(speaker, 0) + 1
+        at = record.fields.get("time") or record.fields.get("now")
+        if isinstance(at, datetime):
+            self._times = [min([*self._times, at]), max([*self._times, at])]
 
     def _versions(self, record: Record, index: Index) -> list[Mapping[str, Any]]:
         """The versions of a record that are to be written."""
@@ -210,19 +250,33 @@ class _Import:
             return [current]
         return []
 
-    def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion:
-        engine = self._engine
+    def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion | None:
+        """A version that is ready to be written; in a dry run it is checked only."""
+        given = {**fields, "key": key}
         if is_turn:
-            turn = validate.parse_turn({**fields, "key": key})
-            return prepare_turns(engine, [turn], self._now)[0]
-        draft = validate.parse_draft({**fields, "key": key})
-        return prepare(engine, draft, self._now)
+            turn = validate.parse_turn(given)
+            return None if self._dry_run else prepare_turns(self._engine, [turn], self._now)[0]
+        draft = validate.parse_draft(given)
+        return None if self._dry_run else prepare(self._engine, draft, self._now)
 
     def report(self, source: Source) -> ImportReport:
         groups = [SkippedGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]
         groups.sort(key=lambda group: -group.count)
         numbers = self._added, self._changed, self._unchanged
-        return ImportReport(source.path, source.kind, *numbers, self._spaces, tuple(groups), self._complete)
+        first, last = (self._times[0], self._times[-1]) if self._times else (None, None)
+        return ImportReport(
+            source.path,
+            source.kind,
+            *numbers,
+            self._spaces,
+            tuple(groups),
+            self._complete,
+            dry_run=self._dry_run,
+            kinds=self._kinds,
+            speakers=self._speakers,
+            first=first,
+            last=last,
+        )
 
 
 def _with_origin(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:

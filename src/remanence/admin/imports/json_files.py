@@ -1,4 +1,4 @@
-"""JSON files of an export: in a folder, in a zip file, or one by itself, perhaps compressed with gzip.
+"""JSON and text files of an export: in a folder, in a zip file, or one by itself, perhaps compressed with gzip.
 
 They are read in pieces, so that memory use does not grow with the size of a file. A compressed file that becomes
 implausibly large is refused, and nothing is ever unpacked to disk.
@@ -11,12 +11,14 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
 from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, Any
 
+from remanence.admin.imports.records import Item, SkippedItem, Source
 from remanence.admin.jsonlines import open_unpacked, starts_with
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
@@ -24,6 +26,7 @@ from remanence.language.text import truncate
 MAX_OBJECT_BYTES = 256 * 2**20
 """The longest conversation that is read; it is in memory as a whole."""
 _CHUNK = 2**20
+_BEGIN = 1_000
 _MAX_DIRECTORY_BYTES = 64 * 2**20  # of a zip file: room for half a million names
 _MAX_RATIO, _FREE_BYTES = 200, 32 * 2**20
 """Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is not an export."""
@@ -40,7 +43,8 @@ class DamagedFile(Exception):
 
 
 class JsonFiles:
-    """The files of an export by their names. `done` and `total` count the bytes of those that were `selected`."""
+    """The files of an export by their names. `done` counts the bytes that were read; `line` is the first line of the
+    object that was read last."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -48,6 +52,7 @@ class JsonFiles:
         self._sizes: dict[str, int] = {}
         self._zip: zipfile.ZipFile | None = None
         self.done = 0
+        self.line = 1
         if path.is_dir():
             found = sorted(
                 file_path for file_path in path.rglob("*") if file_path.is_file() and not file_path.is_symlink()
@@ -72,20 +77,50 @@ class JsonFiles:
         return sum(self._sizes[name] for name in names)
 
     def objects(self, name: str) -> Iterator[dict[str, Any]]:
-        """The objects of a JSON file: those of its list, or the one that it is.
+        """The objects of a JSON file: those of its list, those of its lines, or the one that it is.
 
         Raises:
             DamagedFile: The file cannot be read, or not to its end.
         """
         try:
-            yield from _objects(self._chunks(name))
+            for line, value in _values(self._chunks(name)):
+                self.line = line
+                if isinstance(value, dict):
+                    yield value
         except UNREADABLE as error:
             raise DamagedFile(f"it cannot be read ({error})") from error
+
+    def text(self, name: str) -> str:
+        """The whole text of a file.
+
+        Raises:
+            DamagedFile: It cannot be read, is too long, or is not UTF-8.
+        """
+        written = bytearray()
+        try:
+            for chunk in self._chunks(name):
+                written += chunk
+                if len(written) > MAX_OBJECT_BYTES:
+                    raise DamagedFile(f"it is longer than {MAX_OBJECT_BYTES:,} bytes")
+            return written.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            self.line = written.count(b"\n", 0, error.start) + 1
+            raise DamagedFile(f"line {self.line} is not UTF-8 text. Save the file as UTF-8") from error
+        except UNREADABLE as error:
+            raise DamagedFile(f"it cannot be read ({error})") from error
+
+    def begin(self, name: str) -> str:
+        """The first characters of a file; "" if it cannot be read."""
+        try:
+            with closing(self._chunks(name)) as chunks:
+                return next(chunks, b"")[:_BEGIN].decode("utf-8-sig", "replace")
+        except UNREADABLE:
+            return ""
 
     def close(self) -> None:
         self._files.close()
 
-    def _chunks(self, name: str) -> Iterator[bytes]:
+    def _chunks(self, name: str) -> Generator[bytes, None, None]:
         with self._open(name) as file:
             start = self.done
             while chunk := file.read(_CHUNK):
@@ -131,51 +166,94 @@ def _check_directory(path: Path) -> None:
         raise InvalidInput(f"{path} lists more files than an export of chats has, and was not opened.")
 
 
-def _objects(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+class FilesSource(Source):
+    """A source that is made of files. `done` and `total` are bytes of those that are read."""
+
+    file_pattern: re.Pattern[str]
+    """The names of the files that it reads, in a folder or a zip file."""
+    other_files: str
+    """Why the others are left out."""
+
+    def __init__(self, files: JsonFiles, path: str) -> None:
+        super().__init__(path, 0)
+        self._files = files
+        self._names = files.select(lambda name: self.file_pattern.search(name) is not None)
+
+    def progress(self) -> tuple[int, int]:
+        total = self._files.size(self._names)
+        return min(self._files.done, total), total
+
+    def read(self) -> Iterator[Item]:
+        self._files.done = 0
+        for name in self._names:
+            yield from self.read_file(name)
+        for name in self._files.names:
+            if name not in self._names:
+                yield SkippedItem(name, self.other_files)
+
+    def close(self) -> None:
+        self._files.close()
+
+    @abstractmethod
+    def read_file(self, name: str) -> Iterator[Item]:
+        """Yield what one file has."""
+
+
+def _values(chunks: Iterator[bytes]) -> Iterator[tuple[int, Any]]:
+    """The values of a JSON list, or those that follow each other; each with the line where it begins."""
     decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
     scan = json.JSONDecoder().raw_decode
-    buffer, at, ended, in_list = "", 0, False, False
+    buffer, at, ended, in_list, any_value = "", 0, False, False, False
+    line, counted = 1, 0  # `line` is that of the character `counted`
+
+    def count_lines() -> int:
+        nonlocal line, counted
+        line, counted = line + buffer.count("\n", counted, at), at
+        return line
 
     def more() -> bool:
         """Read at least as much again as is waiting, so that a long object is not parsed too often."""
-        nonlocal buffer, at, ended
+        nonlocal buffer, at, ended, counted
+        count_lines()
         waiting = len(buffer) - at
         if waiting > MAX_OBJECT_BYTES:
-            raise DamagedFile(f"an object in it is longer than {MAX_OBJECT_BYTES:,} characters")
+            raise DamagedFile(f"the object in line {line} is longer than {MAX_OBJECT_BYTES:,} characters")
         parts = [buffer[at:]]
         while not ended and sum(map(len, parts[1:])) < max(waiting, 1):
             chunk = next(chunks, None)
             ended = chunk is None
             parts.append(decode(chunk or b"", ended))
-        buffer, at = "".join(parts), 0
+        buffer, at, counted = "".join(parts), 0, 0
         return len(buffer) > waiting
 
     while True:
         found = _VALUE.search(buffer, at)
         at = found.start() if found else len(buffer)
-        if not in_list and buffer.startswith("[", at):
+        if not in_list and not any_value and buffer.startswith("[", at):
             in_list, at = True, at + 1
             continue
         if at == len(buffer):
             if not more():
                 if in_list:
-                    raise DamagedFile("it ends too early")
+                    raise DamagedFile(f"it ends too early, in line {line}")
                 return
             continue
         if buffer[at] == "]" and in_list:
             return
+        begin = count_lines()
         try:
             value, at = scan(buffer, at)
         except (ValueError, RecursionError) as error:
+            wrong_at = error.pos if isinstance(error, json.JSONDecodeError) else at
+            wrong_line = begin + buffer.count("\n", at, wrong_at)
             if _may_be_truncated(error, len(buffer)) and more():
                 continue
-            raise DamagedFile(f"it is not JSON near {truncate(buffer[at : at + 80], 60)!r} ({error})") from error
-        if isinstance(value, dict):
-            conversations = value.get("conversations")
-            listed = conversations if isinstance(conversations, list) and not in_list else [value]
-            yield from (item for item in listed if isinstance(item, dict))
-        if not in_list:
-            return
+            near = truncate(buffer[at : at + 80], 60)
+            raise DamagedFile(f"line {wrong_line} is not JSON near {near!r} ({error})") from error
+        any_value = True
+        conversations = value.get("conversations") if isinstance(value, dict) and not in_list else None
+        for item in conversations if isinstance(conversations, list) else [value]:
+            yield begin, item
 
 
 def _may_be_truncated(error: Exception, length: int) -> bool:

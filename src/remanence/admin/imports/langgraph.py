@@ -17,6 +17,7 @@ from remanence.admin.imports.records import (
     SkippedItem,
     Source,
     as_json,
+    as_list,
     as_mapping,
     as_moment,
     as_text,
@@ -26,6 +27,7 @@ from remanence.admin.imports.sqlite_file import SqliteFile
 
 _PAGE = 100
 _TEXT_FIELDS = ("content", "text", "memory", "data")
+_TRIPLE = ("subject", "predicate", "object")
 _MAX_SOURCE_LENGTH = 400
 _COLUMNS = "prefix key value created_at updated_at expires_at"
 
@@ -97,6 +99,12 @@ class LangGraphStore(Source):
                         yield _item(namespace, item.key, item.value, item.created_at, None)
 
 
+def stored_item(row: Mapping[str, Any]) -> Item:
+    """An item as `Item.dict()` of LangGraph writes it."""
+    created, namespace = as_moment(row.get("created_at")), tuple(map(str, as_list(row.get("namespace"))))
+    return _item(namespace, as_text(row.get("key")), row.get("value"), created, None)
+
+
 def _item(namespace: tuple[str, ...], key: str, value: Any, created: datetime | None, expires: datetime | None) -> Item:
     try:
         value = as_json(value)
@@ -105,13 +113,17 @@ def _item(namespace: tuple[str, ...], key: str, value: Any, created: datetime | 
     found = text_of_value(value)
     if not found:
         return SkippedItem(_where(namespace, key), "an item without text")
-    fields = {
+    fields: dict[str, Any] = {
         "text": found,
         "now": created,
         "source": ("/".join(namespace) or "store")[:_MAX_SOURCE_LENGTH],
         "meta": {"namespace": list(namespace), "key": key, "value": value},
         "expires_at": expires,
     }
+    # langmem stores a fact as a Triple, which is the content of the value.
+    triple = [as_text(as_mapping(as_mapping(value).get("content")).get(part)) for part in _TRIPLE]
+    if all(triple):
+        fields |= {"text": " ".join(triple), "triples": [triple]}
     return Record(make_key("langgraph", "/".join(namespace), key), fields, owner=namespace)
 
 

@@ -74,7 +74,11 @@ class MarkdownFolder(Source):
         except OSError as error:
             yield SkippedItem(where, f"a note that cannot be read ({error.strerror})")
             return
-        fields, body = split_front_matter(as_text(written))
+        yield from self.read_note(where, as_text(written), datetime.fromtimestamp(info.st_mtime, UTC))
+
+    def read_note(self, where: str, written: str, changed_at: datetime) -> Iterator[Item]:
+        """Yield the sections of a note, and what of it is left out."""
+        fields, body = split_front_matter(written)
         if fields.keys() >= _OWN_NOTE:
             yield SkippedItem(
                 where, "a note that Remanence wrote (space.upkeep.import_vault reads what was edited in it)"
@@ -83,12 +87,13 @@ class MarkdownFolder(Source):
         for embedded in _EMBED.finditer(body):
             yield SkippedItem(f"{where}: {embedded[1] or embedded[2]}", "an embedded file")
         title = as_text(str(fields.get("title") or "")).strip() or Path(where).stem
-        at = _date(fields, where) or datetime.fromtimestamp(info.st_mtime, UTC)
+        at = self.date(fields, where, written) or changed_at
         found = False
         for headings, text in _sections(body):
             found = True
-            # A date as the title is the date of the note, not its topic.
+            # A date as the title is not a topic, and a title with which the text begins adds nothing.
             is_heading = _ISO_DATE.fullmatch(title) is None and headings[:1] != [title]
+            is_heading = is_heading and (bool(headings) or not text.startswith(title.removesuffix("…")))
             path = " > ".join([title, *headings] if is_heading else headings)
             tags = [*_tags(fields.get("tags")), *_TAG.findall(_CODE.sub(" ", text))]
             yield Record(
@@ -103,6 +108,18 @@ class MarkdownFolder(Source):
             )
         if not found:
             yield SkippedItem(where, "a note without text")
+
+    def date(self, fields: Mapping[str, Any], where: str, written: str) -> datetime | None:
+        """The date of a note: that of its front matter, or the one in its file name, as daily notes have it."""
+        named = {name.lower(): value for name, value in fields.items()}
+        for name in _DATE_FIELDS:
+            if at := as_moment(named.get(name)):
+                return at
+        in_name = _ISO_DATE.search(Path(where).stem)
+        try:
+            return datetime.combine(date.fromisoformat(in_name[0]), datetime.min.time(), UTC) if in_name else None
+        except ValueError:
+            return None
 
 
 def _sections(body: str) -> Iterator[tuple[list[str], str]]:
@@ -137,16 +154,3 @@ def _tags(value: object) -> list[str]:
     given = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
     tags = (as_text(str(tag)).strip().lstrip("#") for tag in given)
     return [tag for tag in tags if tag]
-
-
-def _date(fields: Mapping[str, Any], where: str) -> datetime | None:
-    """The date of a note: that of its front matter, or the one in its file name, as daily notes have it."""
-    named = {name.lower(): value for name, value in fields.items()}
-    for name in _DATE_FIELDS:
-        if at := as_moment(named.get(name)):
-            return at
-    in_name = _ISO_DATE.search(Path(where).stem)
-    try:
-        return datetime.combine(date.fromisoformat(in_name[0]), datetime.min.time(), UTC) if in_name else None
-    except ValueError:
-        return None

@@ -9,14 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 from remanence.core.identity import content_digest
 from remanence.language.text import replace_unstorable
 from remanence.schema import UTC
 
-ImportKind = Literal["chatgpt", "claude", "langgraph", "mem0", "memvara", "markdown"]
-KINDS: tuple[str, ...] = get_args(ImportKind)
+ImportFormat = (
+    Literal["chatgpt", "claude", "gemini", "whatsapp", "langgraph", "mem0", "memvara", "zep", "letta", "hindsight"]
+    | Literal["server-memory", "csv", "markdown", "okf"]
+)
+FORMAT_NAMES: tuple[str, ...] = tuple(name for names in get_args(ImportFormat) for name in get_args(names))
 
 _MAX_ID_LENGTH = 120
 _MAX_SECONDS = 1e11  # the year 5138; larger numbers are milliseconds
@@ -56,7 +59,7 @@ Item = Record | SkippedItem
 class Source(ABC):
     """What can be imported. It counts how much was read of how much there is, in any unit."""
 
-    kind: ClassVar[str]
+    kind: str
     """A name for messages: "ChatGPT export"."""
 
     def __init__(self, path: str, total: int) -> None:
@@ -67,6 +70,9 @@ class Source(ABC):
     def read(self) -> Iterator[Item]:
         """Yield every record, and everything that is left out, in order. It needs little memory however large the
         source is."""
+
+    def check(self) -> None:  # noqa: B027  -- most sources are read as far as they go
+        """Raise InvalidInput about the line that cannot be read, if all of the source has to be read or nothing."""
 
     def owners(self) -> Iterable[tuple[str, ...]]:
         """The users that the records belong to; empty if the source is that of one person."""

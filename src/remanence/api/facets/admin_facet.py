@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.admin.compaction import CompactionReport, compact
 from remanence.admin.export_file import TransferReport, export
-from remanence.admin.overview import Stats, space_disk_usage
-from remanence.api.facets.facet import Facet
+from remanence.admin.overview import ListedStatus, Stats, space_disk_usage
+from remanence.api.facets.facet import Facet, MemoryListing
 from remanence.core import inputs
 from remanence.core.in_thread import in_thread
 from remanence.core.inputs import Moment, progress_bar
 from remanence.core.rebuilding import check_index, rebuild_collection
+from remanence.core.row_filter import RowFilter
 from remanence.language.temporal import parse_moment
 from remanence.schema import Memory
 from remanence.write import remember
 
 if TYPE_CHECKING:
+    from remanence.admin.export_okf import OkfReport
     from remanence.admin.imports.importing import ImportReport
-    from remanence.admin.imports.records import ImportKind
+    from remanence.admin.imports.records import ImportFormat
     from remanence.ports import Progress
 
 
@@ -155,15 +158,49 @@ class Admin(AdminView):
 
     aexport = in_thread(export)
 
+    def export_okf(self, path: str | os.PathLike[str]) -> OkfReport:
+        """Write the memories of this space as a bundle of the Open Knowledge Format: a folder of Markdown files.
+
+        What was replaced is marked as deprecated; what was forgotten is left out. It is for other programs and for
+        people: `export` writes all that is known, with its history.
+
+        Args:
+            path: A new or empty folder.
+
+        Returns:
+            How many memories were written.
+
+        Raises:
+            InvalidInput: The folder has files in it, or cannot be written.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.")
+            ...     space.admin.export_okf(tempfile.mkdtemp()).concepts
+            1
+        """
+        from remanence.admin.export_okf import EXPORTED, export_okf
+
+        listed = ((memory, status == "current") for status in EXPORTED for memory in self._listed(status))
+        return export_okf(listed, inputs.check_path(path, "path"))
+
+    aexport_okf = in_thread(export_okf)
+
+    def _listed(self, status: ListedStatus) -> Iterable[Memory]:
+        return self._facet(MemoryListing)._iterate(status, RowFilter())
+
     def import_from(
         self,
         source: str | os.PathLike[str] | Any,
         *,
-        kind: ImportKind | None = None,
+        format: ImportFormat | None = None,
         user: str | None = None,
         users: Literal["separate", "together"] | None = None,
         branches: bool = False,
         observed_by: str | None = None,
+        date_order: Literal["DMY", "MDY", "YMD"] | None = None,
+        dry_run: bool = False,
         progress: bool | Progress = False,
     ) -> ImportReport:
         """Import chats and memories of another program into this space.
@@ -173,23 +210,28 @@ class Admin(AdminView):
         a new version. What was forgotten here stays forgotten. For files of Remanence itself see `remanence.import_`.
 
         Args:
-            source: An export of ChatGPT or Claude (the zip file, its folder or conversations.json), a SqliteStore file
-                or a BaseStore of LangGraph, a database of mem0 (its Qdrant folder, history.db, or the folder with both)
-                or of memvara, or a folder of Markdown notes.
-            kind: "chatgpt", "claude", "langgraph", "mem0", "memvara" or "markdown"; found if left out.
+            source: An export of ChatGPT, Claude, Gemini or Hindsight (the zip file, its folder or the JSON file), a
+                chat of WhatsApp, a SqliteStore file or a BaseStore of LangGraph, a database of mem0 (its Qdrant folder,
+                history.db, or the folder with both) or of memvara, JSON of Zep, Graphiti or the MCP memory server, a
+                Letta agent file, a CSV file, a folder of Markdown notes, or a bundle of the Open Knowledge Format.
+            format: "chatgpt", "claude", "gemini", "whatsapp", "langgraph", "mem0", "memvara", "zep", "letta",
+                "hindsight", "server-memory", "csv", "markdown" or "okf"; found by what is in the file if left out.
             user: Import only what belongs to this user, or is in a namespace with this part.
             users: What to do with the memories of several users: "separate" gives each a space below this one,
                 such as `space.child("users", "bob")`; "together" imports all into this one.
             branches: Also take messages of a chat that were edited or answered again, with the tag "other-branch".
             observed_by: The name of the user in a chat; "I" in what they wrote is this person.
+            date_order: How dates in a chat of WhatsApp are written, if the chat leaves it open.
+            dry_run: Write nothing, and only report what would be imported.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
-            How many memories were added, and what was not imported, with reasons. Print it.
+            How many memories were added, of which kinds, times and speakers, and what was not imported, with reasons.
+            Print it.
 
         Raises:
-            InvalidInput: The source cannot be read, or is of no known kind; or it has the memories of several users,
-                and neither `user` nor `users` is given. Nothing is imported then.
+            InvalidInput: The source cannot be read, is of no known format, or has a bad line, which is named; or it has
+                the memories of several users, and neither `user` nor `users` is given. Nothing is imported then.
 
         Example:
             >>> import remanence, tempfile
@@ -205,9 +247,11 @@ class Admin(AdminView):
         from remanence.admin.imports.importing import import_source
 
         speaker = None if observed_by is None else inputs.check_text(observed_by, "observed_by")
-        opened = open_source(source, kind, self._now(), branches=branches, observed_by=speaker)
+        opened = open_source(source, format, self._now(), branches=branches, observed_by=speaker, date_order=date_order)
         with closing(opened), progress_bar(progress, "importing") as report_progress:
-            return import_source(self._engine, opened, self._space, user=user, users=users, progress=report_progress)
+            return import_source(
+                self._engine, opened, self._space, user=user, users=users, progress=report_progress, dry_run=dry_run
+            )
 
     aimport_from = in_thread(import_from)
 

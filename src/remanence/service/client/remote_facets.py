@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from remanence.admin.imports.importing import ImportReport
+from remanence.admin.overview import ListedStatus
 from remanence.api.facets.admin_facet import Admin, AdminView
 from remanence.api.facets.audit_facet import Audit, AuditView
 from remanence.api.facets.entity_facet import Entities, EntitiesView, EntityPage, Registration, Revision, SimilarEntity
@@ -321,6 +322,9 @@ class RemoteAdmin(RemoteAdminView, Admin):
         os.replace(file.name, file_path)
         return file_path
 
+    def _listed(self, status: ListedStatus) -> Iterable[Memory]:
+        return self._view.memories(status)
+
     def import_from(self, source: Any, *, progress: Any = False, **options: Any) -> Any:
         """Send a file to the server, and import it there: also an export of Remanence, a text or JSON lines."""
         file_path = inputs.check_path(source, "source")
@@ -330,14 +334,14 @@ class RemoteAdmin(RemoteAdminView, Admin):
         with file_path.open("rb") as file:
             fields = request.model_dump(mode="json", exclude_unset=True)
             done = self._view._connection.upload(self._space, "/files", fields, file, FileAnswer.model_validate_json)
-        spaces = {self._space: done.added + done.changed}
         return ImportReport(
             str(file_path),
             done.kind,
             done.added,
             done.changed,
             done.unchanged,
-            spaces,
+            {self._space: done.added + done.changed},
             tuple(done.skipped),
             done.complete,
+            **done.model_dump(include={"dry_run", "kinds", "speakers", "first", "last"}),
         )

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from remanence.admin.import_file import is_export
+from remanence.admin.imports.formats import is_known_row
 from remanence.admin.imports.importing import SkippedGroup
+from remanence.admin.imports.whatsapp import is_whatsapp
 from remanence.api.opening import import_
 from remanence.api.space import Space
 from remanence.errors import InvalidInput
@@ -19,9 +24,10 @@ from remanence.schema import Memory
 from remanence.service.payloads.base_answers import AnswerModel
 from remanence.service.payloads.requests import FileRequest
 
+_COUNTS = ("added", "changed", "unchanged", "complete", "dry_run", "kinds", "speakers", "first", "last")
 _TEXT_ENDINGS = (".txt", ".text", ".log")
 _LINES_ENDINGS = (".jsonl", ".ndjson")
-_IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip")
+_IMPORTED_ENDINGS = (*_TEXT_ENDINGS, *_LINES_ENDINGS, ".json", ".md", ".zip", ".csv", ".tsv", ".af")
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n\s*")
 
 
@@ -36,6 +42,11 @@ class FileAnswer(AnswerModel):
     skipped: list[SkippedGroup]
     complete: bool
     report: str
+    dry_run: bool = False
+    kinds: dict[str, int] = Field(default_factory=dict)
+    speakers: dict[str, int] = Field(default_factory=dict)
+    first: datetime | None = None
+    last: datetime | None = None
 
 
 def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
@@ -53,12 +64,12 @@ def add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
         return _add_file(space, path, request)
     except InvalidInput as error:
         known = Path(request.name).suffix.lower() in _IMPORTED_ENDINGS
-        more = "" if known or request.kind else " By their names also text (.txt) and JSON lines (.jsonl)."
+        more = "" if known or request.format else " By their names also text (.txt) and JSON lines (.jsonl)."
         raise InvalidInput(str(error).replace(str(path), request.name) + more) from error
 
 
 def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
-    kind = request.kind or _kind(path, request.name)
+    kind = request.format or _kind(path, request.name)
     if kind == "export":
         report = import_(path, into=space)
         return _answer(request, "export", str(report).replace(str(path), request.name), added=report.entries)
@@ -70,7 +81,7 @@ def _add_file(space: Space, path: Path, request: FileRequest) -> FileAnswer:
     options = {name: value for name, value in request.provided_fields("name").items() if value is not None}
     import_report = space.admin.import_from(path, **options)
     text = str(import_report).replace(str(path), request.name)
-    counts = {name: getattr(import_report, name) for name in ("added", "changed", "unchanged", "complete")}
+    counts = {name: getattr(import_report, name) for name in _COUNTS}
     return _answer(request, import_report.kind, text, **counts, skipped=list(import_report.skipped))
 
 
@@ -78,11 +89,13 @@ def _kind(path: Path, name: str) -> str | None:
     """What a file is, if not something that `import_from` recognizes."""
     ending = Path(name).suffix.lower()
     if ending in _TEXT_ENDINGS:
-        return "text"
+        return None if is_whatsapp(_text(path, name)[:1_000]) else "text"
     if is_export(path):
         return "export"
     if ending in (*_LINES_ENDINGS, ".json"):
         first = next(iter(_rows(path, name, at_most=1)), {})
+        if is_known_row(first):
+            return None
         return "turns" if "content" in first else "rows" if "text" in first else None
     return None
 

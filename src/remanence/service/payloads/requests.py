@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from remanence.admin.imports.records import ImportFormat
 from remanence.api.space import Space
 from remanence.core.row_filter import Fraction, RecallOptions
 from remanence.schema import MemoryKind
@@ -220,10 +221,10 @@ class FileRequest(Request):
     `admin.import_from`."""
 
     name: Name
-    kind: Literal["text", "rows", "turns", "chatgpt", "claude", "langgraph", "mem0", "memvara", "markdown"] | None = (
-        None
-    )
+    format: Literal["text", "rows", "turns"] | ImportFormat | None = None
     user: str | None = None
     users: Literal["separate", "together"] | None = None
     branches: bool = False
     observed_by: str | None = None
+    date_order: Literal["DMY", "MDY", "YMD"] | None = None
+    dry_run: bool = False
